@@ -5,6 +5,7 @@ from pathlib import Path
 from threading import Thread
 from xml.etree.ElementTree import parse
 
+import pytest
 from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
@@ -44,13 +45,15 @@ def test_a_service_that_answers_anything_else_is_told_clause_by_clause(tmp_path:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Agreeable)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    file = tmp_path / "junit.xml"
-    ended = checked(f"http://127.0.0.1:{server.server_address[1]}", "k", "r", "--junit", str(file))
+    file, given = tmp_path / "junit.xml", tmp_path / "arguments.json"
+    given.write_text('{"boards_create_card": {"list_id": "1", "name": "x"}}', encoding="utf-8")
+    more = ["--junit", str(file), "--connection", "boards=conn_1", "--arguments", str(given), "--write"]
+    ended = checked(f"http://127.0.0.1:{server.server_address[1]}", "k", "r", *more)
     server.shutdown()
     server.server_close()
     thread.join(5)
     failures = {case.get("name") for case in parse(file).getroot() if case.find("failure") is not None}
-    blind = {"answers with the envelope", "takes only cursors that it issued", "tells that it lives"}
+    blind = {"takes only cursors that it issued", "tells that it lives"}
 
     assert 1 == ended.exit_code
     assert "notes create_page, keeps a read key from writing (common-61, common-43)" in ended.stderr
@@ -67,6 +70,24 @@ def test_a_connection_is_named_by_its_connector() -> None:
     ended = checked("http://127.0.0.1:1", "k", "r", "--connection", "conn_1")
 
     assert (2, True) == (ended.exit_code, "CONNECTOR=CONNECTION_ID" in ended.stderr)
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "told"),
+    [
+        ("[]", [], "no JSON object of objects"),
+        ('{"notes_create_pages": {}}', [], "Did you mean notes_create_page?"),
+        ("{}", ["--write"], "the writes of --arguments, which has none"),
+    ],
+)
+def test_arguments_that_nothing_can_be_called_with_are_told(
+    tmp_path: Path, given: str, more: list[str], told: str
+) -> None:
+    file = tmp_path / "arguments.json"
+    file.write_text(given, encoding="utf-8")
+    ended = checked("http://127.0.0.1:1", "k", "r", "--arguments", str(file), *more)
+
+    assert (2, True) == (ended.exit_code, told in " ".join(ended.stderr.split()))
 
 
 def test_the_checks_cite_clauses_that_stand() -> None:

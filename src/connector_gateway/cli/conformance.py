@@ -2,17 +2,21 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import aiohttp
 import click
+from pydantic import TypeAdapter, ValidationError
 
 from connector_gateway.cli.output import as_json, note, show
 from connector_gateway.conformance.place import Broken, Place
 from connector_gateway.conformance.report import Outcome, junit, outcomes, rows
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.nearest import nearest
 
+ARGUMENTS = TypeAdapter(dict[str, dict[str, Any]])
 COLUMNS = ("subject", "holds", "broken", "skipped")
 
 
@@ -23,17 +27,39 @@ COLUMNS = ("subject", "holds", "broken", "skipped")
 @click.option(
     "--connection", "named", multiple=True, help="CONNECTOR=CONNECTION_ID, in place of the newest; may be repeated."
 )
+@click.option(
+    "--arguments",
+    type=click.File("rb"),
+    help='A JSON file with what operations are called with, by their names: {"notes_create_page": {…}}.',
+)
+@click.option(
+    "--write", "writes", is_flag=True, help="Make the writes of --arguments, each once; what they make stays."
+)
 @click.option("--junit", "file", type=click.Path(path_type=Path, dir_okay=False), help="Write the outcomes as XML.")
 @as_json
-def conformance(url: str, key: str, read_key: str, named: tuple[str, ...], file: Path | None, *, as_json: bool) -> None:
-    """Check the service at an address against the contract, and change nothing in the applications behind it.
+def conformance(
+    url: str,
+    key: str,
+    read_key: str,
+    named: tuple[str, ...],
+    arguments: BinaryIO | None,
+    file: Path | None,
+    *,
+    writes: bool,
+    as_json: bool,
+) -> None:
+    """Check the service at an address against the contract.
 
+    Nothing is changed in the applications behind it, unless --write is given.
     Ends with 0 where no clause is broken, and with 1 otherwise.
     """
     connections = {connector: connection_id for connector, _, connection_id in (one.partition("=") for one in named)}
     if unknown := [name for name, connection_id in connections.items() if name not in CONNECTORS or not connection_id]:
         raise click.BadParameter(f"{unknown[0]!r} is no CONNECTOR=CONNECTION_ID.", param_hint="--connection")
-    found = asyncio.run(_checked(Place(url, key, read_key, connections)))
+    given = _given(arguments)
+    if writes and not given:
+        raise click.BadParameter("It makes the writes of --arguments, which has none.", param_hint="--write")
+    found = asyncio.run(_checked(Place(url, key, read_key, connections, given, writes=writes)))
     if file is not None:
         file.write_bytes(junit(found))
     show(rows(found), json=as_json, columns=COLUMNS)
@@ -41,6 +67,20 @@ def conformance(url: str, key: str, read_key: str, named: tuple[str, ...], file:
         if one.result == "broken":
             note(f"{one.subject}, {one.check.name} ({', '.join(one.check.clauses)})", one.why)
     sys.exit(any(one.result == "broken" for one in found))
+
+
+def _given(file: BinaryIO | None) -> Mapping[str, Mapping[str, Any]]:
+    """What operations are called with."""
+    try:
+        given = {} if file is None else ARGUMENTS.validate_json(file.read())
+    except ValidationError as fault:
+        raise click.BadParameter("It is no JSON object of objects.", param_hint="--arguments") from fault
+    names = {f"{room.name}_{operation.name}" for room in CONNECTORS.values() for operation in room.operations}
+    if unknown := given.keys() - names:
+        meant = nearest(min(unknown), names)
+        more = f" Did you mean {meant}?" if meant else ""
+        raise click.BadParameter(f"There is no operation {min(unknown)}.{more}", param_hint="--arguments")
+    return given
 
 
 async def _checked(place: Place) -> Sequence[Outcome]:

@@ -1,19 +1,29 @@
 """The checks: what each operation, and the service as a whole, has to answer; each with the clauses that say so."""
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, urlencode
+from uuid import uuid4
+
+from pydantic import ValidationError
+from pydantic_core import to_json
 
 from connector_gateway.conformance.place import Broken, Place, Reply, Skipped, expect
 from connector_gateway.core.keys import new_key
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 
 STAND_IN = "1" * 32
 """What stands in a path where an object would be named."""
 
 RUN_ID = re.compile(r"run_[0-9A-HJKMNP-TV-Z]{26}")
+DRY_RUN = "application/vnd.connector-gateway.dry-run+json"
 NOWHERE = "conn_00000000000000000000000000"
 
 
@@ -36,19 +46,63 @@ class Subject:
         declared = self.operation.parameters.items()
         return {name for name, one in declared if one.is_required()} - self.operation.path_names
 
-    def without_parameters(self) -> None:
-        """Break off where more is needed to call it than a connection."""
-        if self.required or self.operation.path_names or self.operation.scope == "write":
-            raise Skipped("it needs objects that are not known here")
+    @property
+    def writes(self) -> bool:
+        """Whether it changes something in an application."""
+        return self.operation.scope == "write"
 
-    async def call(self, *, key: str | None = "", connection: str = NOWHERE, **values: str) -> Reply:
+    def whole(self) -> Mapping[str, Any]:
+        """What it is called with; breaks off where more is needed than is known here."""
+        given = self.place.arguments.get(f"{self.connector.name}_{self.operation.name}")
+        if given is not None:
+            return given
+        if self.required or self.operation.path_names or self.writes:
+            raise Skipped("it needs objects that are not known here")
+        return {}
+
+    def of_a_write(self) -> Mapping[str, Any]:
+        """The same for a write only."""
+        if not self.writes:
+            raise Skipped("it writes nothing")
+        return self.whole()
+
+    @property
+    def connection(self) -> str:
+        """The connection of its connector."""
+        return self.place.connection(self.connector.name)
+
+    async def call(
+        self,
+        *,
+        key: str | None = "",
+        connection: str = NOWHERE,
+        headers: Mapping[str, Any] = MappingProxyType({}),
+        **values: Any,
+    ) -> Reply:
         """The answer to a call."""
-        segments = {name: quote(STAND_IN) for name in self.operation.path_names}
+        names = self.operation.path_names
+        segments = {name: quote(str(values.get(name, STAND_IN)), safe="") for name in names}
         path = f"/v1/connectors/{self.connector.name}{self.operation.path.format(**segments)}"
-        given = {"connection_id": connection} | values
+        given = {"connection_id": connection} | {name: one for name, one in values.items() if name not in names}
         if self.operation.method == "GET":
-            return await self.place.ask("GET", f"{path}?{urlencode(given)}", key=key)
-        return await self.place.ask(self.operation.method, path, given, key=key)
+            query = urlencode({name: _in_query(one) for name, one in given.items()})
+            return await self.place.ask("GET", f"{path}?{query}", key=key, **headers)
+        return await self.place.ask(self.operation.method, path, given, key=key, **headers)
+
+    def read(self, data: Any) -> None:
+        """Hold *data* against the declared shape."""
+        for item in data if isinstance(data, list) else [data]:
+            try:
+                self.operation.item.model_validate(item)
+            except ValidationError as fault:
+                raise Broken(f"data has another shape than is declared: {fault.errors()[0]['loc']}") from fault
+
+
+def _in_query(value: Any) -> str:
+    """*value* as it stands in a query."""
+    if isinstance(value, list):
+        return ",".join(map(_in_query, value))
+    return value if isinstance(value, str) else to_json(value).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +140,10 @@ def refused(reply: Reply, status: int, code: str) -> None:
 
 def answered(reply: Reply, connector: str, *, lists: bool, pages: bool) -> None:
     """Hold *reply* against the envelope."""
-    expect(200, reply.status, "the status")
     body = reply.body
+    if reply.status != 200:
+        told = body.get("error", {})
+        raise Broken(f"the status should be 200, and is {reply.status}: {told.get('code')}, {told.get('message')}")
     wanted = {"run_id", "connector", "status", "data"} | ({"next_cursor"} if pages else set())
     expect(wanted, set(body), "the fields of the body")
     expect(connector, body["connector"], "connector")
@@ -148,19 +204,56 @@ async def names_all_that_is_wrong_with_the_parameters(subject: Subject) -> None:
 @_check(OF_OPERATIONS, "common-49")
 async def knows_no_connection_of_others(subject: Subject) -> None:
     """Tell of a connection that does not exist."""
-    subject.without_parameters()
-    refused(await subject.call(), 404, "connection_not_found")
+    refused(await subject.call(**subject.whole()), 404, "connection_not_found")
 
 
 @_check(OF_OPERATIONS, "common-10", "common-11", "common-12", "common-13", "common-14", "common-15", "common-112")
 async def answers_with_the_envelope(subject: Subject) -> None:
-    """Answer, and have the run in the history."""
-    subject.without_parameters()
-    reply = await subject.call(connection=subject.place.connection(subject.connector.name))
+    """Answer in the declared shape, and have the run in the history; what writes is asked for a dry run."""
+    given, dry = subject.whole(), {"Prefer": "dry-run"} if subject.writes else {}
+    reply = await subject.call(connection=subject.connection, headers=dry, **given)
     operation = subject.operation
-    answered(reply, subject.connector.name, lists=operation.item is not operation.result, pages=operation.pages)
+    lists = operation.item is not operation.result and not dry
+    answered(reply, subject.connector.name, lists=lists, pages=operation.pages)
+    if not dry:
+        subject.read(reply.body["data"])
     run = (await subject.place.ask("GET", f"/v1/runs/{reply.body['run_id']}")).body["data"]
-    expect((operation.name, "ok"), (run["operation"], run["status"]), "operation and status of its run")
+    told = (run["operation"], run["status"], run["dry_run"])
+    expect((operation.name, reply.body["status"], bool(dry)), told, "operation, status and dry_run of its run")
+
+
+@_check(OF_OPERATIONS, "common-212", "common-213", "common-214", "common-216")
+async def tells_what_a_write_would_do(subject: Subject) -> None:
+    """Answer a dry run with what would be sent."""
+    reply = await subject.call(connection=subject.connection, headers={"Prefer": "dry-run"}, **subject.of_a_write())
+    answered(reply, subject.connector.name, lists=False, pages=False)
+    expect(DRY_RUN, reply.headers.get("content-type", "").partition(";")[0], "the media type")
+    expect("dry-run", reply.headers.get("preference-applied"), "the header Preference-Applied")
+    expect({"requests", "casts", "refused"}, set(reply.body["data"]), "the fields of data")
+    fields = {"step", "method", "path", "body", "body_bytes"}
+    expect(
+        set(), {name for one in reply.body["data"]["requests"] for name in fields - one.keys()}, "what requests lack"
+    )
+
+
+@_check(OF_OPERATIONS, "common-85", "common-87", "common-88", "common-89", "common-90")
+async def writes_once_with_a_key(subject: Subject) -> None:
+    """Carry out one of three calls with one key, two of which come at the same time."""
+    given = {name: value for name, value in subject.of_a_write().items() if name != IDEMPOTENCY_FIELD}
+    if not subject.place.writes:
+        raise Skipped("writes are made with --write only")
+    once = partial(
+        subject.call, connection=subject.connection, headers={"Idempotency-Key": f"conformance-{uuid4()}"}, **given
+    )
+    replies = [*await asyncio.gather(once(), once()), await once()]
+    for reply in replies:
+        answered(reply, subject.connector.name, lists=False, pages=False)
+    subject.read(replies[0].body["data"])
+    first = replies[0].body
+    expect([first["data"]] * 3, [reply.body["data"] for reply in replies], "data of calls with one key")
+    told = [reply.headers.get("idempotent-replayed") for reply in replies]
+    expect({None: 1, "true": 2}, Counter(told), "how often the header Idempotent-Replayed is told")
+    expect(3, len({reply.body["run_id"] for reply in replies}), "the number of runs")
 
 
 @_check(OF_OPERATIONS, "common-38", "common-39")
@@ -168,9 +261,8 @@ async def takes_only_cursors_that_it_issued(subject: Subject) -> None:
     """Refuse a cursor of somebody else's making."""
     if "cursor" not in subject.operation.parameters:
         raise Skipped("it has no pages")
-    subject.without_parameters()
-    connection = subject.place.connection(subject.connector.name)
-    refused(await subject.call(connection=connection, cursor="made-up"), 422, "invalid_cursor")
+    given = {**subject.whole(), "cursor": "made-up"}
+    refused(await subject.call(connection=subject.connection, **given), 422, "invalid_cursor")
 
 
 # The service

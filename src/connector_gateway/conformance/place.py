@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Self
 
 import aiohttp
@@ -60,12 +61,27 @@ class Reply:
 class Place:
     """Asks the service; where the key's minute is used up, as often as that has passed."""
 
-    def __init__(self, base_url: str, key: str, read_key: str, connections: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        key: str,
+        read_key: str,
+        connections: Mapping[str, str],
+        arguments: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+        *,
+        writes: bool = False,
+    ) -> None:
         self._base_url = base_url.rstrip("/")
         self._key = key
         self.read_key = read_key
         self.connections = dict(connections)
         """One for each connector, as far as there are any."""
+
+        self.arguments = arguments
+        """What operations are called with, by their names with those of their connectors: ``notes_create_page``."""
+
+        self.writes = writes
+        """Whether something may be changed in the applications."""
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=ANSWER_SECONDS))

@@ -1,0 +1,35 @@
+"""``conformance`` with arguments: every operation is called, and every write made once, against the stand-ins."""
+
+import json
+from pathlib import Path
+from xml.etree.ElementTree import parse
+
+from click.testing import CliRunner
+
+from connector_gateway.cli import main
+from connector_gateway.connectors import CONNECTORS
+from harness.publishing import published, publishing
+from harness.recording import arguments, playground
+
+OPERATIONS = [(room.name, operation) for room in CONNECTORS.values() for operation in room.operations]
+CALLED = {"answers with the envelope", "knows no connection of others"}
+WRITTEN = {"tells what a write would do", "writes once with a key"}
+
+
+def test_every_operation_is_called_and_every_write_done_once(tmp_path: Path) -> None:
+    file, junit = tmp_path / "arguments.json", tmp_path / "junit.xml"
+    with playground(tmp_path) as gateway, publishing({"/brief.txt": published(b"Needed", "text/plain")}) as site:
+        tables = gateway.examples("tables")
+        attached = {"record_id": tables["record_id"], "field": tables["attachment_field"], "url": f"{site}/brief.txt"}
+        given = {**arguments(gateway), "tables_attach_file": attached}
+        file.write_text(json.dumps(given), encoding="utf-8")
+        reader = gateway.with_key("read", calls_per_minute=1000)
+        keys = ["--url", gateway.base_url, "--key", gateway.key, "--read-key", reader.key]
+        more = ["--arguments", str(file), "--write", "--junit", str(junit)]
+        ended = CliRunner().invoke(main, ["conformance", *keys, *more])
+    held = {(case.get("classname"), case.get("name")) for case in parse(junit).getroot() if not len(case)}
+    called = {(f"{room} {operation.name}", check) for room, operation in OPERATIONS for check in CALLED}
+    written = {(f"{room} {one.name}", check) for room, one in OPERATIONS if one.scope == "write" for check in WRITTEN}
+
+    assert ("", 0) == (ended.stderr, ended.exit_code)
+    assert set() == (called | written) - held
