@@ -68,7 +68,7 @@ def test_no_route_that_is_played_is_called_absent(sandbox: Sandbox, name: str) -
     [
         ("notes", "/v1/pages/{id}/markdown", '"code": "not_implemented"'),
         ("boards", "/1/boards/{id}/boardPlugins", '"error":"NOT_IMPLEMENTED"'),
-        ("mail", "/gmail/v1/users/me/settings/vacation", '"status": "UNIMPLEMENTED"'),
+        ("mail", "/gmail/v1/users/me/settings/delegates", '"status": "UNIMPLEMENTED"'),
         ("chat", "/api/views.open", '"error": "not_implemented"'),
         ("crm", "/account-info/v3/api-usage/daily/private-apps", '"category": "NOT_IMPLEMENTED"'),
         ("tables", "/v0/meta/bases/{id}/shares", '"NOT_IMPLEMENTED"'),

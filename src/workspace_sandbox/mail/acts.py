@@ -66,6 +66,12 @@ def delete(_: PostOffice, mailbox: Mailbox, action: Action) -> dict[str, Any]:
     return _told(message)
 
 
+def pull(office: PostOffice, _: Mailbox, action: Action) -> dict[str, Any]:
+    """Take what waits in a topic."""
+    topic = _text(action, "topic") if action.get("topic") is not None else None
+    return {"messages": office.topics.pull(topic)}
+
+
 MESSAGE = {"message_id": "the message"}
 TOLD = "`message_id`, `thread_id`, `id`, `threadId`"
 
@@ -86,6 +92,12 @@ ACTS: Mapping[str, Act[Callable[[PostOffice, Mailbox, Action], dict[str, Any]]]]
     "archive": Act(archive, "Takes a message out of the inbox.", MESSAGE, answers=TOLD),
     "mark_read": Act(mark_read, "Reads a message.", MESSAGE, answers=TOLD),
     "delete": Act(delete, "Deletes a message for good.", MESSAGE, answers=TOLD),
+    "pull": Act(
+        pull,
+        "Takes the notifications that watches have published.",
+        takes={"topic": "of this topic alone"},
+        answers="`messages`: `data` in base64, `messageId`, `publishTime` of each",
+    ),
 }
 """Everything a person can do here, by name."""
 

@@ -25,6 +25,8 @@ MEANINGS = {
     f"{AUTH}gmail.send": "Send email on your behalf",
     f"{AUTH}gmail.labels": "See and edit your email labels",
     f"{AUTH}gmail.metadata": "View your email message metadata such as labels and headers",
+    f"{AUTH}gmail.settings.basic": "See, edit, create or change your email settings and filters",
+    f"{AUTH}gmail.settings.sharing": "Manage your sensitive mail settings, including who can manage your mail",
 }
 
 Answering: TypeAlias = "Callable[[Consent, web.Request], Awaitable[web.Response]]"

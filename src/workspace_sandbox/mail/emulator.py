@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from workspace_sandbox.kit.acts import Acts
-from workspace_sandbox.kit.asking import Field, one_of
+from workspace_sandbox.kit.asking import Field, one_of, whole
 from workspace_sandbox.kit.coverage import Coverage, Played
 from workspace_sandbox.kit.knobs import or_null, texts
 from workspace_sandbox.kit.lazy import LazyState
@@ -62,6 +62,7 @@ class MailEmulator(LazyState):
         "decode_headers": True,
         "force": None,
         "granted_scopes": None,
+        "history_records": None,
         "index_lag_seconds": 0.0,
         "inline_text_bytes": 500_000,
         "json_bytes": 8 * 1024 * 1024,
@@ -77,6 +78,7 @@ class MailEmulator(LazyState):
     """``throttle`` and ``force`` take a name of ``refusals.THROTTLES``, ``force`` also one of ``refusals.FORCED``.
 
     ``granted_scopes`` are the boxes a consenting user leaves ticked, ``token_scopes`` what the seeded token may do.
+    ``history_records`` is how many records of the history are kept, all with null.
     ``latency_seconds`` is how long a request is at work, and so how many can be at once; without ``limits`` it is 0.
     """
 
@@ -85,6 +87,7 @@ class MailEmulator(LazyState):
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "force": or_null(one_of(*THROTTLES, *FORCED)),
         "granted_scopes": or_null(texts),
+        "history_records": or_null(whole),
         "throttle": one_of(*THROTTLES),
     }
 

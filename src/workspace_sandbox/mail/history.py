@@ -22,6 +22,9 @@ def list_history(_: Desk, ask: Ask) -> Answer:
         raise invalid("Missing required parameter: startHistoryId")
     if not FIRST_HISTORY_ID <= start <= ask.mailbox.history_id:
         raise not_found()
+    if start < _oldest(ask):
+        # Too old: a client has to read the mailbox anew ("Synchronize clients").
+        raise not_found()
     after = position(ask)[0] if ask.query.get("pageToken") else start
     records = [record for record in ask.mailbox.history if int(record["id"]) > after and _concerns(record, ask)]
     limit = limit_of(ask)
@@ -29,6 +32,13 @@ def list_history(_: Desk, ask: Ask) -> Answer:
     if len(records) > limit:
         told["nextPageToken"] = token(ask, (int(records[limit - 1]["id"]), 0))
     return told | {"historyId": str(ask.mailbox.history_id)}
+
+
+def _oldest(ask: Ask) -> int:
+    """The first history id from which everything is still known."""
+    kept = ask.knobs["history_records"]
+    forgotten = [] if kept is None else ask.mailbox.history[: max(0, len(ask.mailbox.history) - kept)]
+    return int(forgotten[-1]["id"]) if forgotten else FIRST_HISTORY_ID
 
 
 def _concerns(record: dict[str, Any], ask: Ask) -> bool:

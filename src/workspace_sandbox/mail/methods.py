@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from workspace_sandbox.kit.routes import Route
 from workspace_sandbox.mail import schema
-from workspace_sandbox.mail.access import AUTH
+from workspace_sandbox.mail.access import AUTH, FULL
 from workspace_sandbox.mail.attachments import Attachments
 from workspace_sandbox.mail.office import PostOffice
 from workspace_sandbox.mail.refusals import invalid_value, unknown_parameter
@@ -83,6 +83,20 @@ class Method(Route[Operation]):
             else:
                 query[name] = _typed(name, value, kind or STRING)
         return query
+
+
+PREFIX = "/gmail/v1/users/{userId}"
+
+
+def method(handler: Operation, name: str, address: str, rpc: str, units: int, **more: Any) -> Method:
+    """The method of that name, whose *address* is verb and path below the user."""
+    verb, _, path = address.partition(" ")
+    return Method(method=verb, path=PREFIX + path, handler=handler, id=name, rpc=rpc, units=units, **more)
+
+
+def scopes_of(*names: str) -> frozenset[str]:
+    """The scope that opens everything, and those of these *names*."""
+    return frozenset({FULL, *(f"{AUTH}gmail.{name}" for name in names)})
 
 
 def _typed(name: str, value: str, kind: Kind) -> str | int | bool:

@@ -5,11 +5,12 @@ from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import Any
 
-from workspace_sandbox.mail import compose
+from workspace_sandbox.mail import compose, rules
 from workspace_sandbox.mail.mime import parse, read_headers, split_head
 from workspace_sandbox.mail.refusals import invalid, not_found
 from workspace_sandbox.mail.schema import encode
 from workspace_sandbox.mail.state import Mailbox, Message
+from workspace_sandbox.mail.topics import Topics
 
 ADDRESS = re.compile(r"[^\s@,;:<>()\[\]\\\"]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 HEX_ID = re.compile(r"[0-9a-f]{1,16}")
@@ -28,13 +29,19 @@ class PostOffice:
         self.now = now
         self.knobs = knobs
         self.mailboxes: dict[str, Mailbox] = {}
+        self.topics = Topics()
         self._sequence = 0
         self._used: set[str] = set()
 
     def open(self, address: str, name: str) -> Mailbox:
         """A new mailbox."""
         self.mailboxes[address] = Mailbox(address, name, self.new_id)
+        self.mailboxes[address].heard = self.hear
         return self.mailboxes[address]
+
+    def hear(self, mailbox: Mailbox, record: Mapping[str, Any]) -> None:
+        """Tell whoever watches *mailbox* of a record of its history."""
+        self.topics.hear(mailbox, record, self.now(), limited=self.knobs["limits"])
 
     def new_id(self, at: int) -> tuple[str, int]:
         """An identifier that looks like the vendor's, and the number of the message in the order of arrival."""
@@ -97,7 +104,8 @@ class PostOffice:
         """Put *raw* into a mailbox as it arrives from elsewhere."""
         # Whoever gets a message must not see who got it in secret.
         arrived = compose.changed(raw, {"Bcc": None}, compose.traces(self.random, mailbox.address, sender, at))
-        return mailbox.add(arrived, ["UNREAD", "INBOX"], at, mailbox.thread_of(arrived))
+        label_ids = rules.labels_of(mailbox, arrived, ["UNREAD", "INBOX"], at)
+        return mailbox.add(arrived, label_ids, at, mailbox.thread_of(arrived))
 
     def recipients(self, raw: bytes) -> list[str]:
         """The addresses *raw* is for, in small letters; a damaged one is refused."""

@@ -1,4 +1,4 @@
-"""The account itself: its size, and the address it sends from."""
+"""The account itself."""
 
 from workspace_sandbox.mail.methods import Answer, Ask, Desk
 
@@ -12,16 +12,3 @@ def get_profile(_: Desk, ask: Ask) -> Answer:
         "threadsTotal": len(box.threads),
         "historyId": str(box.history_id),
     }
-
-
-def list_send_as(_: Desk, ask: Ask) -> Answer:
-    """The addresses the user may send from: only the own one."""
-    own = {
-        "sendAsEmail": ask.mailbox.address,
-        "displayName": ask.mailbox.name,
-        "replyToAddress": "",
-        "signature": "",
-        "isPrimary": True,
-        "isDefault": True,
-    }
-    return {"sendAs": [own]}

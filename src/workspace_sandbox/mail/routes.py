@@ -7,52 +7,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.mail import batch, drafts, history, labels, messages, profile, schema, threads, uploads
-from workspace_sandbox.mail.access import AUTH, FULL
+from workspace_sandbox.mail import batch, drafts, history, labels, messages, profile, schema, threads, uploads, watches
+from workspace_sandbox.mail.access import FULL
 from workspace_sandbox.mail.consent import CONSENT_PATH, Answering, Consent
-from workspace_sandbox.mail.methods import Method, Operation
+from workspace_sandbox.mail.methods import Method, Operation, scopes_of
+from workspace_sandbox.mail.methods import method as _method
 from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind
+from workspace_sandbox.mail.settings_routes import SETTINGS
 
-PREFIX = "/gmail/v1/users/{userId}"
-
-
-def _method(
-    handler: Operation,
-    name: str,
-    address: str,
-    rpc: str,
-    units: int,
-    **more: Any,
-) -> Method:
-    """The method of that name, whose *address* is verb and path below the user."""
-    verb, _, path = address.partition(" ")
-    return Method(
-        method=verb,
-        path=PREFIX + path,
-        handler=handler,
-        id=name,
-        rpc=rpc,
-        units=units,
-        **more,
-    )
-
-
-def _scopes(*names: str) -> frozenset[str]:
-    return frozenset({FULL, *(f"{AUTH}gmail.{name}" for name in names)})
-
-
-READ = _scopes("modify", "readonly")
-READ_METADATA = _scopes("metadata", "modify", "readonly")
-MODIFY = _scopes("modify")
+READ = scopes_of("modify", "readonly")
+READ_METADATA = scopes_of("metadata", "modify", "readonly")
+MODIFY = scopes_of("modify")
 DELETE = frozenset({FULL})
-INSERT = _scopes("insert", "modify")
-SEND = _scopes("compose", "modify", "send")
-DRAFT = _scopes("compose", "modify")
-READ_DRAFT = _scopes("compose", "modify", "readonly")
-PROFILE = _scopes("compose", "metadata", "modify", "readonly")
-LIST_LABELS = _scopes("labels", "metadata", "modify", "readonly")
-LABELS = _scopes("labels", "modify")
-SETTINGS = _scopes("modify", "readonly", "settings.basic")
+INSERT = scopes_of("insert", "modify")
+SEND = scopes_of("compose", "modify", "send")
+DRAFT = scopes_of("compose", "modify")
+READ_DRAFT = scopes_of("compose", "modify", "readonly")
+PROFILE = scopes_of("compose", "metadata", "modify", "readonly")
+LIST_LABELS = scopes_of("labels", "metadata", "modify", "readonly")
+LABELS = scopes_of("labels", "modify")
 
 PAGED: Mapping[str, Kind] = {"maxResults": UINT32, "pageToken": STRING}
 SEARCH: Mapping[str, Kind] = {**PAGED, "q": STRING, "includeSpamTrash": BOOL}
@@ -324,18 +297,20 @@ METHODS: Sequence[Method] = (
         scopes=READ_METADATA,
         answer=schema.HISTORY,
         params=HISTORY,
-        lacks="nothing of the history is ever forgotten",
     ),
     _method(
-        profile.list_send_as,
-        "settings.sendAs.list",
-        "GET /settings/sendAs",
-        "ListSendAs",
-        1,
-        scopes=SETTINGS,
-        answer=schema.SEND_AS,
-        lacks="only the own address, without aliases",
+        watches.watch,
+        "watch",
+        "POST /watch",
+        "Watch",
+        100,
+        scopes=READ_METADATA,
+        answer=schema.WATCHED,
+        body=schema.WATCHING,
+        lacks="whether the topic is there and may be written to is not asked",
     ),
+    _method(watches.stop, "stop", "POST /stop", "Stop", 50, scopes=READ_METADATA, answer=_N),
+    *SETTINGS,
 )
 UPLOADS: Sequence[Route[Operation]] = tuple(
     Route(method=verb, path=prefix + method.path, handler=method.handler)

@@ -84,19 +84,68 @@ MODIFICATION: Shape = {"addLabelIds": [STRING], "removeLabelIds": [STRING]}
 BATCH_MODIFICATION: Shape = {"ids": [STRING], **MODIFICATION}
 BATCH_DELETION: Shape = {"ids": [STRING]}
 SEND_AS: Shape = {
-    "sendAs": [
-        {
-            "sendAsEmail": STRING,
-            "displayName": STRING,
-            "replyToAddress": STRING,
-            "signature": STRING,
-            "isPrimary": BOOL,
-            "isDefault": BOOL,
-            "treatAsAlias": BOOL,
-            "verificationStatus": STRING,
-        }
-    ]
+    "sendAsEmail": STRING,
+    "displayName": STRING,
+    "replyToAddress": STRING,
+    "signature": STRING,
+    "isPrimary": BOOL,
+    "isDefault": BOOL,
+    "treatAsAlias": BOOL,
+    "verificationStatus": ("verificationStatusUnspecified", "accepted", "pending"),
 }
+SEND_AS_LIST: Shape = {"sendAs": [SEND_AS]}
+DISPOSITION = ("dispositionUnspecified", "leaveInInbox", "archive", "trash", "markRead")
+AUTO_FORWARDING: Shape = {"enabled": BOOL, "emailAddress": STRING, "disposition": DISPOSITION}
+IMAP: Shape = {
+    "enabled": BOOL,
+    "autoExpunge": BOOL,
+    "expungeBehavior": ("expungeBehaviorUnspecified", "archive", "trash", "deleteForever"),
+    "maxFolderSize": INT32,
+}
+LANGUAGE: Shape = {"displayLanguage": STRING}
+POP: Shape = {
+    "accessWindow": ("accessWindowUnspecified", "disabled", "fromNowOn", "allMail"),
+    "disposition": DISPOSITION,
+}
+VACATION: Shape = {
+    "enableAutoReply": BOOL,
+    "responseSubject": STRING,
+    "responseBodyPlainText": STRING,
+    "responseBodyHtml": STRING,
+    "restrictToContacts": BOOL,
+    "restrictToDomain": BOOL,
+    "startTime": UINT64,
+    "endTime": UINT64,
+}
+FORWARDING: Shape = {
+    "forwardingEmail": STRING,
+    "verificationStatus": ("verificationStatusUnspecified", "accepted", "pending"),
+}
+FORWARDING_LIST: Shape = {"forwardingAddresses": [FORWARDING]}
+FILTER: Shape = {
+    "id": STRING,
+    "criteria": {
+        "from": STRING,
+        "to": STRING,
+        "subject": STRING,
+        "query": STRING,
+        "negatedQuery": STRING,
+        "hasAttachment": BOOL,
+        "excludeChats": BOOL,
+        "size": INT32,
+        "sizeComparison": ("unspecified", "smaller", "larger"),
+    },
+    "action": {"addLabelIds": [STRING], "removeLabelIds": [STRING], "forward": STRING},
+}
+FILTER_LIST: Shape = {"filter": [FILTER]}
+BEHAVIOURS = ("include", "exclude", "INCLUDE", "EXCLUDE")
+WATCHING: Shape = {
+    "topicName": STRING,
+    "labelIds": [STRING],
+    "labelFilterBehavior": BEHAVIOURS,
+    "labelFilterAction": BEHAVIOURS,
+}
+WATCHED: Shape = {"historyId": UINT64, "expiration": UINT64}
 NOTHING: Shape = {}
 
 URLSAFE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

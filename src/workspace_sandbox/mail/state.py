@@ -130,6 +130,10 @@ class Message:
         return any(label_id in self.label_ids for label_id in label_ids)
 
 
+def _unheard(_: "Mailbox", __: Mapping[str, Any]) -> None:
+    """Nobody is told."""
+
+
 class Mailbox:
     """Everything one account holds."""
 
@@ -142,6 +146,14 @@ class Mailbox:
         self.drafts: dict[str, Message] = {}
         self.history: list[dict[str, Any]] = []
         self.history_id = FIRST_HISTORY_ID
+        self.settings: dict[str, dict[str, Any]] = {}
+        self.filters: dict[str, dict[str, Any]] = {}
+        self.forwarding: dict[str, str] = {}
+        """Addresses that mail may be forwarded to, with how far each is verified."""
+
+        self.heard: Callable[[Mailbox, Mapping[str, Any]], None] = _unheard
+        """Is told of every record of the history."""
+
         self._new_id = new_id
         self._order: list[tuple[Key, Message]] = []
         self._by_message_id: dict[str, Message] = {}
@@ -223,6 +235,7 @@ class Mailbox:
         if label_ids:
             change["labelIds"] = list(label_ids)
         self.history.append({"id": str(self.history_id), "messages": [short], kind: [change]})
+        self.heard(self, self.history[-1])
 
 
 def labelled(message: Message) -> dict[str, list[str]]:

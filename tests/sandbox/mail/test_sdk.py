@@ -160,6 +160,25 @@ def test_threads_and_history_are_read(sdk: Sdk) -> None:
     assert "messagesAdded" in history["history"][0]
 
 
+def test_a_mailbox_is_watched_and_its_settings_are_changed(sdk: Sdk) -> None:
+    scopes = ("modify", "settings.basic")
+    sdk.emulator.stage.knobs["token_scopes"] = [f"https://www.googleapis.com/auth/gmail.{name}" for name in scopes]
+    settings = sdk.users.settings()
+    watched = sdk.users.watch(userId="me", body={"topicName": "projects/my-project/topics/mail"}).execute()
+    changed = settings.updateVacation(userId="me", body={"enableAutoReply": True, "responseSubject": "Away"}).execute()
+    rule = {"criteria": {"from": "news@acmefreight.test"}, "action": {"addLabelIds": ["TRASH"]}}
+    made = settings.filters().create(userId="me", body=rule).execute()
+    settings.filters().delete(userId="me", id=made["id"]).execute()
+    settings.sendAs().patch(userId="me", sendAsEmail="nora@brightfjord.test", body={"signature": "N."}).execute()
+    sdk.users.stop(userId="me").execute()
+
+    assert {"historyId", "expiration"} == watched.keys()
+    assert changed == settings.getVacation(userId="me").execute()
+    assert {**rule, "id": made["id"]} == made
+    assert {} == settings.filters().list(userId="me").execute()
+    assert "N." == settings.sendAs().list(userId="me").execute()["sendAs"][0]["signature"]
+
+
 def test_many_messages_are_modified(sdk: Sdk) -> None:
     body = {"ids": [sdk.examples["message_id"]], "addLabelIds": ["STARRED"]}
     sdk.messages.batchModify(userId="me", body=body).execute()
