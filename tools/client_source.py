@@ -214,6 +214,7 @@ class ClientSource:
         return (
             f"    @overload\n{head('Literal[False] = False', f'Answer[{shape}]')} ...\n\n"
             f"    @overload\n{head('Literal[True]', 'Answer[DryRun]')} ...\n\n"
+            f"    @overload\n{head('bool', f'Answer[{shape}] | Answer[DryRun]')} ...\n\n"
             f"{head('bool = False', 'Answer[Any]')}\n{about}        return {returned}\n"
         )
 

@@ -1,6 +1,7 @@
 """One call as it is sent, what its answer means, and whether it is worth another attempt; nothing is sent here."""
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -96,8 +97,16 @@ def _refusal(status: int, run_id: str | None, error: Mapping[str, Any], retry_af
         remedy=error.get("remedy", ""),
         details=error.get("details", ()),
         run_id=run_id,
-        retry_after=None if retry_after is None else float(retry_after),
+        retry_after=None if retry_after is None else _seconds(retry_after),
     )
+
+
+def _seconds(told: Any) -> float:
+    """A time to wait; ``ValueError`` where it is none."""
+    seconds = float(told)
+    if not 0 <= seconds < math.inf:
+        raise ValueError(told)
+    return seconds
 
 
 def _family(status: int) -> type[GatewayError]:
@@ -116,7 +125,7 @@ def pause_before(attempt: int, error: GatewayError) -> float | None:
     if isinstance(error, UnreadableAnswer) and (error.status is None or error.status < 500):
         return None
     if error.retry_after is not None:
-        return error.retry_after
+        return max(error.retry_after, FIRST_PAUSE_SECONDS)
     if isinstance(error, NoAnswer | UnreadableAnswer):
         pause: float = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
         return pause * (0.5 + random())  # noqa: S311  # jitter, so that callers do not come back together

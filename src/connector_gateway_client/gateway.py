@@ -1,6 +1,8 @@
 """The gateway as a Python program sees it: ``Gateway``, and ``AsyncGateway`` to be awaited."""
 
+import re
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -15,6 +17,12 @@ RETRY_SECONDS = 60.0
 
 
 def _described(base_url: str, api_key: str, timeout_seconds: float) -> dict[str, Any]:
+    """What a client of httpx is made with; ``ValueError`` for what no attempt could be made with."""
+    address = urlsplit(base_url)
+    if address.scheme not in {"http", "https"} or not address.hostname:
+        raise ValueError(f"The address {base_url!r} is none: it begins with http:// or https:// and has a host.")
+    if not re.fullmatch(r"[!-~]+", api_key):
+        raise ValueError("The API key is empty, or has characters that no key has, such as a blank or a line break.")
     return {
         "base_url": base_url.rstrip("/"),
         "headers": {"Authorization": f"Bearer {api_key}"},

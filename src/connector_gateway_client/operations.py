@@ -86,6 +86,18 @@ class Notes:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    def create_page(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        properties: Mapping[str, Any],
+        children: Sequence[str | Block] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[CreatedPage] | Answer[DryRun]: ...
+
     def create_page(
         self,
         *,
@@ -138,6 +150,19 @@ class Notes:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    def update_page(
+        self,
+        *,
+        page_id: str,
+        connection_id: str,
+        properties: Mapping[str, Any] | None = None,
+        archived: bool | None = None,
+        if_unmodified_since: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[UpdatedPage] | Answer[DryRun]: ...
 
     def update_page(
         self,
@@ -279,6 +304,18 @@ class AsyncNotes:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    async def create_page(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        properties: Mapping[str, Any],
+        children: Sequence[str | Block] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[CreatedPage] | Answer[DryRun]: ...
+
     async def create_page(
         self,
         *,
@@ -331,6 +368,19 @@ class AsyncNotes:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    async def update_page(
+        self,
+        *,
+        page_id: str,
+        connection_id: str,
+        properties: Mapping[str, Any] | None = None,
+        archived: bool | None = None,
+        if_unmodified_since: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[UpdatedPage] | Answer[DryRun]: ...
 
     async def update_page(
         self,
@@ -461,6 +511,20 @@ class Boards:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    def create_card(
+        self,
+        *,
+        connection_id: str,
+        list_id: str,
+        name: str,
+        desc: str | None = None,
+        due: str | None = None,
+        labels: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[CreatedCard] | Answer[DryRun]: ...
+
     def create_card(
         self,
         *,
@@ -518,6 +582,19 @@ class Boards:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    def move_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        list_id: str,
+        position: Literal["top", "bottom"] | None = None,
+        comment: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[MovedCard] | Answer[DryRun]: ...
+
     def move_card(
         self,
         *,
@@ -556,6 +633,11 @@ class Boards:
     def comment_on_card(
         self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: Literal[True]
     ) -> Answer[DryRun]: ...
+
+    @overload
+    def comment_on_card(
+        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool
+    ) -> Answer[Comment] | Answer[DryRun]: ...
 
     def comment_on_card(
         self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool = False
@@ -610,6 +692,19 @@ class Boards:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    def attach_checklist(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        name: str,
+        items: Sequence[str],
+        skip_if_present: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[Checklist] | Answer[DryRun]: ...
 
     def attach_checklist(
         self,
@@ -669,6 +764,20 @@ class AsyncBoards:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    async def create_card(
+        self,
+        *,
+        connection_id: str,
+        list_id: str,
+        name: str,
+        desc: str | None = None,
+        due: str | None = None,
+        labels: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[CreatedCard] | Answer[DryRun]: ...
+
     async def create_card(
         self,
         *,
@@ -726,6 +835,19 @@ class AsyncBoards:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    async def move_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        list_id: str,
+        position: Literal["top", "bottom"] | None = None,
+        comment: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[MovedCard] | Answer[DryRun]: ...
+
     async def move_card(
         self,
         *,
@@ -764,6 +886,11 @@ class AsyncBoards:
     async def comment_on_card(
         self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: Literal[True]
     ) -> Answer[DryRun]: ...
+
+    @overload
+    async def comment_on_card(
+        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool
+    ) -> Answer[Comment] | Answer[DryRun]: ...
 
     async def comment_on_card(
         self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool = False
@@ -818,6 +945,19 @@ class AsyncBoards:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    async def attach_checklist(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        name: str,
+        items: Sequence[str],
+        skip_if_present: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[Checklist] | Answer[DryRun]: ...
 
     async def attach_checklist(
         self,
@@ -896,6 +1036,19 @@ class Mail:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    def send_message(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        thread_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[SentMessage] | Answer[DryRun]: ...
+
     def send_message(
         self,
         *,
@@ -950,6 +1103,19 @@ class Mail:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    def change_message_labels(
+        self,
+        *,
+        message_id: str,
+        connection_id: str,
+        add: Sequence[str] | None = None,
+        remove: Sequence[str] | None = None,
+        create_missing: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[ChangedLabels] | Answer[DryRun]: ...
 
     def change_message_labels(
         self,
@@ -1010,6 +1176,18 @@ class Mail:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    def create_draft(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[CreatedDraft] | Answer[DryRun]: ...
 
     def create_draft(
         self,
@@ -1087,6 +1265,19 @@ class AsyncMail:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    async def send_message(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        thread_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[SentMessage] | Answer[DryRun]: ...
+
     async def send_message(
         self,
         *,
@@ -1141,6 +1332,19 @@ class AsyncMail:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    async def change_message_labels(
+        self,
+        *,
+        message_id: str,
+        connection_id: str,
+        add: Sequence[str] | None = None,
+        remove: Sequence[str] | None = None,
+        create_missing: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[ChangedLabels] | Answer[DryRun]: ...
 
     async def change_message_labels(
         self,
@@ -1202,6 +1406,18 @@ class AsyncMail:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    async def create_draft(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[CreatedDraft] | Answer[DryRun]: ...
+
     async def create_draft(
         self,
         *,
@@ -1255,6 +1471,18 @@ class Chat:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    def post_message(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        text: str,
+        thread_ts: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[PostedMessage] | Answer[DryRun]: ...
+
     def post_message(
         self,
         *,
@@ -1300,6 +1528,18 @@ class Chat:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    def edit_message(
+        self,
+        *,
+        message_ts: str,
+        connection_id: str,
+        channel: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[EditedMessage] | Answer[DryRun]: ...
 
     def edit_message(
         self,
@@ -1361,6 +1601,18 @@ class Chat:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    def add_reaction(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        message_ts: str,
+        emoji: str,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[AddedReaction] | Answer[DryRun]: ...
 
     def add_reaction(
         self,
@@ -1458,6 +1710,18 @@ class AsyncChat:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    async def post_message(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        text: str,
+        thread_ts: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[PostedMessage] | Answer[DryRun]: ...
+
     async def post_message(
         self,
         *,
@@ -1503,6 +1767,18 @@ class AsyncChat:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    async def edit_message(
+        self,
+        *,
+        message_ts: str,
+        connection_id: str,
+        channel: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[EditedMessage] | Answer[DryRun]: ...
 
     async def edit_message(
         self,
@@ -1564,6 +1840,18 @@ class AsyncChat:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    async def add_reaction(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        message_ts: str,
+        emoji: str,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[AddedReaction] | Answer[DryRun]: ...
 
     async def add_reaction(
         self,
@@ -1665,6 +1953,20 @@ class Crm:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    def create_or_update_contact(
+        self,
+        *,
+        connection_id: str,
+        email: str,
+        properties: Mapping[str, Any],
+        on_conflict: Literal["update", "skip"] | None = None,
+        associate_company: str | None = None,
+        create_company: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[WrittenContact] | Answer[DryRun]: ...
+
     def create_or_update_contact(
         self,
         *,
@@ -1746,6 +2048,20 @@ class Crm:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    def create_deal(
+        self,
+        *,
+        connection_id: str,
+        dealname: str,
+        pipeline: str,
+        dealstage: str,
+        amount: float | None = None,
+        contact_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[CreatedDeal] | Answer[DryRun]: ...
+
     def create_deal(
         self,
         *,
@@ -1802,6 +2118,19 @@ class Crm:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    def update_deal(
+        self,
+        *,
+        deal_id: str,
+        connection_id: str,
+        dealstage: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[UpdatedDeal] | Answer[DryRun]: ...
 
     def update_deal(
         self,
@@ -1877,6 +2206,20 @@ class AsyncCrm:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    async def create_or_update_contact(
+        self,
+        *,
+        connection_id: str,
+        email: str,
+        properties: Mapping[str, Any],
+        on_conflict: Literal["update", "skip"] | None = None,
+        associate_company: str | None = None,
+        create_company: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[WrittenContact] | Answer[DryRun]: ...
 
     async def create_or_update_contact(
         self,
@@ -1959,6 +2302,20 @@ class AsyncCrm:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    async def create_deal(
+        self,
+        *,
+        connection_id: str,
+        dealname: str,
+        pipeline: str,
+        dealstage: str,
+        amount: float | None = None,
+        contact_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[CreatedDeal] | Answer[DryRun]: ...
+
     async def create_deal(
         self,
         *,
@@ -2015,6 +2372,19 @@ class AsyncCrm:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    async def update_deal(
+        self,
+        *,
+        deal_id: str,
+        connection_id: str,
+        dealstage: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[UpdatedDeal] | Answer[DryRun]: ...
 
     async def update_deal(
         self,
@@ -2111,6 +2481,19 @@ class Tables:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    def create_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        records: Sequence[Mapping[str, Any]],
+        allow_new_options: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[CreatedRecords] | Answer[DryRun]: ...
+
     def create_records(
         self,
         *,
@@ -2166,6 +2549,19 @@ class Tables:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    def update_record(
+        self,
+        *,
+        record_id: str,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        fields: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[UpdatedRecord] | Answer[DryRun]: ...
+
     def update_record(
         self,
         *,
@@ -2214,6 +2610,19 @@ class Tables:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    def attach_file(
+        self,
+        *,
+        connection_id: str,
+        record_id: str,
+        field: str,
+        url: str,
+        filename: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[AttachedFile] | Answer[DryRun]: ...
 
     def attach_file(
         self,
@@ -2312,6 +2721,19 @@ class AsyncTables:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    async def create_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        records: Sequence[Mapping[str, Any]],
+        allow_new_options: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[CreatedRecords] | Answer[DryRun]: ...
+
     async def create_records(
         self,
         *,
@@ -2367,6 +2789,19 @@ class AsyncTables:
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
 
+    @overload
+    async def update_record(
+        self,
+        *,
+        record_id: str,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        fields: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[UpdatedRecord] | Answer[DryRun]: ...
+
     async def update_record(
         self,
         *,
@@ -2415,6 +2850,19 @@ class AsyncTables:
         idempotency_key: str | None = None,
         dry_run: Literal[True],
     ) -> Answer[DryRun]: ...
+
+    @overload
+    async def attach_file(
+        self,
+        *,
+        connection_id: str,
+        record_id: str,
+        field: str,
+        url: str,
+        filename: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool,
+    ) -> Answer[AttachedFile] | Answer[DryRun]: ...
 
     async def attach_file(
         self,

@@ -11,19 +11,22 @@ from connector_gateway_client.answers import Answer
 from connector_gateway_client.calls import Call, answer_of, pause_before
 from connector_gateway_client.refusals import GatewayError, NoAnswer, UnreadableAnswer
 
+Now = Callable[[], float]
+
 
 class _Deadline:
     """How long a call may go on, by a clock that nobody sets."""
 
-    def __init__(self, seconds: float) -> None:
-        self._ends = time.monotonic() + seconds
+    def __init__(self, seconds: float, now: Now) -> None:
+        self._now = now
+        self._ends = now() + seconds
         self._attempt = 0
 
     def pause(self, error: GatewayError) -> float:
         """Seconds to wait before the next attempt; raises *error* where none is left or worth while."""
         self._attempt += 1
         seconds = pause_before(self._attempt, error)
-        if seconds is None or time.monotonic() + seconds > self._ends:
+        if seconds is None or self._now() + seconds > self._ends:
             raise error
         return seconds
 
@@ -35,18 +38,24 @@ def _answered(call: Call, response: httpx.Response) -> Answer[Any]:
 def _unanswered(fault: httpx.RequestError) -> GatewayError:
     if isinstance(fault, httpx.DecodingError):
         return UnreadableAnswer("What came is compressed in a way that cannot be read.")
-    return NoAnswer(f"No answer came: {str(fault) or type(fault).__name__}.")
+    return NoAnswer(f"No answer came: {str(fault).rstrip('.') or type(fault).__name__}.")
 
 
 class Sending:
     """Sends calls and waits for their answers."""
 
-    def __init__(self, http: httpx.Client, retry_seconds: float, sleep: Callable[[float], object] = time.sleep) -> None:
-        self._http, self._retry_seconds, self._sleep = http, retry_seconds, sleep
+    def __init__(
+        self,
+        http: httpx.Client,
+        retry_seconds: float,
+        sleep: Callable[[float], object] = time.sleep,
+        now: Now = time.monotonic,
+    ) -> None:
+        self._http, self._retry_seconds, self._sleep, self._now = http, retry_seconds, sleep, now
 
     def send(self, call: Call) -> Answer[Any]:
         """The answer to *call*."""
-        deadline = _Deadline(self._retry_seconds)
+        deadline = _Deadline(self._retry_seconds, self._now)
         while True:
             try:
                 return self._once(call)
@@ -68,13 +77,17 @@ class AsyncSending:
     """The same to be awaited."""
 
     def __init__(
-        self, http: httpx.AsyncClient, retry_seconds: float, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+        self,
+        http: httpx.AsyncClient,
+        retry_seconds: float,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        now: Now = time.monotonic,
     ) -> None:
-        self._http, self._retry_seconds, self._sleep = http, retry_seconds, sleep
+        self._http, self._retry_seconds, self._sleep, self._now = http, retry_seconds, sleep, now
 
     async def send(self, call: Call) -> Answer[Any]:
         """The answer to *call*."""
-        deadline = _Deadline(self._retry_seconds)
+        deadline = _Deadline(self._retry_seconds, self._now)
         while True:
             try:
                 return await self._once(call)

@@ -3,8 +3,11 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any, assert_type
 
 import httpx
@@ -29,6 +32,7 @@ STRANGE_PAGE = "11111111111141118111111111111111"
 OPERATIONS = [(connector.name, one.name) for connector in CONNECTORS.values() for one in connector.operations]
 WRITE = Call("POST", "/v1/connectors/boards/cards", {"name": "Plan"}, writes=True)
 DONE = {"run_id": "run_1", "connector": "boards", "status": "ok", "data": {"card_id": "c"}}
+DONE_NOW = httpx.Response(200, json=DONE)
 UNKNOWN = {"code": "outcome_unknown", "message": "Not known.", "remedy": "Repeat it.", "details": []}
 
 
@@ -65,12 +69,12 @@ class Script:
     @property
     def sending(self) -> Sending:
         http = httpx.Client(base_url="http://gateway", transport=httpx.MockTransport(self))
-        return Sending(http, 60, self.pauses.append)
+        return Sending(http, 60, self.pauses.append, lambda: sum(self.pauses))
 
     @property
     def async_sending(self) -> AsyncSending:
         http = httpx.AsyncClient(base_url="http://gateway", transport=httpx.MockTransport(self))
-        return AsyncSending(http, 60, self.sleep)
+        return AsyncSending(http, 60, self.sleep, lambda: sum(self.pauses))
 
     @property
     def keys(self) -> list[str]:
@@ -103,6 +107,11 @@ def test_a_dry_run_writes_nothing(served: Gateway, client: Client) -> None:
     served.clear("boards")
     told = client.boards.create_card(connection_id=connection_id, list_id=list_id, name="Dry", dry_run=True)
     assert_type(told, Answer[DryRun])
+
+    either = client.boards.create_card(
+        connection_id=connection_id, list_id=list_id, name="Dry", dry_run=bool(connection_id)
+    )
+    assert_type(either, Answer[CreatedCard] | Answer[DryRun])
 
     assert ["create the card"] == [request["step"] for request in told.data["requests"]]
     assert {"GET"} == {method for method, _, _ in served.journal("boards")}
@@ -190,6 +199,69 @@ def test_an_answer_that_breaks_off_is_asked_for_again() -> None:
     answer = script.sending.send(WRITE)
 
     assert ("run_1", [WRITE.made_key] * 2) == (answer.run_id, script.keys)
+
+
+def test_a_limit_that_lasts_is_told_once_the_time_is_over() -> None:
+    refusal = UNKNOWN | {"code": "rate_limited"}
+    limited = httpx.Response(429, json={"run_id": "run_0", "error": refusal, "retry_after": 20})
+    script = Script(*[limited] * 9)
+
+    with pytest.raises(errors.RateLimited):
+        script.sending.send(WRITE)
+    assert [20, 20, 20] == script.pauses
+
+
+@pytest.mark.parametrize(("told", "pauses"), [(0, [0.5]), (0.1, [0.5]), (2, [2])])
+def test_a_service_that_says_at_once_is_not_asked_without_end(told: float, pauses: list[float]) -> None:
+    script = Script(httpx.Response(503, json={"run_id": "r", "error": UNKNOWN, "retry_after": told}), DONE_NOW)
+    script.sending.send(WRITE)
+
+    assert pauses == script.pauses
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:8080", "", "ftp://gateway", "http://", "gateway.example"])
+def test_what_is_no_address_is_told_at_once(address: str) -> None:
+    with pytest.raises(ValueError, match="begins with http"):
+        Client(address, "key")
+
+
+@pytest.mark.parametrize("key", ["", "key\n", "a key", "k\u00e4y"])
+def test_what_is_no_key_is_told_at_once(key: str) -> None:
+    with pytest.raises(ValueError, match="The API key"):
+        AsyncGateway("http://127.0.0.1:1", key)
+
+
+def test_an_answer_that_is_cut_on_its_way_is_asked_for_again() -> None:
+    whole = json.dumps(DONE).encode()
+    with answering([whole[:10], whole]) as address, Client(address, "key") as client:
+        answer = client.boards.create_card(connection_id="c", list_id="l", name="n")
+
+    assert "run_1" == answer.run_id
+
+
+@contextmanager
+def answering(bodies: list[bytes]) -> Iterator[str]:
+    """The address of a service that gives *bodies* in turn, each with the length of the last one."""
+    length, left = len(bodies[-1]), iter(bodies)
+
+    class Cutting(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", str(length))
+            self.end_headers()
+            self.wfile.write(next(left))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Cutting)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
 
 
 def test_a_pause_that_is_too_long_is_not_waited_for() -> None:
@@ -285,8 +357,9 @@ def test_an_answer_that_cannot_be_decompressed_is_told_as_that() -> None:
         script.sending.send(WRITE)
 
 
-def test_a_time_to_wait_that_is_no_number_is_no_answer() -> None:
-    body = DONE | {"error": UNKNOWN, "retry_after": "soon"}
+@pytest.mark.parametrize("told", ["soon", -1, float("nan"), float("inf"), []])
+def test_a_time_to_wait_that_is_none_is_no_answer(told: Any) -> None:
+    body = DONE | {"error": UNKNOWN, "retry_after": told}
     with pytest.raises(UnreadableAnswer):
         answer_of(503, {}, json.dumps(body).encode(), dry_run=False)
 
