@@ -68,7 +68,7 @@ class Pages:
 
     def reached(self) -> set[str]:
         """Every file and folder that links lead to from the navigation, with the pages there."""
-        found, ahead = set[str](), self.in_navigation()
+        found, ahead = set[str](), [*self.in_navigation(), *self.configuration().get("extra_css", [])]
         while ahead:
             path = ahead.pop()
             if path not in found and self.has(path):

@@ -14,6 +14,7 @@ from typing import Any
 
 from application_page import application_rows, limit_rows, operation_rows
 from client_source import ClientSource, errors_module
+from command_page import command_page
 from dashboard import dashboard  # beside this file
 from pydantic.fields import FieldInfo
 
@@ -52,6 +53,7 @@ def files() -> Iterator[tuple[Path, str]]:
     rows = application_rows(CONNECTORS.values())
     yield overview, between(overview.read_text(encoding="utf-8"), "applications", rows, remark=REMARK)
     yield REFERENCE / "errors.md", errors_page()
+    yield REFERENCE / "commands.md", command_page()
     document = openapi(CONNECTORS.values(), BASE_URL)
     yield REFERENCE / "openapi.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     yield PROJECT / "deploy" / "dashboard.json", dashboard()

@@ -50,8 +50,8 @@ class Reader:
         return values[-1]
 
     def _once_more(self) -> Any:
-        """The answer to the last line, typed again."""
-        self._take(self._shell.type(self._typed.splitlines()[-1]))
+        """The answer to the last command, before which there is an empty line, typed again."""
+        self._take(self._shell.type(self._typed.rpartition("\n\n")[2]))
         return self._answer()
 
     def _here(self, text: str) -> str:
