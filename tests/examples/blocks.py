@@ -15,7 +15,7 @@ RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
     "README.md": ("examples/test_pages.py", {"sh": 7}),
     "client/README.md": ("client/test_client.py", {"python": 1}),
     f"{GUIDE}/agents.md": ("examples/test_agents_guide.py", {"sh": 1, "json": 2, "python": 1, "text": 1}),
-    f"{GUIDE}/command-line.md": ("examples/test_docs.py", {"sh": 5}),
+    f"{GUIDE}/command-line.md": ("examples/test_docs.py", {"sh": 5, "json": 1}),
     f"{GUIDE}/connect/README.md": (CONNECTING, {"sh": 6}),
     f"{GUIDE}/connect/boards.md": (CONNECTING, {"sh": 2}),
     f"{GUIDE}/connect/chat.md": (CONNECTING, {"sh": 3}),

@@ -67,6 +67,17 @@ def test_every_command_line_of_the_guide_is_understood(line: str) -> None:
     assert 1 == ended.exit_code
 
 
+def test_the_arguments_of_the_guide_are_those_of_operations() -> None:
+    (text,) = re.findall(r"```json\n(.*?)```", COMMANDS, re.DOTALL)
+    known = {
+        f"{connector.name}_{operation.name}": {*operation.parameters}
+        for connector in CONNECTORS.values()
+        for operation in connector.operations
+    }
+
+    assert {} == {name: [*given] for name, given in json.loads(text).items() if not {*given} <= known.get(name, set())}
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_completion_of_the_guide_is_there_for_every_shell(shell: str) -> None:
     variable, _, command = f"_CONNECTOR_GATEWAY_COMPLETE={shell}_source connector-gateway".partition("=")
