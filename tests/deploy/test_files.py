@@ -82,7 +82,7 @@ class Deployment:
 def deployment(
     common_postgres: str, valkey_of_tests: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deployment]:
-    folder = tmp_path_factory.mktemp("deployment")
+    folder, logs = tmp_path_factory.mktemp("deployment"), tmp_path_factory.mktemp("logs")
     with playing(notes=NotesEmulator) as sandbox:
         sandbox.emulators["notes"].stage.knobs["limits"] = False
         own = {
@@ -90,9 +90,9 @@ def deployment(
             "GATEWAY_SHARED_URL": valkey_of_tests.url,
             "GATEWAY_RETIRE_SECONDS": "0.3",
             # So that calls wait for their turn, and the machine is not what is tried.
-            "GATEWAY_NOTES_BUDGET": "30/1",
+            "GATEWAY_NOTES_BUDGET": "20/1",
         }
-        with gateways(folder, SECRETS, **own, **settings_for(sandbox, ["notes"])) as both:
+        with gateways(folder, logs, SECRETS, **own, **settings_for(sandbox, ["notes"])) as both:
             made = Deployment(both, sandbox, folder)
             made.prepare()
             yield made
