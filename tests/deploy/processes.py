@@ -15,7 +15,7 @@ import yaml
 
 from harness.balancing import balancing
 from harness.serving import free_port
-from harness.starting import start
+from harness.starting import COMMAND, start
 from harness.waiting import wait_until
 
 DEPLOY = Path(__file__).parent.parent.parent / "deploy"
@@ -52,25 +52,39 @@ def environment_of(service: str, secrets: Mapping[str, str]) -> dict[str, str]:
 
 
 class Gateway:
-    """One gateway of the compose file, at the same port each time that it is started."""
+    """One gateway, at the same port at every start; of other *sources* than these where any are given."""
 
-    def __init__(self, name: str, folder: Path, logs: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, folder: Path, logs: Path, environment: Mapping[str, str], sources: Path | None = None
+    ) -> None:
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self._folder = folder
         self._log = logs / f"{name}.log"
         self._environment = {"PATH": os.environ["PATH"], "GATEWAY_ACCESS_LOG": "on"} | dict(environment)
+        self._sources = sources
         self.process: subprocess.Popen[Any] | None = None
 
     def start(self) -> None:
         """Start it with the container's command, and return once it takes calls."""
-        words = re.findall(r'^CMD \["(.*)"\]$', CONTAINERFILE, re.MULTILINE)[-1].split('", "')
-        with self._log.open("wb") as log:
-            self.process = start(
-                *words[:-1], str(self.port), cwd=self._folder, env=self._environment, stdout=log, stderr=log
-            )
+        self._begin()
         with httpx.Client(timeout=30) as http:
             wait_until(lambda: self._is_ready(http))
+
+    def start_in_vain(self) -> tuple[int, str]:
+        """Start it where that is refused; its exit status, and what it said."""
+        self._begin()
+        return self.ended(), self._log.read_text(encoding="utf-8")
+
+    def _begin(self) -> None:
+        words = [*re.findall(r'^CMD \["(.*)"\]$', CONTAINERFILE, re.MULTILINE)[-1].split('", "')[:-1], str(self.port)]
+        with self._log.open("wb") as log:
+            where: dict[str, Any] = {"cwd": self._folder, "stdout": log, "stderr": log}
+            if self._sources is None:
+                self.process = start(*words, env=self._environment, **where)
+            else:
+                environment = self._environment | {"PYTHONPATH": str(self._sources)}
+                self.process = subprocess.Popen([*COMMAND, *words], env=environment, **where)
 
     def has_answered(self) -> bool:
         """Whether it has answered a call since it was started."""
@@ -80,6 +94,12 @@ class Gateway:
         """As whoever runs the container tells it."""
         if self.process is not None:
             self.process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once, if it lives."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
 
     def ended(self) -> int:
         """The exit status, once it has ended."""

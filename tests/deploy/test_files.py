@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ import yaml
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.settings import Settings
-from deploy.processes import COMPOSE, CONTAINERFILE, DEPLOY, Gateway, balancer, environment_of, gateways, nginx_program
+from deploy.deployment import Deployment
+from deploy.processes import COMPOSE, CONTAINERFILE, DEPLOY, balancer, environment_of, gateways, nginx_program
 from harness.loading import under_load
 from harness.playing import playing
 from harness.requirement import requirement
@@ -23,7 +23,6 @@ from harness.serving import free_port, settings_for
 from harness.valkey import Server
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.sandbox import Sandbox
 
 UNIT = (DEPLOY / "connector-gateway.service").read_text(encoding="utf-8")
 SECRETS = {
@@ -38,44 +37,6 @@ MANIFESTS: list[dict[str, Any]] = [
     for path in sorted(DEPLOY.glob("kubernetes/**/*.yaml"))
     for document in yaml.safe_load_all(path.read_text(encoding="utf-8"))
 ]
-
-
-@dataclass
-class Deployment:
-    """The two gateways of the compose file, and a caller."""
-
-    gateways: list[Gateway]
-    sandbox: Sandbox
-    folder: Path
-    key: str = ""
-    connection_id: str = ""
-
-    def manage(self, number: int, method: str, path: str, **body: Any) -> Any:
-        """A management request that succeeds."""
-        headers = {"Authorization": f"Bearer {SECRETS['GATEWAY_OPERATOR_TOKEN']}"}
-        address = self.gateways[number].address
-        answer = httpx.request(method, address + path, headers=headers, json=body or None, timeout=60)
-        assert 200 == answer.status_code, answer.text
-        return answer.json()["data"]
-
-    def prepare(self) -> None:
-        """Make a workspace by one gateway, and a key and a connection by the other."""
-        workspace_id = self.manage(0, "POST", "/v1/workspaces", name="tests")["workspace_id"]
-        made = {"workspace_id": workspace_id}
-        self.key = self.manage(1, "POST", "/v1/keys", **made, scope="read_write", calls_per_minute=1_000_000)["key"]
-        credentials = self.sandbox.emulators["notes"].credentials()
-        self.connection_id = self.manage(
-            1, "POST", "/v1/connections", **made, connector="notes", credentials=credentials
-        )["connection_id"]
-
-    def replace(self, number: int) -> int:
-        """Have a gateway end, and start it anew, until it is sent calls again; its exit status."""
-        gateway = self.gateways[number]
-        gateway.tell_to_end()
-        status = gateway.ended()
-        gateway.start()
-        wait_until(gateway.has_answered)
-        return status
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +54,7 @@ def deployment(
             "GATEWAY_NOTES_BUDGET": "20/1",
         }
         with gateways(folder, logs, SECRETS, **own, **settings_for(sandbox, ["notes"])) as both:
-            made = Deployment(both, sandbox, folder)
+            made = Deployment(both, sandbox, folder, SECRETS["GATEWAY_OPERATOR_TOKEN"])
             made.prepare()
             yield made
 
@@ -114,10 +75,10 @@ def test_gateways_behind_a_balancer_are_replaced_in_turn_without_a_failed_call(
 ) -> None:
     program = program_of(kind)
     ports, port = [one.port for one in deployment.gateways], free_port()
-    database_id = deployment.sandbox.emulators["notes"].examples()["database_id"]
+    load = deployment.key, deployment.connection_id, deployment.database_id
     with (
         balancer(ports, port, tmp_path, program),
-        under_load(f"http://127.0.0.1:{port}", deployment.key, deployment.connection_id, database_id) as statuses,
+        under_load(f"http://127.0.0.1:{port}", *load) as statuses,
     ):
         wait_until(lambda: len(statuses) >= 10)
         ended = [deployment.replace(0), deployment.replace(1)]

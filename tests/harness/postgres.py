@@ -75,6 +75,16 @@ def new_database(server: str, like: str = "template1") -> str:
     return _address(server).set(database=name).render_as_string(hide_password=False)
 
 
+@contextmanager
+def temporary_database(server: str) -> Iterator[str]:
+    """The address of a new database, which is empty, and dropped at the end."""
+    address = new_database(server)
+    try:
+        yield address
+    finally:
+        drop_database(server, address)
+
+
 def drop_database(server: str, address: str) -> None:
     """Drop the database at *address*, whoever is still connected to it."""
     _execute(server, f"DROP DATABASE {make_url(address).database} WITH (FORCE)")

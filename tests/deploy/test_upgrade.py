@@ -1,0 +1,97 @@
+"""Two releases on one database while an upgrade is under way.
+
+The release before is a checkout that ``TESTS_BEFORE`` names, whose newest step of the schema is the one before ours.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, func, make_url, select, text
+
+from connector_gateway.storage import schema, tables
+from deploy.deployment import Deployment
+from deploy.processes import Gateway
+from harness.loading import under_load
+from harness.playing import playing
+from harness.postgres import temporary_database
+from harness.serving import FAST, OPERATOR, settings_for
+from harness.valkey import Server
+from harness.waiting import wait_until
+from workspace_sandbox.notes import NotesEmulator
+
+BEFORE = os.environ.get("TESTS_BEFORE", "")
+OLD, NEW = 0, 1
+
+pytestmark = pytest.mark.skipif(not BEFORE, reason="TESTS_BEFORE names no checkout of the release before")
+
+
+@pytest.fixture
+def address(postgres_server: str) -> Iterator[str]:
+    """The address of an empty database."""
+    with temporary_database(postgres_server) as made:
+        yield made
+
+
+@pytest.fixture
+def deployment(address: str, valkey_of_tests: Server, tmp_path: Path) -> Iterator[Deployment]:
+    """One gateway of each release; that of the release before has made the schema, and the other is not started."""
+    with playing(notes=NotesEmulator) as sandbox, ExitStack() as stack:
+        sandbox.emulators["notes"].stage.knobs["limits"] = False
+        environment = {
+            "GATEWAY_DATABASE_URL": address.replace("+psycopg", ""),
+            "GATEWAY_SHARED_URL": valkey_of_tests.url,
+            "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+            "GATEWAY_OPERATOR_TOKEN": OPERATOR,
+            "GATEWAY_NOTES_BUDGET": "20/1",
+            **settings_for(sandbox, ["notes"]),
+            **FAST,
+        }
+        old = Gateway("old", tmp_path, tmp_path, environment, sources=Path(BEFORE) / "src")
+        new = Gateway("new", tmp_path, tmp_path, environment)
+        for gateway in (old, new):
+            stack.callback(gateway.kill)
+        old.start()
+        made = Deployment([old, new], sandbox, tmp_path, OPERATOR)
+        made.prepare(OLD, OLD)
+        yield made
+
+
+def test_both_go_on_reading_and_writing_and_nothing_is_lost_or_done_twice(deployment: Deployment, address: str) -> None:
+    old, new = deployment.gateways
+    load = deployment.key, deployment.connection_id, deployment.database_id
+    first = deployment.write(OLD, "by old")
+    with under_load(old.address, *load) as by_old:
+        wait_until(lambda: len(by_old) >= 10)
+        new.start()
+        with under_load(new.address, *load) as by_new:
+            seen = len(by_old)
+            wait_until(lambda: min(len(by_old) - seen, len(by_new)) >= 10)
+    second = deployment.write(NEW, "by new")
+    repeats = [deployment.write(NEW, "by old"), deployment.write(OLD, "by new")]
+    made = deployment.sandbox.emulators["notes"].stage.journal
+    engine = create_engine(make_url(address).set(drivername="postgresql+psycopg"))
+    with engine.connect() as connection:
+        version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        writes = tables.runs.c.operation == "create_page", tables.runs.c.status == "ok"
+        kept = connection.execute(select(func.count()).select_from(tables.runs).where(*writes)).scalar()
+    engine.dispose()
+
+    assert {200} == {*by_old, *by_new}
+    assert schema.newest() == version
+    assert [first["data"], second["data"]] == [repeat["data"] for repeat in repeats]
+    assert len(by_old) + len(by_new) + 2 == sum(one.path == "/v1/pages" for one in made)
+    assert len(by_old) + len(by_new) + 4 == kept
+
+
+def test_the_release_before_does_not_start_on_the_new_schema_and_says_why(deployment: Deployment) -> None:
+    old, new = deployment.gateways
+    new.start()
+    old.tell_to_end()
+    ended = old.ended()
+    status, told = old.start_in_vain()
+
+    assert (0, 3) == (ended, status)
+    assert f"The database was brought to schema {schema.newest()} by a newer version of this service" in told

@@ -1,0 +1,97 @@
+"""What each step of the schema does, as far as processes of the release before could notice it."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pytest
+from alembic import command
+from sqlalchemy import Connection, create_engine, make_url, text
+
+from connector_gateway.storage import schema
+from harness.postgres import temporary_database
+
+FIRST = 16
+"""The first step that was made while others might go on using the database."""
+
+STEPS = [f"{number:04}" for number in range(FIRST, int(schema.newest()) + 1)]
+
+COLUMNS = text(
+    "SELECT table_name, column_name, concat(data_type, character_maximum_length), is_nullable = 'YES', column_default"
+    " FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE 'runs\\_%'"
+)
+KEYS = text(
+    "SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint"
+    " WHERE connamespace = 'public'::regnamespace AND conrelid::regclass::text NOT LIKE 'runs\\_%'"
+    " UNION SELECT tablename, indexdef FROM pg_indexes"
+    " WHERE schemaname = 'public' AND indexdef LIKE 'CREATE UNIQUE%' AND tablename NOT LIKE 'runs\\_%'"
+)
+
+
+class Column(NamedTuple):
+    """One column, as who reads and writes it sees it."""
+
+    table: str
+    name: str
+    type: str
+    nullable: bool
+
+
+class Shape(NamedTuple):
+    """Everything that statements rely on."""
+
+    columns: dict[Column, str | None]
+    """Each with its default."""
+
+    keys: set[tuple[str, str]]
+    """Tables and what their rows must meet: keys, conditions, references."""
+
+    def tables(self) -> set[str]:
+        """Their names."""
+        return {column.table for column in self.columns}
+
+
+def shape_of(connection: Connection) -> Shape:
+    columns = {Column(*row[:4]): row[4] for row in connection.execute(COLUMNS)}
+    return Shape(columns, {(table, rule) for table, rule in connection.execute(KEYS)})
+
+
+@pytest.fixture(scope="module")
+def shapes(postgres_server: str) -> Mapping[str, Shape]:
+    """The shape after each step, and after the one before the first."""
+    made: dict[str, Shape] = {}
+    configuration = schema._configuration()
+    with temporary_database(postgres_server) as address:
+        engine = create_engine(make_url(address).set(drivername="postgresql+psycopg"))
+        with engine.connect() as connection:
+            configuration.attributes["connection"] = connection
+            for step in (f"{FIRST - 1:04}", *STEPS):
+                command.upgrade(configuration, step)
+                made[step] = shape_of(connection)
+        engine.dispose()
+    return made
+
+
+@pytest.fixture(params=STEPS)
+def before_and_after(request: pytest.FixtureRequest, shapes: Mapping[str, Shape]) -> tuple[Shape, Shape]:
+    step: Any = request.param
+    return shapes[f"{int(step) - 1:04}"], shapes[step]
+
+
+def test_a_step_leaves_every_column_as_it_was(before_and_after: tuple[Shape, Shape]) -> None:
+    before, after = before_and_after
+
+    assert set() == before.columns.keys() - after.columns.keys()
+
+
+def test_a_new_column_of_an_old_table_may_be_left_out(before_and_after: tuple[Shape, Shape]) -> None:
+    before, after = before_and_after
+    new = after.columns.keys() - before.columns.keys()
+    required = {column for column in new if not column.nullable and after.columns[column] is None}
+
+    assert set() == {column for column in required if column.table in before.tables()}
+
+
+def test_a_step_changes_nothing_that_rows_of_old_tables_must_meet(before_and_after: tuple[Shape, Shape]) -> None:
+    before, after = before_and_after
+
+    assert before.keys == {(table, rule) for table, rule in after.keys if table in before.tables()}
