@@ -4,13 +4,16 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fast fix javascript bench screenshots docs examples hostile shapes documents chaos simulate generate clean
+.PHONY: help run together test check fast fix javascript bench screenshots docs examples hostile shapes documents chaos simulate generate clean
 
 help:  ## What there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
 
 run: .venv/run  ## Gateway and sandbox, ready to call; ARGS="--port 9000 --fresh" pass through
 	@$(BIN)/connector-gateway dev $(ARGS)
+
+together: .venv/test  ## What deploy/compose.yaml runs, without containers; ARGS="--port 9000"
+	@cd tests && ../$(BIN)/python -m deploy $(ARGS)
 
 # What is compiled is kept, also where PYTHONDONTWRITEBYTECODE is set: pytest rewrites the assertions of 350 modules,
 # which each worker would do for itself at every run, in 18 s of CPU in place of 6. The first time is with the installation.

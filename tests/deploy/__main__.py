@@ -1,0 +1,65 @@
+"""``python -m deploy``: what deploy/compose.yaml runs, as processes of this machine and for trying only.
+
+PostgreSQL and Valkey are those of the tests, the balancer is nginx where there is one, and nothing is kept at the end.
+"""
+
+import argparse
+import secrets
+import signal
+import sys
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from deploy.processes import balancer, environment_of, gateways, nginx_program
+from harness.postgres import new_database, postgres
+from harness.valkey import valkey_server
+
+NAMED = (
+    "GATEWAY_SECRET_KEYS",
+    "GATEWAY_OPERATOR_TOKEN",
+    "GATEWAY_METRICS_TOKEN",
+    "POSTGRES_PASSWORD",
+    "VALKEY_PASSWORD",
+)
+"""What deploy/secrets.env.example asks for."""
+
+
+def main() -> int:
+    """Start everything, tell where it is, and wait for Ctrl-C or SIGTERM."""
+    parser = argparse.ArgumentParser(prog="python -m deploy", description=__doc__)
+    parser.add_argument("--port", type=int, default=8080, help="where the balancer listens")
+    port: int = parser.parse_args().port
+    made = {name: secrets.token_urlsafe(32) for name in NAMED} | {"GATEWAY_BASE_URL": f"http://127.0.0.1:{port}"}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt), ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="connector-gateway-")))
+        for name in ("work", "logs", "balancer", "store"):
+            (folder / name).mkdir()
+        own = {
+            "GATEWAY_DATABASE_URL": new_database(stack.enter_context(postgres())).replace("+psycopg", ""),
+            "GATEWAY_SHARED_URL": stack.enter_context(valkey_server(folder / "store")).url,
+        }
+        both = stack.enter_context(gateways(folder / "work", folder / "logs", made, **own))
+        stack.enter_context(balancer([one.port for one in both], port, folder / "balancer", nginx_program()))
+        _tell(folder, port, [one.address for one in both], environment_of("gateway-1", made) | own)
+        signal.pause()
+    return 0
+
+
+def _tell(folder: Path, port: int, addresses: list[str], environment: dict[str, str]) -> None:
+    """Say what runs where, and keep the settings in a file for commands."""
+    settings = folder / "gateway.env"
+    settings.touch(mode=0o600)
+    settings.write_text("".join(f"{name}={value}\n" for name, value in environment.items()), encoding="utf-8")
+    print(  # noqa: T201
+        f"balancer     http://127.0.0.1:{port} ({'nginx' if nginx_program() else 'of the tests'})\n"
+        f"gateways     {', '.join(addresses)}, logs in {folder / 'logs'}\n"
+        f"commands     GATEWAY_ENV_FILE={settings} {Path(sys.executable).parent}/connector-gateway workspaces list\n"
+        "Ctrl-C ends it; nothing is kept.",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
