@@ -25,6 +25,7 @@ from benchmarks import (
     records,
     retention,
     starting,
+    workers,
 )
 from benchmarks.filled import Wanted
 
@@ -60,6 +61,7 @@ def _benchmarks(wanted: Wanted) -> Mapping[str, Callable[[], Rows]]:
         "mail": mail.rows,
         "pacing": pacing.rows,
         "together": pacing.rows_together,
+        "workers": workers.rows,
         "events": events.rows,
         "idle": idle.rows,
         "connections": connections.rows,
