@@ -2,6 +2,7 @@
 
 import re
 import statistics
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -62,14 +63,22 @@ def _running(stack: ExitStack, upstream: Server, count: int) -> Running:
     """A gateway of so many workers on stores of its own."""
     settings = stack.enter_context(stores())
     running = stack.enter_context(gateway(upstream, GATEWAY_WORKERS=str(count), **settings))
+    # The first of several answers before the others are there, and would keep all connections.
+    while count > 1 and len(re.findall(r'worker_up\{worker="\d"\} 1', _metrics(running))) < count:
+        time.sleep(0.1)
     return replace(running, server=Family(running.server.pid, running.server.url))
+
+
+def _metrics(running: Running) -> str:
+    return httpx.get(f"{running.server.url}/metrics").text
 
 
 def _busier_share(running: Running) -> float:
     """How much of all calls so far the busier worker has answered."""
-    metrics = httpx.get(f"{running.server.url}/metrics").text
     counts: Counter[str] = Counter()
-    for worker, count in re.findall(r'^gateway_calls_total\{.*worker="(\d)".*\} (\d+)', metrics, re.MULTILINE):
+    for worker, count in re.findall(
+        r'^gateway_calls_total\{.*worker="(\d)".*\} (\d+)', _metrics(running), re.MULTILINE
+    ):
         counts[worker] += int(count)
     return max(counts.values()) / counts.total()
 
