@@ -34,7 +34,7 @@ RUNNING = (
 LIVING = "SELECT 'process ' || process_id || ' is still there' FROM processes"
 CONNECTED = (
     "SELECT 'a connection is still open: ' || concat_ws(', ', pid, backend_start, state, query) FROM pg_stat_activity"
-    " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    " WHERE datname = current_database() AND backend_type = 'client backend' AND application_name <> 'verdict'"
 )
 
 
@@ -61,7 +61,9 @@ async def verdict(load: Load, faults: Faults, windows: Windows, by_hand: Sequenc
 
 
 def _rows(load: Load, *queries: str) -> list[Any]:
-    engine = create_engine(make_url(load.installation.database_url).set(drivername="postgresql+psycopg"))
+    url = make_url(load.installation.database_url).set(drivername="postgresql+psycopg")
+    # The server still knows the connection before this one for a moment after it was closed.
+    engine = create_engine(url, connect_args={"application_name": "verdict"})
     with engine.connect() as connection:
         found = [row for query in queries for row in connection.execute(text(query))]
     engine.dispose()
