@@ -10,9 +10,20 @@ from tempfile import TemporaryDirectory
 
 from chaos.faults import KINDS
 from chaos.installation import SMALL_LIMIT
-from chaos.trial import CALLERS, Outcome, trial
+from chaos.trial import CALLERS, RECOVERY_SECONDS, Outcome, trial
 from harness.postgres import postgres
 from harness.valkey import valkey_server
+
+PROMISES = {
+    ("I0", "I1", "I2"): "nothing lost, nothing doubled: as many objects as keys, each its caller's own",
+    ("I3",): "whoever repeats is told",
+    ("I4",): "every run that was answered is in the history",
+    ("I5",): "no claim and no run without somebody who lives",
+    ("I7",): "no window exceeded, of an application or of a key",
+    ("I8",): "every change is in the feed once, in order",
+    ("left over",): "no process, no task and no connection left over",
+}
+"""What is promised, by what the sentences begin with that tell of its being broken."""
 
 
 def main() -> int:
@@ -21,6 +32,7 @@ def main() -> int:
     reading.add_argument("--seconds", type=float, default=180.0, help="how long faults happen")
     reading.add_argument("--seed", type=int, default=1)
     reading.add_argument("--only", default=",".join(KINDS), help=f"some of {', '.join(KINDS)}")
+    reading.add_argument("--last", default="", help="kinds that happen once more at the end, such as empty")
     reading.add_argument("--callers", type=int, default=CALLERS)
     reading.add_argument("--logs", type=Path, help="a folder for what the gateways tell")
     wanted = reading.parse_args()
@@ -38,6 +50,7 @@ def main() -> int:
                 wanted.seconds,
                 wanted.seed,
                 kinds=[kind for kind in KINDS if kind in wanted.only.split(",")],
+                last=[kind for kind in KINDS if kind in wanted.last.split(",")],
                 callers=wanted.callers,
                 tell=partial(print, flush=True),
             )
@@ -54,8 +67,12 @@ def _tell(outcome: Outcome) -> None:
     print(f"a key's minute of {SMALL_LIMIT}: {outcome.small} at most")
     middle, last = (outcome.took[int(len(outcome.took) * part)] for part in (0.5, 0.99))
     print(f"{len(outcome.took)} calls: half within {middle:.3f} s, 99 of 100 within {last:.3f} s")
-    print(f"recovery: {outcome.recovery_seconds:.1f} s")
     print(*outcome.broken, sep="\n")
+    for beginnings, promise in PROMISES.items():
+        times = sum(sentence.startswith(beginnings) for sentence in outcome.broken)
+        print(f"{f'broken {times} times' if times else 'held':>16}  {promise}")
+    recovery = f"{outcome.recovery_seconds:.1f} s"
+    print(f"{recovery:>16}  from the last fault to full speed, of {RECOVERY_SECONDS:.0f} at most")
     print(f"{len(outcome.broken)} broken")
 
 

@@ -63,6 +63,11 @@ class Faults:
     """How often each kind of fault happened."""
 
     began: float = field(default_factory=time.monotonic)
+    last: Collection[str] = ()
+    """Kinds that happen once more when the time for faults is over, one after the other."""
+
+    ended_at: float = -inf
+    """When the last fault had ended."""
 
     async def go_on(self, seconds: float) -> None:
         """Let faults happen for so long; all is whole again afterwards."""
@@ -76,8 +81,11 @@ class Faults:
                 place = KINDS[kind][0] if kind else ""
                 if kind and (place not in busy or busy[place].done()):
                     busy[place] = group.create_task(self._happen(kind))
+        for kind in self.last:
+            await self._happen(kind)
         for emulator in self.installation.emulators.values():
             emulator.stage.forget_faults()
+        self.ended_at = time.monotonic()
         await self.installation.all_ready()
 
     def _chosen(self) -> str:

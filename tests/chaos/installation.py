@@ -41,7 +41,9 @@ class Node:
         self.url = f"http://127.0.0.1:{self.port}"
         self.clock = WallClock(folder / f"{name}.clock")
         self._clock_file = folder / f"{name}.clock"
-        self._log = folder / f"{name}.log"
+        self.log = folder / f"{name}.log"
+        """What it tells."""
+
         self._environment = environment
         self.process: subprocess.Popen[Any] | None = None
 
@@ -49,7 +51,7 @@ class Node:
         """Start it, without waiting until it answers."""
         command = [sys.executable, "-m", "chaos.moved", str(self._clock_file), "serve", "--port", str(self.port)]
         environment = {**os.environ, **self._environment}
-        with self._log.open("ab") as log:
+        with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, cwd=TESTS, env=environment, stdout=log, stderr=log)
 
     def send(self, number: signal.Signals) -> None:

@@ -57,6 +57,7 @@ async def trial(
     seed: int,
     *,
     kinds: Collection[str] = FAULTS,
+    last: Collection[str] = (),
     callers: int = CALLERS,
     tell: Callable[[str], object] = lambda _: None,
 ) -> Outcome:
@@ -64,7 +65,7 @@ async def trial(
     random = Random(seed)
     async with installed(postgres_server, store, folder) as installation:
         load = Load(installation, random)
-        faults = Faults(installation, postgres_server, Random(seed), kinds, tell)
+        faults = Faults(installation, postgres_server, Random(seed), kinds, tell, last=last)
         windows = Windows(load, faults)
         by_hand: list[ByHand] = []
         async with asyncio.TaskGroup() as group:
@@ -111,11 +112,11 @@ async def _colleague(load: Load, by_hand: list[ByHand]) -> None:
 
 
 async def _recovered(load: Load, faults: Faults) -> float:
-    """How long it takes until reads of all rooms are at full speed, each of every gateway."""
+    """How long after the last fault reads of all rooms are at full speed, each of every gateway."""
     nodes, rooms = load.installation.nodes, list(load.installation.connections)
-    began = reached = time.monotonic()
+    reached = time.monotonic()
     turn = good = 0
-    while good < len(nodes) and time.monotonic() - began < BOUND_SECONDS:
+    while good < len(nodes) and time.monotonic() - faults.ended_at < BOUND_SECONDS:
         asked_at = time.monotonic()
         places = [(nodes[(turn + number) % len(nodes)], room) for number, room in enumerate(rooms)]
         slow = [one for one in await asyncio.gather(*(_slow(load, node, room) for node, room in places)) if one]
@@ -123,7 +124,7 @@ async def _recovered(load: Load, faults: Faults) -> float:
         if slow:
             faults.note(f"not yet: {', '.join(slow)}")
         await asyncio.sleep(1)
-    return (reached if good == len(nodes) else time.monotonic()) - began
+    return (reached if good == len(nodes) else time.monotonic()) - faults.ended_at
 
 
 async def _slow(load: Load, node: Node, room: str) -> str:

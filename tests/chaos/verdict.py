@@ -37,6 +37,16 @@ CONNECTED = (
     " WHERE datname = current_database() AND backend_type = 'client backend' AND application_name <> 'verdict'"
 )
 
+COMPLAINTS = (
+    "was destroyed",
+    "never retrieved",
+    "never awaited",
+    "Unclosed",
+    '"level": "error"',
+    '"level": "critical"',
+)
+"""What Python says of tasks and connections that were left over, and how our log tells of errors."""
+
 
 @dataclass
 class Happened:
@@ -57,7 +67,16 @@ async def verdict(load: Load, faults: Faults, windows: Windows, by_hand: Sequenc
     broken += [f"I5 {sentence}" for sentence in await _left(load, HELD, RUNNING)]
     statuses = await load.installation.end()
     broken += [f"left over: a gateway ended with {status}" for status in statuses if status]
+    broken += [f"left over: a gateway tells {line}" for line in _complaints(load)]
     return broken + [f"left over: {sentence}" for sentence in await _left(load, LIVING, CONNECTED)]
+
+
+def _complaints(load: Load) -> Iterator[str]:
+    """What gateways tell of tasks and connections that nobody ended, and of errors of their own."""
+    for node in load.installation.nodes:
+        for line in node.log.read_text("utf-8", "replace").splitlines():
+            if any(words in line for words in COMPLAINTS):
+                yield line
 
 
 def _rows(load: Load, *queries: str) -> list[Any]:

@@ -90,6 +90,17 @@ async def test_what_was_sent_leaves_the_window_when_it_would_have_without_the_lo
     assert (11, 20) == (before, await processes[0].left())
 
 
+@requirement("shared:lost-data")
+async def test_all_of_a_short_window_counts_as_used_until_all_have_told(
+    processes: list[Process],
+) -> None:
+    tables = Take("upstream:notes:base:account", Budget(5, 2))
+    before = await processes[0].left(tables)
+    await tell(*processes)
+
+    assert (0, 5) == (before, await processes[0].left(tables))
+
+
 async def test_what_is_told_again_counts_once(processes: list[Process], valkey_of_tests: Server) -> None:
     one, other = processes
     await one.reserve([NOTES], 0)

@@ -146,6 +146,18 @@ async def test_a_server_that_is_too_old_counts_as_away(valkey_of_tests: Server) 
             await store.check()
 
 
+@requirement("shared:local-share")
+async def test_what_others_took_of_a_short_window_leaves_it_before_the_share_begins(own: Server) -> None:
+    second = Take("upstream:tables:base:account", Budget(5, 1))
+    own.stop()
+    async with with_fallback(own, processes=2) as one_of_two, with_fallback(own) as alone:
+        waits = [(await shared.reserve([take], 10)) for shared in (one_of_two, alone) for take in (second, NOTES)]
+        poll = await one_of_two.reserve_if_spare([second])
+
+    assert [PROBE_SECONDS, 0, 0, 0] == [turn.wait for turn in waits]
+    assert not poll.granted
+
+
 async def test_forgotten_scripts_are_told_again(own: Server) -> None:
     async with with_fallback(own) as shared:
         own.client.script_flush()

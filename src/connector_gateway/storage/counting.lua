@@ -9,8 +9,10 @@
 local CLOCK = redis.call('TIME')
 local now = CLOCK[1] * 1000000 + CLOCK[2]
 
--- What all processes go on with together while nothing is known: `share.py` has the same.
+-- What all processes go on with together while nothing is known, and windows that are over so soon that nothing is taken
+-- meanwhile: `share.py` has the same.
 local SHARE = 0.5
+local SHORT = 2 * 1000000
 local DAY = 24 * 60 * 60 * 1000
 
 local function text(number)
@@ -84,7 +86,7 @@ local function opened(number)
   }
   ledger.tail = tonumber(known[6]) == ledger.window and tonumber(known[5]) or nil
   if not known[1] and unknown(ledger) then
-    suppose(ledger, ledger.limit * SHARE)
+    suppose(ledger, ledger.limit * (ledger.window > SHORT and SHARE or 1))
   elseif ledger.supposed > 0 and tonumber(known[8]) ~= known_since then
     suppose(ledger, ledger.supposed)
   end

@@ -20,6 +20,9 @@ from connector_gateway.storage.shared import Allowance, Counting, Lease, StoreAw
 SHARE = 0.5
 """The part of a budget that all processes together go on with: what was taken before may be in the same window."""
 
+SHORT_SECONDS = 2.0
+"""Windows up to this are waited for: nothing is taken while it is not known what others took of them."""
+
 LONGEST_SECONDS = 60.0
 """How long a process goes on without the store: the window of a key."""
 
@@ -196,6 +199,9 @@ class WithFallback:
         """How many processes live, this one included."""
 
         self._away_since: float | None = None
+        self._returning = False
+        """Whether the store was there when it was tried last, and others may not know yet."""
+
         self._why = ""
         self._most: dict[str, float] = {}
         """The most units that were taken at once of each budget by itself."""
@@ -296,7 +302,7 @@ class WithFallback:
             self.lost(away)
         self._require_time()
         self.counted_locally += 1
-        return await self._local.reserve([self._share(take) for take in takes], max_wait_seconds)
+        return await self._local.reserve(await self._shares(takes), max_wait_seconds)
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> Turn:
         """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
@@ -307,7 +313,7 @@ class WithFallback:
             self.lost(away)
         self._require_time()
         self.counted_locally += 1
-        turn = await self._local.reserve_if_spare([self._share(take) for take in takes])
+        turn = await self._local.reserve_if_spare(await self._shares(takes))
         if turn.granted:
             self.recount.owe(takes)
         return turn
@@ -362,6 +368,15 @@ class WithFallback:
         """Let go of what is not used any more."""
         await self._local.tidy()
 
+    async def _shares(self, takes: Sequence[Take]) -> list[Take]:
+        """This process's share of each budget, which begins when what others took of a short window has left it."""
+        away = self.away_seconds or 0.0
+        shares = [self._share(take) for take in takes]
+        for take, share in zip(takes, shares, strict=True):
+            if away < take.budget.per_seconds <= SHORT_SECONDS and self._processes() > 1:
+                await self._local.close([share], take.budget.per_seconds - away)
+        return shares
+
     def _share(self, take: Take) -> Take:
         """The same of this process's share of the budget, which may be less than one request needs at a time."""
         budget, most = take.budget, max(take.units, self._most.get(take.name, 1.0))
@@ -412,7 +427,13 @@ class WithFallback:
             await self.recount.tell()
         except StoreAway as away:
             self._why = str(away)
+            self._returning = False
         else:
-            if self._away_since is not None:
-                self._away_since = None
-                log.warning("the shared store is back", store=self.store.name)
+            self._return()
+
+    def _return(self) -> None:
+        """Go back to the store; at the second try only, since until then others may still use their shares."""
+        if self._away_since is not None and self._returning:
+            self._away_since = None
+            log.warning("the shared store is back", store=self.store.name)
+        self._returning = self._away_since is not None
