@@ -65,13 +65,13 @@ def programs() -> Path:
 def _spare_the_disk(server: str) -> None:
     """Have nothing flushed to the disk, which only a failing machine needs, and nothing tidied that is soon gone."""
     settings = ("fsync = off", "autovacuum = off")
-    _execute(server, *(f"ALTER SYSTEM SET {setting}" for setting in settings), "SELECT pg_reload_conf()")
+    execute(server, *(f"ALTER SYSTEM SET {setting}" for setting in settings), "SELECT pg_reload_conf()")
 
 
 def new_database(server: str, like: str = "template1") -> str:
     """The address of a new database of *server*, which is empty unless the one that it is to be like is not."""
     name = f"test_{next(NUMBERS)}"
-    _execute(server, f"CREATE DATABASE {name} TEMPLATE {like} STRATEGY file_copy")
+    execute(server, f"CREATE DATABASE {name} TEMPLATE {like} STRATEGY file_copy")
     return _address(server).set(database=name).render_as_string(hide_password=False)
 
 
@@ -87,10 +87,10 @@ def temporary_database(server: str) -> Iterator[str]:
 
 def drop_database(server: str, address: str) -> None:
     """Drop the database at *address*, whoever is still connected to it."""
-    _execute(server, f"DROP DATABASE {make_url(address).database} WITH (FORCE)")
+    execute(server, f"DROP DATABASE {make_url(address).database} WITH (FORCE)")
 
 
-def _execute(server: str, *statements: str) -> None:
+def execute(server: str, *statements: str) -> None:
     """Perform *statements*, each in a transaction of its own."""
     engine = create_engine(_address(server), isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:

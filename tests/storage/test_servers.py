@@ -16,7 +16,7 @@ from connector_gateway.kit.errors import IdempotencyInProgress
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, WorkspaceId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
-from harness.postgres import new_database, postgres, stopped
+from harness.postgres import execute, new_database, postgres, stopped
 from harness.relaying import relaying
 from harness.storage import read_only
 
@@ -89,6 +89,20 @@ async def test_of_several_addresses_the_one_that_takes_connections_is_used(new_p
 
         assert (["ok"], ["ok"]) == (before, after)
         assert ["after", "before"] == await names(database)
+
+
+async def test_after_a_failover_the_former_server_that_is_back_for_reading_only_is_not_used(
+    own_server: str, new_postgres: str
+) -> None:
+    former = make_url(own_server).set(database=make_url(new_postgres).database).render_as_string(hide_password=False)
+    execute(own_server, f"CREATE DATABASE {make_url(former).database}")
+    execute(own_server, f"ALTER DATABASE {make_url(former).database} SET default_transaction_read_only = on")
+    async with (
+        relaying(former) as (_, one),
+        relaying(new_postgres) as (_, other),
+        Database(several(one, other), seconds=4) as database,
+    ):
+        assert ["ok"] == await put(database, "written")
 
 
 def several(*addresses: str) -> str:

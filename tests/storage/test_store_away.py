@@ -117,6 +117,14 @@ async def test_nobody_waits_long_for_a_store_that_hangs(own: Server) -> None:
     assert [(5, 4, True), (5, 3, True), (5, 2, True)] == sorted(told, reverse=True)
 
 
+@requirement("shared:bounded-wait")
+async def test_a_store_that_is_slow_within_bounds_is_waited_for(own: Server) -> None:
+    async with with_fallback(own, seconds=5) as shared:
+        own.client.client_pause(100)
+
+        assert (10, 9, False) == await left(shared)
+
+
 @requirement("shared:local-share")
 async def test_a_full_store_counts_as_away_until_there_is_room(own: Server) -> None:
     async with with_fallback(own) as shared:

@@ -169,7 +169,7 @@ def _is_alive(connection: Any, idle_seconds: float) -> bool:
 
 def postgres_arguments(url: URL, seconds: float) -> dict[str, Any]:
     """What bounds every wait for a server: for its first answer, for a statement, and for a network that is gone."""
-    return {
+    return _of_several(url) | {
         # What is sent in ``round_trips.py`` is encoded so, whatever the database's own encoding is.
         "client_encoding": "utf8",
         "connect_timeout": max(2, round(seconds)),
@@ -183,6 +183,13 @@ def postgres_arguments(url: URL, seconds: float) -> dict[str, Any]:
             [_options(url), *(f"-c {name}={most}" for name, most in _timeouts(seconds).items())]
         ).strip(),
     }
+
+
+def _of_several(url: URL) -> dict[str, Any]:
+    """Of several servers the one that takes writes: after a failover the former one may come back as a standby."""
+    hosts = url.query.get("host", "")
+    several = not isinstance(hosts, str) or "," in hosts
+    return {"target_session_attrs": "read-write"} if several and "target_session_attrs" not in url.query else {}
 
 
 def _timeouts(seconds: float) -> dict[str, int]:
