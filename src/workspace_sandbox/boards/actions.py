@@ -31,16 +31,28 @@ def _comment_of(ask: Ask) -> Action:
 def edit_comment(ask: Ask) -> Any:
     """Change the text of a comment."""
     action = _comment_of(ask)
+    # By the route of its own the new text is called ``value``.
+    text = ask.arguments.text("value" if "text" not in ask.arguments else "text", shortest=1)
     if action.author.member is not ask.author.member:
         raise Refusal(401, HIDDEN_CARD)
-    ask.store.edit_comment(action, ask.arguments.text("text", shortest=1), ask.now)
+    old = action.data["text"]
+    ask.store.edit_comment(action, text, ask.now)
+    _announce(ask, "updateComment", action, old={"text": old})
     return views.action(action, Arguments({}))
 
 
 def delete_comment(ask: Ask) -> Any:
     """Delete a comment."""
-    ask.store.delete_action(_comment_of(ask))
+    comment = _comment_of(ask)
+    ask.store.delete_action(comment)
+    _announce(ask, "deleteComment", comment)
     return {"_value": None}
+
+
+def _announce(ask: Ask, kind: str, comment: Action, **told: Any) -> None:
+    if comment.card:
+        about = {"id": comment.id, "text": comment.data["text"]}
+        ask.store.announce(ask.author, kind, comment.card, action=about, **told)
 
 
 def read(ask: Ask) -> Any:

@@ -41,9 +41,9 @@ def _update_card(store: Store, author: Author, action: Action) -> dict[str, Any]
     return {"card_id": card.id}
 
 
-def _delete_card(store: Store, _: Author, action: Action) -> dict[str, Any]:
+def _delete_card(store: Store, author: Author, action: Action) -> dict[str, Any]:
     card = _known(store.cards, action, "card_id")
-    store.delete_card(card)
+    store.delete_card(card, author)
     return {"card_id": card.id}
 
 

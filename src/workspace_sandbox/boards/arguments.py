@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,7 +34,13 @@ async def arguments_of(request: web.Request) -> "Arguments":
         return Arguments(raw)
     if request.content_type == "application/json":
         return Arguments(raw | _json_body(await request.read()))
-    return Arguments(raw | {name: value for name, value in (await request.post()).items() if isinstance(value, str)})
+    return Arguments(raw | {name: _part(value) for name, value in (await request.post()).items()})
+
+
+def _part(value: str | bytes | bytearray | web.FileField) -> Any:
+    if isinstance(value, web.FileField):
+        return Upload(value.filename, value.content_type, value.file.read())
+    return value if isinstance(value, str) else value.decode(errors="replace")
 
 
 def _json_body(content: bytes) -> dict[str, Any]:
@@ -46,6 +53,15 @@ def _json_body(content: bytes) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file in a form."""
+
+    name: str
+    type: str
+    content: bytes
 
 
 class Arguments:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from workspace_sandbox.boards.access import Access, Visitor
 from workspace_sandbox.boards.arguments import Arguments
+from workspace_sandbox.boards.custom import CustomField
 from workspace_sandbox.boards.deliveries import Deliverer
 from workspace_sandbox.boards.fields import Fields
 from workspace_sandbox.boards.state import (
@@ -18,6 +19,7 @@ from workspace_sandbox.boards.state import (
     Checklist,
     Label,
     Member,
+    Organization,
 )
 from workspace_sandbox.boards.store import Store
 from workspace_sandbox.boards.wire import (
@@ -29,7 +31,7 @@ from workspace_sandbox.boards.wire import (
     Refusal,
 )
 
-Thing = TypeVar("Thing", Board, CardList, Card, Label, Checklist, Action)
+Thing = TypeVar("Thing", Board, CardList, Card, Label, Checklist, Action, CustomField)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ KINDS = {
     "action": Kind("actions"),
     "item": Kind("items"),
     "webhook": Kind("webhooks"),
+    "custom_field": Kind("custom_fields"),
+    **{name: Kind("") for name in ("attachment", "membership", "option", "star", "sticker")},
 }
 """The kinds of objects with a 24-character id, by the name they have in the paths of routes."""
 
@@ -68,6 +72,8 @@ class Ask:
     now: float
     deliverer: Deliverer
     get: Callable[[str], Any]
+    base: str = ""
+    """Where the vendor is reached."""
 
     @property
     def author(self) -> Author:
@@ -103,6 +109,24 @@ class Ask:
     def action(self) -> Action:
         """The action of the path."""
         return self._find("action", Action)
+
+    @property
+    def custom_field(self) -> CustomField:
+        """The custom field of the path."""
+        return self._find("custom_field", CustomField)
+
+    @property
+    def organization(self) -> Organization:
+        """The organization of the path, by id or name."""
+        name = self.path["organization"]
+        for found in self.store.organizations.values():
+            if name in {found.id, found.name} and self.belongs_to(found):
+                return found
+        raise Refusal(404, NOT_FOUND)
+
+    def belongs_to(self, organization: Organization) -> bool:
+        """Whether the visitor is a member of it."""
+        return self.visitor.member is not None and self.visitor.member.id in organization.members
 
     @property
     def item(self) -> CheckItem:

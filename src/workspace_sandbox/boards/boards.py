@@ -97,11 +97,6 @@ def read_checklists(ask: Ask) -> Any:
     return views.board_checklists(ask.board, ask.arguments)
 
 
-def read_members(ask: Ask) -> Any:
-    """The members of a board."""
-    return views.members(ask.board.members.values(), ask.arguments)
-
-
 def read_nothing(ask: Ask) -> Any:
     """An empty collection of a board or card that the visitor sees."""
     _ = ask.card if "card" in ask.path else ask.board

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.boards import views
+from workspace_sandbox.boards import labels, views
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.fields import CARD, LABEL, pick
-from workspace_sandbox.boards.labels import new_label
 from workspace_sandbox.boards.state import Board, Card, CardList, Label, Member
 from workspace_sandbox.boards.wire import (
     HIDDEN_CARD,
@@ -20,8 +19,9 @@ from workspace_sandbox.boards.wire import (
 TEXTS = ("name", "desc")
 FLAGS = ("closed", "dueComplete")
 DATES = ("due", "start")
-PUTTABLE = frozenset({*TEXTS, *FLAGS, *DATES, "idList", "idBoard", "pos", "idLabels", "idMembers", "subscribed"})
-IGNORED = frozenset({"dueReminder", "cover", "idAttachmentCover"})
+REFERENCES = ("idList", "idBoard", "idLabels", "idMembers", "idAttachmentCover")
+PUTTABLE = frozenset({*TEXTS, *FLAGS, *DATES, *REFERENCES, "pos", "subscribed"})
+IGNORED = frozenset({"dueReminder", "cover"})
 """Fields that may be put, and are not kept."""
 
 
@@ -40,6 +40,10 @@ def create(ask: Ask) -> Any:
     name, place = arguments.text("name"), arguments.place()
     card = ask.store.add_card(ask.author, card_list, name, place, **values)
     return pick(CARD, card) | {"attachments": [], "stickers": [], "limits": {}}
+
+
+def _told(member: Member) -> dict[str, str]:
+    return {"id": member.id, "name": member.full_name}
 
 
 def _list_for_card(ask: Ask) -> CardList:
@@ -83,19 +87,30 @@ def update(ask: Ask) -> Any:
     # Everything is read before anything changes, so that a refused request leaves the card as it was.
     target = _target(ask, card)
     changes = _changes(arguments)
-    labels = _labels(target.board, arguments) if "idLabels" in arguments else None
+    worn = _labels(target.board, arguments) if "idLabels" in arguments else None
     members = _members(target.board, arguments) if "idMembers" in arguments else None
     place = arguments.place() if "pos" in arguments else None
+    cover_id = _cover(arguments, card)
     ask.store.move_card(ask.author, card, target)
     ask.store.update_card(ask.author, card, changes)
     if place is not None:
         card.pos = ask.store.place_of(card, place)
-    card.labels = card.labels if labels is None else labels
+    card.labels = card.labels if worn is None else worn
     card.members = card.members if members is None else members
     if arguments.given("subscribed"):
         card.subscribed = arguments.flag("subscribed")
+    card.cover_id = cover_id
     card.active_at = ask.now
     return pick(CARD, card)
+
+
+def _cover(arguments: Arguments, card: Card) -> str | None:
+    if "idAttachmentCover" not in arguments:
+        return card.cover_id
+    wanted = arguments.raw("idAttachmentCover") or None
+    if wanted is not None and wanted not in card.attachments:
+        raise arguments.refusal("idAttachmentCover")
+    return wanted
 
 
 def update_field(ask: Ask) -> Any:
@@ -137,7 +152,7 @@ def _first_open(board: Board) -> CardList:
 
 def delete(ask: Ask) -> Any:
     """Delete a card."""
-    ask.store.delete_card(ask.card)
+    ask.store.delete_card(ask.card, ask.author)
     return {"limits": {}}
 
 
@@ -158,7 +173,7 @@ def add_label(ask: Ask) -> Any:
 def create_label(ask: Ask) -> Any:
     """Create a label of the board and put it on a card."""
     card = ask.card
-    label = new_label(ask, card.board)
+    label = labels.new_label(ask, card.board)
     _wear(ask, card, label)
     return pick(LABEL, label)
 
@@ -168,6 +183,7 @@ def _wear(ask: Ask, card: Card, label: Label) -> list[str]:
         raise Refusal(400, "that label is already on the card")
     card.labels.append(label)
     card.active_at = ask.now
+    ask.store.announce(ask.author, "addLabelToCard", card, **labels.told(label))
     return [one.id for one in card.labels]
 
 
@@ -177,6 +193,7 @@ def remove_label(ask: Ask) -> Any:
     if label not in card.labels:
         raise Refusal(400, "that label is not on the card")
     card.labels.remove(label)
+    ask.store.announce(ask.author, "removeLabelFromCard", card, **labels.told(label))
     return {"_value": None}
 
 
@@ -189,6 +206,7 @@ def add_member(ask: Ask) -> Any:
     if member in card.members:
         raise Refusal(400, "member is already on the card")
     card.members.append(member)
+    ask.store.record(ask.author, "addMemberToCard", card, idMember=member.id, member=_told(member))
     return views.members(card.members, Arguments({}))
 
 
@@ -198,4 +216,5 @@ def remove_member(ask: Ask) -> Any:
     if member not in card.members:
         raise Refusal(400, "member is not on the card")
     card.members.remove(member)
+    ask.store.record(ask.author, "removeMemberFromCard", card, idMember=member.id, member=_told(member))
     return views.members(card.members, Arguments({}))

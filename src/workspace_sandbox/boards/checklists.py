@@ -53,7 +53,9 @@ def update(ask: Ask) -> Any:
     checklist, arguments = ask.checklist, ask.arguments
     name = arguments.text("name", shortest=1) if "name" in arguments else checklist.name
     place = arguments.place() if "pos" in arguments else checklist.pos
+    old = {"name": checklist.name} if name != checklist.name else {"pos": checklist.pos}
     checklist.name, checklist.pos = name, ask.store.place_of(checklist, place)
+    ask.store.record(ask.author, "updateChecklist", checklist.card, old=old, **_told(checklist))
     return views.checklist(checklist, Arguments({}))
 
 
@@ -68,6 +70,7 @@ def delete(ask: Ask) -> Any:
     if "card" in ask.path and checklist.card is not ask.card:
         raise Refusal(404, NOT_FOUND)
     ask.store.delete_checklist(checklist)
+    ask.store.record(ask.author, "removeChecklistFromCard", checklist.card, **_told(checklist))
     return {"limits": {}}
 
 
@@ -89,6 +92,7 @@ def create_item(ask: Ask) -> Any:
         complete=arguments.flag("checked"),
         due=arguments.date("due"),
     )
+    _announce(ask, "createCheckItem", item)
     return pick(CHECK_ITEM, item) | {"limits": {}}
 
 
@@ -105,8 +109,20 @@ def update_item(ask: Ask) -> Any:
     place = arguments.place() if "pos" in arguments else item.pos
     complete = _complete(arguments, item)
     item.name, item.due, item.pos = name, due, ask.store.place_of(item, place)
+    if ask.arguments.raw("name") is not None or "due" in ask.arguments or "pos" in ask.arguments:
+        _announce(ask, "updateCheckItem", item)
     ask.store.tick(author, item, complete=complete)
     return pick(CHECK_ITEM, item)
+
+
+def _told(checklist: Checklist) -> dict[str, Any]:
+    return {"checklist": {"id": checklist.id, "name": checklist.name}}
+
+
+def _announce(ask: Ask, kind: str, item: CheckItem) -> None:
+    state = "complete" if item.complete else "incomplete"
+    about = {"id": item.id, "name": item.name, "state": state}
+    ask.store.announce(ask.author, kind, item.checklist.card, checkItem=about, **_told(item.checklist))
 
 
 def _complete(arguments: Arguments, item: CheckItem) -> bool:
@@ -118,4 +134,5 @@ def delete_item(ask: Ask) -> Any:
     """Delete an item."""
     item = ask.item
     del item.checklist.items[item.id]
+    _announce(ask, "deleteCheckItem", item)
     return {"limits": {}}

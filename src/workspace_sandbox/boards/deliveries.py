@@ -11,12 +11,12 @@ from typing import Any
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.access import Token
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.fields import BOARD, CARD, LIST, MEMBER, pick
-from workspace_sandbox.boards.state import Action, Board, Card, CardList, Member, stamp
+from workspace_sandbox.boards.fields import BOARD, CARD, LIST, MEMBER, ORGANIZATION, pick
+from workspace_sandbox.boards.state import Action, Board, Card, CardList, Member, Organization, stamp
 from workspace_sandbox.kit.hooks import Delivery, Hooks, Letter
 from workspace_sandbox.kit.stage import Stage
 
-Model = Board | CardList | Card | Member
+Model = Board | CardList | Card | Member | Organization
 GONE = 410
 MOST_FAILURES = 1000
 """In a row, after which a webhook is switched off."""
@@ -24,7 +24,7 @@ MOST_FAILURES = 1000
 
 @dataclass(slots=True, kw_only=True)
 class Webhook:
-    """An address that hears of one board, list, card or member; it belongs to a token."""
+    """An address that hears of one board, list, card, member or organization; it belongs to a token."""
 
     id: str
     token: Token
@@ -49,8 +49,9 @@ class Webhook:
 
     def hears(self, action: Action) -> bool:
         """Whether *action* is about its model, and its member may know of it."""
-        about = {action.board.id, action.author.member.id, action.data.get("list", {}).get("id")}
-        about |= {action.card.id} if action.card else set()
+        places = ("list", "listBefore", "listAfter", "card")
+        about = {action.board.id, action.author.member.id, *(action.data.get(one, {}).get("id") for one in places)}
+        about |= {action.board.organization.id} if action.board.organization else set()
         return self.active and self.model.id in about and self.token.member.id in action.board.members
 
 
@@ -118,3 +119,5 @@ def _shown(model: Model) -> dict[str, Any]:
             return pick(CARD, model)
         case Member():
             return pick(MEMBER, model)
+        case Organization():
+            return pick(ORGANIZATION, model)

@@ -38,7 +38,6 @@ SPENDER = web.RequestKey("spender", Spender)
 """Where a request keeps whose budgets it spent, once that is known."""
 
 SPELLED_OUT = (
-    Played("GET", "/1/boards/{board}/memberships"),
     Played("GET", "/1/cards/{card}/checkItemStates"),
     Played("PUT", "/1/lists/{list}/closed"),
     Played("PUT", "/1/lists/{list}/idBoard"),
@@ -232,6 +231,7 @@ class BoardsEmulator(LazyState):
             asked = Arguments(dict(parse_qsl(part[2], keep_blank_values=True)))
             return self._perform(*found, presented, asked)
 
+        base = self.stage.addresses.get("base", "https://api.trello.com")
         return route.handler(
-            Ask(self.store, self.access, self.stage.knobs, visitor, path, arguments, now, self._deliverer, get)
+            Ask(self.store, self.access, self.stage.knobs, visitor, path, arguments, now, self._deliverer, get, base)
         )

@@ -3,10 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from workspace_sandbox.boards.state import COLORS, Board, Card, stamp
-
-ORGANIZATION_ID = "63a1b2c3d4e5f60718293a4b"
-"""The workspace that every board belongs to."""
+from workspace_sandbox.boards.state import COLORS, Board, Card, Member, Organization, stamp
 
 Fields = Mapping[str, Callable[[Any], Any]]
 
@@ -61,12 +58,24 @@ def _prefs(_: Board) -> dict[str, Any]:
     }
 
 
+def membership(place: Board | Organization, member: Member) -> dict[str, Any]:
+    """As what *member* belongs to *place*."""
+    identifier = f"{place.id[:8]}{member.id[8:]}"
+    about = {"id": identifier, "idMember": member.id, "memberType": place.role(member)}
+    return about | {"unconfirmed": False, "deactivated": False}
+
+
+def memberships(place: Board | Organization) -> list[dict[str, Any]]:
+    """Everybody who belongs to *place*."""
+    return [membership(place, member) for member in place.members.values()]
+
+
 BOARD: Fields = {
     "name": lambda board: board.name,
     "desc": lambda board: board.desc,
     "descData": lambda _: None,
     "closed": lambda board: board.closed,
-    "idOrganization": lambda _: ORGANIZATION_ID,
+    "idOrganization": lambda board: board.organization.id if board.organization else None,
     "idEnterprise": lambda _: None,
     "pinned": lambda _: False,
     "url": lambda board: f"https://trello.com/b/{board.short_link}/{slug(board.name)}",
@@ -77,16 +86,7 @@ BOARD: Fields = {
     "dateLastActivity": lambda board: stamp(board.active_at),
     "starred": lambda _: False,
     "subscribed": lambda _: False,
-    "memberships": lambda board: [
-        {
-            "id": member.id[::-1],
-            "idMember": member.id,
-            "memberType": "admin",
-            "unconfirmed": False,
-            "deactivated": False,
-        }
-        for member in board.members.values()
-    ],
+    "memberships": memberships,
 }
 
 BOARD_DEFAULT = tuple(BOARD)[:12]
@@ -119,7 +119,7 @@ def _badges(card: Card) -> dict[str, Any]:
     return {
         "attachmentsByType": {"trello": {"board": 0, "card": 0}},
         "location": False,
-        "votes": 0,
+        "votes": len(card.voters),
         "viewingMemberVoted": False,
         "subscribed": card.subscribed,
         "fogbugz": "",
@@ -127,7 +127,7 @@ def _badges(card: Card) -> dict[str, Any]:
         "checkItemsChecked": sum(item.complete for item in items),
         "checkItemsEarliestDue": min((item.due for item in items if item.due), default=None),
         "comments": sum(action.type == "commentCard" for action in card.actions),
-        "attachments": 0,
+        "attachments": len(card.attachments),
         "description": bool(card.desc),
         "due": card.due,
         "dueComplete": card.due_complete,
@@ -155,12 +155,12 @@ CARD: Fields = {
     "idChecklists": lambda card: list(card.checklists),
     "idList": lambda card: card.card_list.id,
     "idMembers": lambda card: [member.id for member in card.members],
-    "idMembersVoted": lambda _: [],
+    "idMembersVoted": lambda card: [member.id for member in card.voters],
     "idShort": lambda card: card.number,
-    "idAttachmentCover": lambda _: None,
+    "idAttachmentCover": lambda card: card.cover_id,
     "labels": lambda card: [pick(CARD_LABEL, label) for label in card.labels],
     "idLabels": lambda card: [label.id for label in card.labels],
-    "manualCoverAttachment": lambda _: False,
+    "manualCoverAttachment": lambda card: card.cover_id is not None,
     "name": lambda card: card.name,
     "pinned": lambda _: False,
     "pos": lambda card: pos(card.pos),
@@ -169,8 +169,8 @@ CARD: Fields = {
     "start": lambda card: card.start,
     "subscribed": lambda card: card.subscribed,
     "url": lambda card: f"https://trello.com/c/{card.short_link}/{card.number}-{slug(card.name)}".rstrip("-"),
-    "cover": lambda _: {
-        "idAttachment": None,
+    "cover": lambda card: {
+        "idAttachment": card.cover_id,
         "color": None,
         "idUploadedBackground": None,
         "size": "normal",
@@ -182,6 +182,30 @@ CARD: Fields = {
     "mirrorSourceId": lambda _: None,
 }
 
+
+ATTACHMENT: Fields = {
+    "bytes": lambda attachment: None if attachment.content is None else len(attachment.content),
+    "date": lambda attachment: stamp(attachment.author.at),
+    "edgeColor": lambda _: None,
+    "idMember": lambda attachment: attachment.author.member.id,
+    "isUpload": lambda attachment: attachment.content is not None,
+    "mimeType": lambda attachment: attachment.mime,
+    "name": lambda attachment: attachment.name,
+    "previews": lambda _: [],
+    "url": lambda attachment: attachment.url,
+    "pos": lambda attachment: pos(attachment.pos),
+    "fileName": lambda attachment: None if attachment.content is None else attachment.name,
+}
+
+ORGANIZATION: Fields = {
+    "name": lambda organization: organization.name,
+    "displayName": lambda organization: organization.display_name,
+    "desc": lambda organization: organization.desc,
+    "url": lambda organization: f"https://trello.com/w/{organization.name}",
+    "website": lambda organization: organization.website,
+    "teamType": lambda _: "engineering-it",
+    "memberships": memberships,
+}
 
 CHECKLIST: Fields = {
     "name": lambda checklist: checklist.name,

@@ -18,7 +18,14 @@ def create(ask: Ask) -> Any:
 
 def new_label(ask: Ask, board: Board) -> Label:
     """A label of *board* made from ``name`` and ``color``."""
-    return ask.store.add_label(ask.now, board, ask.arguments.text("name"), _color(ask.arguments))
+    made = ask.store.add_label(ask.now, board, ask.arguments.text("name"), _color(ask.arguments))
+    ask.store.announce(ask.author, "createLabel", board, **told(made))
+    return made
+
+
+def told(label: Label) -> dict[str, Any]:
+    """What an action tells of a label."""
+    return {"label": {"id": label.id, "name": label.name, "color": label.color}}
 
 
 def read(ask: Ask) -> Any:
@@ -33,6 +40,7 @@ def update(ask: Ask) -> Any:
         label.name = ask.arguments.text("name")
     if "color" in ask.arguments:
         label.color = _color(ask.arguments)
+    ask.store.announce(ask.author, "updateLabel", label.board, **told(label))
     return views.label(label, Arguments({}))
 
 
@@ -43,7 +51,9 @@ def update_field(ask: Ask) -> Any:
 
 def delete(ask: Ask) -> Any:
     """Delete a label."""
-    ask.store.delete_label(ask.label)
+    label = ask.label
+    ask.store.delete_label(label)
+    ask.store.announce(ask.author, "deleteLabel", label.board, label={"id": label.id})
     return {"limits": {}}
 
 

@@ -4,8 +4,9 @@ from typing import Any
 
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.ask import Ask
-from workspace_sandbox.boards.fields import MEMBER
-from workspace_sandbox.boards.organizations import ORGANIZATION
+from workspace_sandbox.boards.fields import MEMBER, ORGANIZATION, pick
+from workspace_sandbox.boards.state import Organization
+from workspace_sandbox.boards.wire import HIDDEN, Refusal
 
 
 def read(ask: Ask) -> Any:
@@ -13,7 +14,9 @@ def read(ask: Ask) -> Any:
     member = ask.member
     token = ask.visitor.token
     with_email = token is not None and token.member is member and "account" in token.scopes
-    return views.member(member, ask.arguments, visible=_common_boards(ask), with_email=with_email)
+    organizations = [one.id for one in _organizations(ask)]
+    visible = _common_boards(ask)
+    return views.member(member, ask.arguments, visible=visible, organizations=organizations, with_email=with_email)
 
 
 def read_field(ask: Ask) -> Any:
@@ -42,8 +45,19 @@ def read_actions(ask: Ask) -> Any:
 
 def read_organizations(ask: Ask) -> Any:
     """The workspaces of a member."""
-    _ = ask.member
-    return [ORGANIZATION]
+    return [pick(ORGANIZATION, one, ask.arguments.fields()) for one in _organizations(ask)]
+
+
+def read_tokens(ask: Ask) -> Any:
+    """The tokens that a member gave out; nobody else may see them."""
+    if ask.member is not ask.visitor.member:
+        raise Refusal(401, HIDDEN)
+    return [one.raw() for one in ask.access.tokens.values() if one.member is ask.member and not one.bearer]
+
+
+def _organizations(ask: Ask) -> list[Organization]:
+    member = ask.member
+    return [one for one in ask.store.organizations.values() if member.id in one.members and ask.belongs_to(one)]
 
 
 def _common_boards(ask: Ask) -> list[Any]:

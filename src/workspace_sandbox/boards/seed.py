@@ -14,6 +14,7 @@ from workspace_sandbox.boards.state import (
     Card,
     CardList,
     Member,
+    Organization,
     stamp,
 )
 from workspace_sandbox.boards.store import Store
@@ -23,6 +24,8 @@ TOKEN = "ATTA" + "4b1d9f7e3c5a6802" * 4 + "8C0FFEE1"
 
 BEGINNING = 1_767_600_000.0
 """When the first board was made: 2026-01-05, 08:00 UTC."""
+
+ORGANIZATION_ID = "63a1b2c3d4e5f60718293a4b"
 
 BETWEEN = 9_000.0
 """Seconds between two things that happen in the seed."""
@@ -94,6 +97,10 @@ class Seeder:
         add = self.store.add_member
         self.owner = add(self.now(), "gatewaybot", "Gateway Bot", "bot@northwind.example", "Acts for the team.")
         self.colleague = add(self.now(), "ines.marchetti", "Inès Marchetti", "ines@northwind.example")
+        northwind = Organization(ORGANIZATION_ID, "northwindtools", "Northwind Tools")
+        northwind.members = {one.id: one for one in (self.owner, self.colleague)}
+        northwind.roles = {self.colleague.id: "normal"}
+        self.store.organizations[northwind.id] = northwind
         self.stranger = add(self.now(), "r.okafor", "Rowan Okafor", "rowan@elsewhere.example")
 
     def now(self) -> float:

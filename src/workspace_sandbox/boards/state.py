@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit.clock import instant
+
+if TYPE_CHECKING:
+    from workspace_sandbox.boards.custom import CustomField, Held
 
 COLORS = ("green", "yellow", "orange", "red", "purple", "blue", "sky", "lime", "pink", "black")
 SHADES = frozenset(f"{color}{shade}" for color in COLORS for shade in ("", "_light", "_dark"))
@@ -38,6 +41,37 @@ class Member:
     full_name: str
     email: str
     bio: str = ""
+    stars: dict[str, "Star"] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class Star:
+    """A board that a member keeps at hand."""
+
+    id: str
+    board_id: str
+    pos: float
+
+    def raw(self) -> dict[str, Any]:
+        """The vendor's JSON for it."""
+        return {"id": self.id, "idBoard": self.board_id, "pos": self.pos}
+
+
+@dataclass(eq=False, slots=True)
+class Organization:
+    """What boards and their members belong to."""
+
+    id: str
+    name: str
+    display_name: str
+    desc: str = ""
+    website: str | None = None
+    members: dict[str, Member] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
+
+    def role(self, member: Member) -> str:
+        """As what somebody belongs to it."""
+        return self.roles.get(member.id, "admin") if member.id in self.members else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +104,12 @@ class Board:
     name: str
     desc: str = ""
     closed: bool = False
+    organization: Organization | None = None
     members: dict[str, Member] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
+    """Who is no admin."""
+
+    custom_fields: dict[str, "CustomField"] = field(default_factory=dict)
     lists: dict[str, "CardList"] = field(default_factory=dict)
     labels: dict[str, "Label"] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
@@ -81,6 +120,10 @@ class Board:
     def board(self) -> "Board":
         """Itself, so that everything on a board can be asked for its board."""
         return self
+
+    def role(self, member: Member) -> str:
+        """As what somebody belongs to it."""
+        return self.roles.get(member.id, "admin") if member.id in self.members else ""
 
     def cards(self) -> Iterator["Card"]:
         """Every card on it, archived ones and those on archived lists included."""
@@ -134,6 +177,13 @@ class Card:
     subscribed: bool = False
     labels: list[Label] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
+    voters: list[Member] = field(default_factory=list)
+    attachments: dict[str, "Attachment"] = field(default_factory=dict)
+    cover_id: str | None = None
+    stickers: dict[str, "Sticker"] = field(default_factory=dict)
+    custom_items: dict[str, "Held"] = field(default_factory=dict)
+    """By the field."""
+
     checklists: dict[str, "Checklist"] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
 
@@ -150,6 +200,32 @@ class Card:
         """The items of all its checklists."""
         for checklist in self.checklists.values():
             yield from checklist.items.values()
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A link, or a file with its content."""
+
+    id: str
+    name: str
+    url: str
+    mime: str
+    author: Author
+    pos: float
+    content: bytes | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Sticker:
+    """A picture on a card; ``where`` has its place by the vendor's names."""
+
+    id: str
+    image: str
+    where: dict[str, float]
+
+    def raw(self) -> dict[str, Any]:
+        """The vendor's JSON for it."""
+        return {"id": self.id, "image": self.image, "imageUrl": None, "imageScaled": [], **self.where}
 
 
 @dataclass(eq=False, slots=True)

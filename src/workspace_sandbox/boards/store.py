@@ -5,6 +5,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
+from workspace_sandbox.boards.custom import CustomField
 from workspace_sandbox.boards.state import (
     Action,
     Author,
@@ -15,6 +16,7 @@ from workspace_sandbox.boards.state import (
     Checklist,
     Label,
     Member,
+    Organization,
     Place,
     placed,
     stamp,
@@ -53,6 +55,8 @@ class Store:
         self.actions: dict[str, Action] = {}
         self.links: dict[str, str] = {}
         self.webhooks: dict[str, Any] = {}
+        self.custom_fields: dict[str, CustomField] = {}
+        self.organizations: dict[str, Organization] = {}
         self.emit: Callable[[Action], None] = unheard
         """Told of every action."""
         self._process = f"{random.getrandbits(40):010x}"
@@ -61,7 +65,7 @@ class Store:
     def let_go(self) -> None:
         """Take everything apart, so that nothing holds what holds it."""
         for board in self.boards.values():
-            _emptied(board.lists, board.labels, board.actions)
+            _emptied(board.lists, board.labels, board.actions, board.custom_fields)
         for card_list in self.lists.values():
             card_list.cards.clear()
         for card in self.cards.values():
@@ -94,6 +98,7 @@ class Store:
         """Make a board, seen by its author only."""
         identifier = self.mint(author.at)
         board = Board(identifier, self.link(identifier), name, desc, members={author.member.id: author.member})
+        board.organization = next((one for one in self.organizations.values() if author.member.id in one.members), None)
         self.boards[board.id] = board
         self.record(author, "createBoard", board)
         return board
@@ -105,6 +110,7 @@ class Store:
         self._forget(self.lists, board.lists)
         self._forget(self.labels, board.labels)
         self._forget(self.actions, [action.id for action in board.actions])
+        self._forget(self.custom_fields, board.custom_fields)
         del self.boards[board.id]
 
     def add_list(self, author: Author, board: Board, name: str, place: Place = "bottom") -> CardList:
@@ -186,12 +192,15 @@ class Store:
         # A move is an update with the names of both lists; it has no type of action of its own.
         self.record(author, "updateCard", card, {"idList": target.id}, **moved)
 
-    def delete_card(self, card: Card) -> None:
-        """Delete a card with its checklists and its log."""
+    def delete_card(self, card: Card, author: Author | None = None) -> None:
+        """Delete a card with its checklists and its log; *author* is told of to who listens."""
+        gone = {"id": card.id, "idShort": card.number, "shortLink": card.short_link}
         self._forget(self.checklists, card.checklists)
         for action in list(card.actions):
             self.delete_action(action)
         del self.cards[card.id], card.card_list.cards[card.id], self.links[card.short_link]
+        if author is not None:
+            self.record(author, "deleteCard", card.card_list, card=gone)
 
     def comment(self, author: Author, card: Card, text: str) -> Action:
         """Post a comment."""
@@ -250,6 +259,29 @@ class Store:
         **told: Any,
     ) -> Action:
         """Write an action into the logs of *subject* and its board; *new* is told of the card, *told* of the action."""
+        action = self._action(author, kind, subject, new, told)
+        board, card = action.board, action.card
+        board.active_at = max(board.active_at, author.at)
+        self.actions[action.id] = action
+        board.actions.append(action)
+        if card:
+            card.active_at = max(card.active_at, author.at)
+            card.actions.append(action)
+        self.emit(action)
+        return action
+
+    def announce(self, author: Author, kind: str, subject: Board | CardList | Card, **told: Any) -> None:
+        """Tell who listens of an action that no log keeps."""
+        self.emit(self._action(author, kind, subject, {}, told))
+
+    def _action(
+        self,
+        author: Author,
+        kind: str,
+        subject: Board | CardList | Card,
+        new: Mapping[str, Any],
+        told: Mapping[str, Any],
+    ) -> Action:
         board = subject.board
         data: dict[str, Any] = {"board": {"id": board.id, "name": board.name, "shortLink": board.short_link}}
         card = subject if isinstance(subject, Card) else None
@@ -264,19 +296,12 @@ class Store:
                 "shortLink": card.short_link,
                 **new,
             }
-            card.active_at = max(card.active_at, author.at)
-        action = Action(self.mint(author.at), kind, author, board, card, data | told)
-        board.active_at = max(board.active_at, author.at)
-        self.actions[action.id] = action
-        board.actions.append(action)
-        if card:
-            card.actions.append(action)
-        self.emit(action)
-        return action
+        return Action(self.mint(author.at), kind, author, board, card, data | dict(told))
 
     def _settle(self, card: Card) -> None:
         """What a card loses and gets when it comes to another board."""
         card.labels = []
+        card.custom_items = {}
         card.board.cards_made += 1
         card.number = card.board.cards_made
 

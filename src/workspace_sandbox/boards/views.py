@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from workspace_sandbox.boards import custom
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.fields import (
     ACTION,
+    ATTACHMENT,
     BOARD,
     BOARD_DEFAULT,
     CARD,
@@ -15,7 +17,7 @@ from workspace_sandbox.boards.fields import (
     LIST,
     MEMBER,
     MEMBER_BRIEF,
-    ORGANIZATION_ID,
+    ORGANIZATION,
     pick,
 )
 from workspace_sandbox.boards.state import (
@@ -55,8 +57,13 @@ OPENNESS: Mapping[str, Callable[[Board | CardList], bool]] = {
     "none": lambda _: False,
 }
 
-EMPTY = ("attachments", "stickers", "pluginData", "customFieldItems")
-"""Nested collections of a card that are always empty here."""
+ON_CARDS: Mapping[str, Callable[[Card], list[Any]]] = {
+    "attachments": lambda shown: [pick(ATTACHMENT, one) for one in shown.attachments.values()],
+    "stickers": lambda shown: [one.raw() for one in shown.stickers.values()],
+    "pluginData": lambda _: [],
+    "customFieldItems": lambda shown: [custom.item(one, shown.id) for one in shown.custom_items.values()],
+}
+"""Nested collections of a card."""
 
 
 def board(shown: Board, arguments: Arguments) -> dict[str, Any]:
@@ -69,7 +76,9 @@ def board(shown: Board, arguments: Arguments) -> dict[str, Any]:
     if arguments.asks_for("cards") and arguments.asks_for("actions"):
         _refuse_too_many(raw["cards"])
     if arguments.asks_for("customFields"):
-        raw["customFields"] = []
+        raw["customFields"] = custom.in_order(shown.custom_fields.values())
+    if arguments.asks_for("organization") and shown.organization:
+        raw["organization"] = pick(ORGANIZATION, shown.organization, arguments.fields("organization_fields"))
     return raw
 
 
@@ -153,7 +162,7 @@ def card(shown: Card, arguments: Arguments) -> dict[str, Any]:
         raw["checklists"] = checklists(shown, arguments.nested("checklist"))
     if arguments.asks_for("actions"):
         raw["actions"] = card_actions(shown, arguments.nested("action"))
-    return raw | {name: [] for name in EMPTY if arguments.asks_for(name)}
+    return raw | {name: nested(shown) for name, nested in ON_CARDS.items() if arguments.asks_for(name)}
 
 
 def checklists(shown: Card, arguments: Arguments) -> list[dict[str, Any]]:
@@ -249,13 +258,15 @@ def action(shown: Action, arguments: Arguments) -> dict[str, Any]:
     return raw
 
 
-def member(shown: Member, arguments: Arguments, *, visible: list[Board], with_email: bool) -> dict[str, Any]:
+def member(
+    shown: Member, arguments: Arguments, *, visible: list[Board], organizations: list[str], with_email: bool
+) -> dict[str, Any]:
     """A member; the address only for those who may know it."""
     raw = pick(MEMBER, shown, arguments.fields())
     extra = {
         "email": shown.email if with_email else None,
         "idBoards": [one.id for one in visible],
-        "idOrganizations": [ORGANIZATION_ID],
+        "idOrganizations": organizations,
     }
     wanted = arguments.fields()
     raw |= {name: value for name, value in extra.items() if wanted is None or name in wanted}

@@ -6,6 +6,7 @@ from typing import Any
 from workspace_sandbox.boards.access import Token
 from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.deliveries import Model, Webhook
+from workspace_sandbox.boards.state import Member, Organization
 from workspace_sandbox.boards.wire import INVALID_ID, MISSING_SCOPES, NOT_FOUND, Refusal, invalid
 
 THERE_IS_ONE = "A webhook with that callback, model, and token already exists"
@@ -95,11 +96,17 @@ def _url(ask: Ask) -> str:
 
 def _model(ask: Ask) -> Model:
     identifier = ask.arguments.text("idModel").lower()
-    shelves = (ask.store.boards, ask.store.lists, ask.store.cards, ask.store.members)
+    shelves = (ask.store.boards, ask.store.lists, ask.store.cards, ask.store.members, ask.store.organizations)
     found: Model | None = next((shelf[identifier] for shelf in shelves if identifier in shelf), None)
     if found is None:
         raise Refusal(400, INVALID_ID) if len(identifier) != 24 else invalid("idModel")
-    is_own = found is ask.visitor.member if identifier in ask.store.members else ask.sees(found)
+    match found:
+        case Member():
+            is_own = found is ask.visitor.member
+        case Organization():
+            is_own = ask.belongs_to(found)
+        case _:
+            is_own = ask.sees(found)
     if not is_own:
         raise Refusal(401, MISSING_SCOPES)
     return found

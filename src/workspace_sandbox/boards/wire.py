@@ -39,7 +39,9 @@ def exhausted(error: str, message: str = "Rate limit exceeded") -> Refusal:
 
 
 def rendered(status: int, body: Any) -> web.Response:
-    """An answer: plain text for a string, JSON for anything else."""
+    """An answer: plain text for a string, JSON for anything else that is none yet."""
+    if isinstance(body, web.Response):
+        return body
     if isinstance(body, str):
         return web.Response(status=status, text=body)
     return web.json_response(body, status=status, dumps=_dumps)

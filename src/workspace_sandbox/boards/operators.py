@@ -1,0 +1,165 @@
+"""What the query of a search asks for: words, and operators such as ``label:bug`` or ``-is:archived``."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from workspace_sandbox.boards.state import Card, Checklist, Member
+
+PART = re.compile(r'(-?)(?:(\w+):)?(?:"([^"]*)"|(\S+))')
+DAYS = {"day": 1, "week": 7, "month": 30}
+A_DAY = 86_400.0
+
+Test = Callable[[Card], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The words and tests of a query."""
+
+    words: tuple[str, ...]
+    tests: tuple[Test, ...]
+    modifiers: tuple[dict[str, Any], ...]
+    shows_archived: bool
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """How the query was understood."""
+        return {"terms": [{"text": word} for word in self.words], "modifiers": list(self.modifiers)}
+
+    def has_words(self, text: str) -> bool:
+        """Whether all words stand in *text*."""
+        return all(word in text.lower() for word in self.words)
+
+    def finds(self, card: Card) -> bool:
+        """Whether a card is found: by its name, its description, its comments and its checklists."""
+        if (card.closed or card.card_list.closed) and not self.shows_archived:
+            return False
+        return all(test(card) for test in self.tests) and (not self.words or self.has_words(_texts(card)))
+
+
+def parsed(query: str, me: Member | None, now: float) -> Wanted:
+    """What *query* asks for; an operator that there is not is a word like others."""
+    words: list[str] = []
+    tests: list[Test] = []
+    modifiers: list[dict[str, Any]] = []
+    shows_archived = False
+    for minus, name, quoted, plain in PART.findall(query):
+        value = (quoted or plain).lower()
+        build = OPERATORS.get(name)
+        if name and build is None:
+            words.append(f"{name}:{value}".lower())
+        elif build is None and value.startswith(("@", "#")):
+            at = OPERATORS["member" if value[0] == "@" else "label"]
+            tests.append(_turned(at(value[1:], me, now), minus))
+        elif build is None and minus:
+            tests.append(_turned(_mentions(value), minus))
+        elif build is None:
+            words.append(value)
+        else:
+            tests.append(_turned(build(value, me, now), minus))
+            modifiers.append({"text": f"{minus}{name}:{value}"})
+            shows_archived = shows_archived or (name, value) == ("is", "archived")
+    return Wanted(tuple(words), tuple(tests), tuple(modifiers), shows_archived)
+
+
+def _turned(test: Test, minus: str) -> Test:
+    return (lambda card: not test(card)) if minus else test
+
+
+def _texts(card: Card) -> str:
+    comments = [str(action.data.get("text", "")) for action in card.actions if action.type == "commentCard"]
+    return " ".join([card.name, card.desc, *comments, *_listed(card)]).lower()
+
+
+def _listed(card: Card) -> list[str]:
+    return [name.lower() for one in card.checklists.values() for name in (one.name, *_items(one))]
+
+
+def _items(checklist: Checklist) -> list[str]:
+    return [item.name for item in checklist.items.values()]
+
+
+def _mentions(word: str) -> Test:
+    return lambda card: word in _texts(card)
+
+
+def _of_member(value: str, me: Member | None, _: float) -> Test:
+    if value == "me":
+        return lambda card: me in card.members
+    return lambda card: any(value in {one.username, one.full_name.lower()} for one in card.members)
+
+
+def _of_label(value: str, _: Member | None, __: float) -> Test:
+    return lambda card: any(value == one.color or value in one.name.lower() for one in card.labels)
+
+
+def _is(value: str, me: Member | None, _: float) -> Test:
+    states: Mapping[str, Test] = {
+        "open": lambda card: not card.closed and not card.card_list.closed,
+        "archived": lambda card: card.closed or card.card_list.closed,
+        "starred": lambda card: me is not None and any(card.board.id == star.board_id for star in me.stars.values()),
+    }
+    return states.get(value, lambda _: False)
+
+
+def _has(value: str, _: Member | None, __: float) -> Test:
+    things: Mapping[str, Test] = {
+        "attachments": lambda card: bool(card.attachments),
+        "description": lambda card: bool(card.desc),
+        "members": lambda card: bool(card.members),
+        "stickers": lambda card: bool(card.stickers),
+        "cover": lambda card: card.cover_id is not None,
+    }
+    return things.get(value, lambda _: False)
+
+
+def _due(value: str, _: Member | None, now: float) -> Test:
+    def at(card: Card) -> float:
+        return datetime.fromisoformat(card.due).timestamp() if card.due else -1.0
+
+    days = DAYS.get(value, int(value) if value.isdecimal() else None)
+    if days is not None:
+        return lambda card: card.due is not None and now <= at(card) <= now + days * A_DAY
+    states: Mapping[str, Test] = {
+        "complete": lambda card: card.due_complete,
+        "incomplete": lambda card: card.due is not None and not card.due_complete,
+        "overdue": lambda card: card.due is not None and not card.due_complete and at(card) < now,
+    }
+    return states.get(value, lambda _: False)
+
+
+def _created(value: str, _: Member | None, now: float) -> Test:
+    days = DAYS.get(value, int(value) if value.isdecimal() else 0)
+    return lambda card: int(card.id[:8], 16) >= now - days * A_DAY
+
+
+def _edited(value: str, _: Member | None, now: float) -> Test:
+    days = DAYS.get(value, int(value) if value.isdecimal() else 0)
+    return lambda card: card.active_at >= now - days * A_DAY
+
+
+OPERATORS: Mapping[str, Callable[[str, Member | None, float], Test]] = {
+    "board": lambda value, _, __: (
+        lambda card: value in {card.board.id, card.board.short_link.lower()} or value in card.board.name.lower()
+    ),
+    "list": lambda value, _, __: lambda card: value in card.card_list.name.lower(),
+    "member": _of_member,
+    "label": _of_label,
+    "is": _is,
+    "has": _has,
+    "due": _due,
+    "created": _created,
+    "edited": _edited,
+    "name": lambda value, _, __: lambda card: value in card.name.lower(),
+    "description": lambda value, _, __: lambda card: value in card.desc.lower(),
+    "checklist": lambda value, _, __: lambda card: any(value in name for name in _listed(card)),
+    "comment": lambda value, _, __: (
+        lambda card: any(
+            value in str(one.data.get("text", "")).lower() for one in card.actions if one.type == "commentCard"
+        )
+    ),
+}
+"""What each operator asks of a card."""

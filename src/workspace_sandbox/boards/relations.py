@@ -1,0 +1,99 @@
+"""Answers about what an object belongs to: the board of a card, the list of an action, and their kin."""
+
+from typing import Any
+
+from workspace_sandbox.boards import views
+from workspace_sandbox.boards.arguments import Arguments
+from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.fields import ACTION, CHECKLIST, MEMBER, ORGANIZATION, pick
+from workspace_sandbox.boards.state import Board, Card, CardList
+from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
+
+
+def board(ask: Ask) -> Any:
+    """The board that something is on."""
+    return views.board(_subject(ask).board, ask.arguments)
+
+
+def card_list(ask: Ask) -> Any:
+    """The list that something is in, or was in when it happened."""
+    if "card" in ask.path:
+        return views.card_list(ask.card.card_list, ask.arguments)
+    found = ask.store.lists.get(ask.action.data.get("list", {}).get("id", ""))
+    if found is None:
+        raise Refusal(404, NOT_FOUND)
+    return views.card_list(found, ask.arguments)
+
+
+def card(ask: Ask) -> Any:
+    """The card that an action is about."""
+    found = ask.action.card
+    if found is None:
+        raise Refusal(404, NOT_FOUND)
+    return views.card(found, ask.arguments)
+
+
+def cards(ask: Ask) -> Any:
+    """The card that a checklist is on, as a list."""
+    return [views.card(ask.checklist.card, ask.arguments)]
+
+
+def author(ask: Ask) -> Any:
+    """Who did something."""
+    return pick(MEMBER, ask.action.author.member, ask.arguments.fields())
+
+
+def member(ask: Ask) -> Any:
+    """Whom an action is about."""
+    found = ask.store.members.get(ask.action.data.get("member", {}).get("id", ""))
+    if found is None:
+        raise Refusal(404, NOT_FOUND)
+    return pick(MEMBER, found, ask.arguments.fields())
+
+
+def organization(ask: Ask) -> Any:
+    """The organization of the board that an action is about."""
+    return pick(ORGANIZATION, ask.action.board.organization, ask.arguments.fields())
+
+
+def action_field(ask: Ask) -> Any:
+    """One field of an action."""
+    return ask.field_of(ACTION, ask.action)
+
+
+def checklist_field(ask: Ask) -> Any:
+    """One field of a checklist."""
+    return ask.field_of(CHECKLIST, ask.checklist)
+
+
+def voters(ask: Ask) -> Any:
+    """Who voted for a card."""
+    return views.members(ask.card.voters, ask.arguments)
+
+
+def vote(ask: Ask) -> Any:
+    """Vote for a card."""
+    found, voter = ask.card, ask.having(member=ask.arguments.identifier("value")).member
+    if voter in found.voters:
+        raise Refusal(400, "member has already voted on the card")
+    found.voters.append(voter)
+    ask.store.record(ask.author, "voteOnCard", found, voted=True)
+    return views.members(found.voters, Arguments({}))
+
+
+def unvote(ask: Ask) -> Any:
+    """Take a vote back."""
+    found, voter = ask.card, ask.member
+    if voter not in found.voters:
+        raise Refusal(400, "member has not voted on the card")
+    found.voters.remove(voter)
+    ask.store.record(ask.author, "voteOnCard", found, voted=False)
+    return views.members(found.voters, Arguments({}))
+
+
+def _subject(ask: Ask) -> Board | Card | CardList | Any:
+    if "action" in ask.path:
+        return ask.action
+    if "checklist" in ask.path:
+        return ask.checklist
+    return ask.card if "card" in ask.path else ask.card_list
