@@ -170,8 +170,7 @@ def test_broken_json_is_refused(trello: Trello, body: str) -> None:
             "POST",
             "/cards/{card}/stickers",
             {"image": "taco-cool", "top": 1, "left": 2},
-            400,
-            "invalid value for zIndex",
+            (400, "invalid value for zIndex"),
         ),
         ("POST", "/cards/{card}/membersVoted", {"value": "me"}, (400, "invalid value for value")),
         (
