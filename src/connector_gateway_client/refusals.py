@@ -35,6 +35,13 @@ class GatewayError(Exception):
         self.retry_after = retry_after
         """Seconds after which the same call may succeed."""
 
+    def __str__(self) -> str:
+        """Everything that whoever reads a traceback needs: what is wrong, what to do, and the run."""
+        lines = [f"{self.told_code}: {self.message}" if self.told_code else self.message]
+        lines += [f"{one.get('parameter', '')}: {one['message']}" for one in self.details if "message" in one]
+        lines += [f"What to do: {self.remedy}"] if self.remedy else []
+        return "\n".join([*lines, *([f"Run: {self.run_id}"] if self.run_id else [])])
+
 
 class CallerError(GatewayError):
     """The caller can put it right."""

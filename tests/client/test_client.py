@@ -90,6 +90,10 @@ def test_every_operation_is_a_method(client: Client, connector: str, operation: 
     assert callable(getattr(getattr(client, connector), operation))
 
 
+def test_type_checkers_are_told_that_it_is_typed() -> None:
+    assert (Path(errors.__file__).parent / "py.typed").exists()
+
+
 def test_every_code_is_an_exception() -> None:
     assert {error.code for error in catalogue()} == {error.code for error in ERRORS}
 
@@ -166,6 +170,18 @@ def test_a_refusal_is_the_exception_of_its_code(served: Gateway, client: Client)
 
     assert (404, True) == (refused.value.status, refused.value.run_id is not None)
     assert refused.value.remedy
+
+
+def test_a_traceback_tells_what_is_wrong_what_to_do_and_the_run(served: Gateway, client: Client) -> None:
+    with pytest.raises(errors.InvalidParameters) as refused:
+        client.boards.create_card(connection_id=served.connections["boards"], list_id="f" * 24, name="")
+
+    assert [
+        "invalid_parameters: Parameter name cannot be used as given.",
+        "name: String should have at least 1 character",
+        f"What to do: {refused.value.remedy}",
+        f"Run: {refused.value.run_id}",
+    ] == str(refused.value).splitlines()
 
 
 def test_a_wrong_key_is_told(served: Gateway) -> None:

@@ -89,12 +89,14 @@ def test_the_command_line_makes_the_same_calls_and_explains_them(shell: Shell) -
     assert envelope["run_id"] in told
 
 
-def test_the_exports_name_a_read_key_where_that_is_wanted(shell: Shell) -> None:
-    read = shell.type(".venv/bin/connector-gateway env --key read")
+def test_the_exports_name_a_read_key_and_the_operator_token_where_that_is_wanted(shell: Shell) -> None:
+    read = shell.type(".venv/bin/connector-gateway env --key read --operator")
     kept = shell.described
+    named = {"GATEWAY_OPERATOR_TOKEN": kept["operator_token"], "WORKSPACE_ID": kept["workspace_id"]}
 
     assert f"export GATEWAY_API_KEY={kept['keys']['read']}\n" in read
     assert kept["keys"]["write"] not in read
+    assert [True, True] == [f"export {name}={value}\n" in read for name, value in named.items()]
 
 
 def test_without_a_dev_installation_the_exports_say_how_to_start_one(tmp_path: Path) -> None:

@@ -16,16 +16,18 @@ Described = Mapping[str, Any]
 @click.option(
     "--key", type=click.Choice(["read", "write"]), default="write", show_default=True, help="Which of the two keys."
 )
+@click.option("--operator", is_flag=True, help="The operator token too: with it a shell may manage everything.")
 @data_folder
-def env(key: Literal["read", "write"], data: Path) -> None:
-    r"""Print address, key, connections and examples of the running dev installation as exports.
+def env(key: Literal["read", "write"], data: Path, *, operator: bool) -> None:
+    r"""Print address, key, workspace, connections and examples of the running dev installation as exports.
 
     For a shell: eval "$(connector-gateway env)"
     """
     described = describe(data)
     if not described:
         raise click.ClickException("No dev installation is running there. Start one with 'make run'.")
-    for name, value in exports(described, key):
+    token = {"GATEWAY_OPERATOR_TOKEN": described["operator_token"]} if operator else {}
+    for name, value in (*exports(described, key), *token.items()):
         click.echo(f"export {name}={shlex.quote(value)}")
 
 
@@ -34,6 +36,7 @@ def exports(described: Described, key: Literal["read", "write"]) -> Iterator[tup
     yield "GATEWAY_URL", described["base_url"]
     yield "GATEWAY_API_KEY", described["keys"][key]
     yield "SANDBOX_URL", described["sandbox_url"]
+    yield "WORKSPACE_ID", described["workspace_id"]
     for connector, connection_id in described["connections"].items():
         yield f"{connector}_connection_id".upper(), connection_id
         for name, value in described["examples"].get(connector, {}).items():
