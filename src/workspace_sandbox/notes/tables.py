@@ -1,10 +1,14 @@
 """What a connection does to databases and data sources, once the request has been read."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from workspace_sandbox.notes import edits, events
 from workspace_sandbox.notes.definitions import CHOSEN, Defined
 from workspace_sandbox.notes.state import Database, DataSource, Page, Parent, Property, User, Workspace
+
+OWN = (*CHOSEN, "unique_id")
+"""Types whose values mean nothing in another data source."""
 
 
 def create(workspace: Workspace, above: Page, title: str, columns: Sequence[Defined], author: User) -> Database:
@@ -118,24 +122,32 @@ def move(workspace: Workspace, page: Page, above: DataSource | Page, author: Use
     workspace.require_editable(above)
     before = workspace.source_of(page)
     _take_out(workspace, page)
-    kept = (
-        {} if before is None else {prop.name: (prop, page.values.get(uid)) for uid, prop in before.properties.items()}
-    )
+    fitting = _fitting(page, before, above) if before is not None and isinstance(above, DataSource) else {}
     title = page.values.get("title", [])
+    page.values = {**fitting, "title": title}
     if isinstance(above, DataSource):
-        fitting = {
-            prop.id: kept[prop.name][1]
-            for prop in above.properties.values()
-            if prop.name in kept and kept[prop.name][0].type == prop.type and prop.type not in {*CHOSEN, "unique_id"}
-        }
-        page.parent, page.values = Parent("data_source_id", above.id), fitting
+        page.parent = Parent("data_source_id", above.id)
         above.rows.append(page.id)
         edits.prefill(above, page)
     else:
-        page.parent, page.values = Parent("page_id", above.id), {}
+        page.parent = Parent("page_id", above.id)
         above.children.append(page.id)
-    page.values["title"] = title
     workspace.touch(page, author.id, "page.moved")
+
+
+def _fitting(page: Page, before: DataSource, after: DataSource) -> dict[str, Any]:
+    """What a row keeps in another data source: values whose columns are the same there, but for options."""
+    pairs = ((prop, before.find(prop.name)) for prop in after.properties.values() if prop.type not in OWN)
+    return {
+        prop.id: page.values[known.id]
+        for prop, known in pairs
+        if known is not None and _is_alike(prop, known) and known.id in page.values
+    }
+
+
+def _is_alike(one: Property, other: Property) -> bool:
+    """Whether the values of one column may stand in another: those of a relation belong to one data source."""
+    return one.type == other.type and (one.type != "relation" or one.config == other.config)
 
 
 def _take_out(workspace: Workspace, page: Page) -> None:

@@ -37,6 +37,8 @@ FORMATS: Mapping[str, Mapping[str, str]] = {
     "dateFormat": {"local": "l", "friendly": "LL", "us": "M/D/YYYY", "european": "D/M/YYYY", "iso": "YYYY-MM-DD"},
     "timeFormat": {"12hour": "h:mma", "24hour": "HH:mm"},
 }
+BOUNDS = {"precision": (0, 8), "max": (1, 10)}
+TEXTS = ("symbol", "icon", "color", "durationFormat", "timeZone")
 LINK = ("linkedTableId", "viewIdForRecordSelection")
 
 
@@ -83,10 +85,10 @@ class Definitions:
         if not isinstance(given, Mapping):
             raise wire.invalid_request()
         name, kind, options = named_field(table, given.get("name")), given.get("type"), given.get("options")
-        if kind in COMPUTED:
-            raise wire.unsupported_field(f"{table.name}.{name}", str(kind))
-        if not isinstance(kind, str) or kind not in NEEDED:
+        if not isinstance(kind, str) or kind not in {*NEEDED, *COMPUTED}:
             raise wire.invalid_request(f"Invalid field type for {name}")
+        if kind in COMPUTED:
+            raise wire.unsupported_field(f"{table.name}.{name}", kind)
         read = self._options(f"{table.name}.{name}", kind, options)
         made = Field(self.workspace.new_id("fld"), name, kind, read or None, described(given))
         if kind == "multipleRecordLinks":
@@ -114,6 +116,12 @@ class Definitions:
         for name, formats in FORMATS.items():
             if name in given:
                 given[name] = _format(place, given[name], formats)
+        for name, (least, most) in BOUNDS.items():
+            if name in given and not _is_within(given[name], least, most):
+                raise wire.invalid_options(f"Invalid options for {place}: {name} must be from {least} to {most}")
+        for name in (*TEXTS, *LINK):
+            if not isinstance(given.get(name, ""), str):
+                raise wire.invalid_options(f"Invalid options for {place}: {name} must be a text")
         if "choices" in given:
             given["choices"] = self._choices(place, given["choices"])
         if kind == "multipleAttachments":
@@ -131,7 +139,7 @@ class Definitions:
             {
                 "id": self.workspace.new_id("sel"),
                 "name": choice["name"],
-                "color": choice.get("color", COLOURS[number % len(COLOURS)]),
+                "color": _colour(place, choice.get("color", COLOURS[number % len(COLOURS)])),
             }
             for number, choice in enumerate(listed)
         ]
@@ -205,8 +213,18 @@ def free_name(table: Table, name: str) -> str:
     return wanted
 
 
+def _colour(place: str, given: Any) -> str:
+    if not isinstance(given, str) or not given:
+        raise wire.invalid_options(f"Invalid options for {place}: the color of a choice must be a text")
+    return given
+
+
+def _is_within(given: Any, least: int, most: int) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool) and least <= given <= most
+
+
 def _format(place: str, given: Any, formats: Mapping[str, str]) -> dict[str, str]:
     name = given.get("name") if isinstance(given, Mapping) else None
-    if name not in formats:
+    if not isinstance(name, str) or name not in formats:
         raise wire.invalid_options(f"Invalid options for {place}: a format must be one of {', '.join(formats)}")
-    return {"name": str(name), "format": formats[str(name)]}
+    return {"name": name, "format": formats[name]}

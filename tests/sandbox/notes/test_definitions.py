@@ -161,7 +161,7 @@ def test_rows_have_what_a_new_column_gives_every_row(notes: Notes) -> None:
 
 
 def test_a_page_takes_what_fits_into_another_data_source(notes: Notes) -> None:
-    old, new = (defined(notes, Price={"number": {}}, Old={"checkbox": {}}) for _ in range(2))
+    old, new = (defined(notes, Price={"number": {}}, Empty={"rich_text": {}}) for _ in range(2))
     related = defined(notes, Of={"relation": {"data_source_id": new["id"], "single_property": {}}})
     page = row(notes, old, Price={"number": 3})
     moved = notes.ask("POST", f"/v1/pages/{page['id']}/move", {"parent": {"data_source_id": new["id"]}})

@@ -19,6 +19,8 @@ def tables(airtable: Played, path: str = "") -> str:
         ({"name": "name", "type": "email"}, "DUPLICATE_OR_EMPTY_FIELD_NAME"),
         ({"name": "", "type": "email"}, "DUPLICATE_OR_EMPTY_FIELD_NAME"),
         ({"name": "A", "type": "longText"}, "INVALID_REQUEST_UNKNOWN"),
+        ({"name": "A", "type": ["email"]}, "INVALID_REQUEST_UNKNOWN"),
+        ({"name": "A", "type": "number", "options": {"precision": "2"}}, "INVALID_FIELD_TYPE_OPTIONS_FOR_CREATE"),
         ({"name": "A", "type": "createdTime"}, "UNSUPPORTED_FIELD_TYPE_FOR_CREATE"),
         ({"name": "A", "type": "checkbox"}, "INVALID_FIELD_TYPE_OPTIONS_FOR_CREATE"),
         ({"name": "A", "type": "singleSelect", "options": {"choices": 5}}, "INVALID_FIELD_TYPE_OPTIONS_FOR_CREATE"),
