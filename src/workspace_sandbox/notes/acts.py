@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workspace_sandbox.kit.acts import Act
-from workspace_sandbox.notes import checks, edits, writes
+from workspace_sandbox.notes import checks, edits, richtext, writes
 from workspace_sandbox.notes.state import DataSource, Page, Property, User, Workspace
 from workspace_sandbox.notes.wire import Refusal
 
@@ -111,6 +111,17 @@ def _rename_option(workspace: Workspace, person: User, action: Mapping[str, Any]
     return {"option_id": option.id}
 
 
+def _comment(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
+    page = _page(workspace, action)
+    told = checks.populated(action.get("text"), "text", richtext.CONTENT_LENGTH)
+    known = (one for one in workspace.comments.values() if one.discussion_id == action.get("discussion_id"))
+    if action.get("discussion_id") is not None and next(known, None) is None:
+        raise ValueError(f"there is no discussion {action['discussion_id']!r}")
+    discussion_id = action.get("discussion_id") or workspace.new_id()
+    made = edits.comment(workspace, page, discussion_id, richtext.text(told), person)
+    return {"comment_id": made.id, "discussion_id": made.discussion_id}
+
+
 PAGE = {"page_id": "the page"}
 DATABASE = {"database_id": "the database"}
 PROPERTIES = {"properties": "plain values by property name; null clears one"}
@@ -119,6 +130,13 @@ PROPERTY = {"property": "the column, by name or id"}
 ACTIONS: Mapping[str, Act[Do]] = {
     "create_page": Act(_create, "Adds a row to a database.", DATABASE | PROPERTIES, answers="`page_id`"),
     "update_page": Act(_update, "Changes values of a page.", PAGE | PROPERTIES, answers="`page_id`"),
+    "comment": Act(
+        _comment,
+        "Comments on a page.",
+        PAGE | {"text": "the comment"},
+        {"discussion_id": "the discussion that it goes to; otherwise a new one"},
+        "`comment_id`, `discussion_id`",
+    ),
     "trash_page": Act(_trash(into=True), "Moves a page into the trash.", PAGE, answers="`page_id`"),
     "restore_page": Act(_trash(into=False), "Takes a page out of the trash.", PAGE, answers="`page_id`"),
     "add_property": Act(

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from workspace_sandbox.notes import bodies, checks, events, writes
+from workspace_sandbox.notes import bodies, checks, events, richtext, writes
 from workspace_sandbox.notes.state import (
     Block,
+    Comment,
     Container,
     Database,
     DataSource,
@@ -147,6 +148,17 @@ def _rewrite(workspace: Workspace, within: Container, author: User, block_ids: I
     page = next(upper for upper in workspace.lineage(within) if isinstance(upper, Page))
     workspace.touch(page, author.id, "page.content_updated", events.blocks("block", block_ids))
     within.edited_at, within.edited_by = page.edited_at, author.id
+
+
+def comment(
+    workspace: Workspace, about: Block | Page | Database, discussion_id: str, text: richtext.Items, author: User
+) -> Comment:
+    """Say something about a page or block."""
+    now, place = workspace.now(), Parent("page_id" if isinstance(about, Page) else "block_id", about.id)
+    made = Comment(workspace.new_id(), place, now, now, author.id, author.id, discussion_id=discussion_id, text=text)
+    workspace.comments[made.id] = made
+    workspace.touch(made, author.id, "comment.created")
+    return made
 
 
 def add_property(workspace: Workspace, source: DataSource, prop: Property, author: User) -> None:

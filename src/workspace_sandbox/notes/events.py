@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from workspace_sandbox.notes.state import Change, Entity, Property, Workspace
+from workspace_sandbox.notes.state import Change, Comment, Entity, Page, Property, Workspace
 
 PARTS = {
     "page.content_updated": "updated_blocks",
@@ -13,7 +13,7 @@ PARTS = {
 }
 """Where an event names the parts that are not as they were; values are never told."""
 
-APART = {"page.locked", "page.unlocked"}
+APART = {"page.locked", "page.unlocked", "comment.created", "comment.updated", "comment.deleted"}
 """What is told at once, and never gathered."""
 
 FATES = {"created", "deleted", "undeleted"}
@@ -32,7 +32,13 @@ def columns(action: str, props: Iterable[Property]) -> Mapping[str, Any]:
 def data(workspace: Workspace, change: Change) -> dict[str, Any]:
     """What an event says beyond what happened to what: where that lies, and which parts of it changed."""
     parts = PARTS.get(change.type)
-    return {"parent": _parent(workspace, change.entity)} | ({parts: list(change.updated.values())} if parts else {})
+    pages = (upper.id for upper in workspace.lineage(change.entity) if isinstance(upper, Page))
+    within = {"page_id": next(pages)} if isinstance(change.entity, Comment) else {}
+    return (
+        within
+        | {"parent": _parent(workspace, change.entity)}
+        | ({parts: list(change.updated.values())} if parts else {})
+    )
 
 
 def _parent(workspace: Workspace, entity: Entity) -> dict[str, Any]:

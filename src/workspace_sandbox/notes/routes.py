@@ -73,7 +73,12 @@ ROUTES: Sequence[Request | Exchange | Page] = (
         lacks="columns, synced blocks, links to pages, uploaded files",
     ),
     Request(method="GET", path="/v1/comments", handler=comments.list_comments),
-    Request(method="POST", path="/v1/comments", handler=comments.create_comment, lacks="attachments, other names"),
+    Request(
+        method="POST", path="/v1/comments", handler=comments.create_comment, lacks="attachments, other names, markdown"
+    ),
+    Request(method="GET", path="/v1/comments/{comment_id}", handler=comments.retrieve_comment),
+    Request(method="PATCH", path="/v1/comments/{comment_id}", handler=comments.update_comment, lacks="markdown"),
+    Request(method="DELETE", path="/v1/comments/{comment_id}", handler=comments.delete_comment),
     Page(method="GET", path="/v1/oauth/authorize", handler=None),
     Page(method="POST", path="/v1/oauth/authorize", handler=None),
     Exchange(method="POST", path="/v1/oauth/token", handler=Authorisations.token),

@@ -167,6 +167,14 @@ class Block(Container):
     content: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class Comment(Entity):
+    """One comment; those of a discussion are about the same page or block, which is their parent."""
+
+    discussion_id: str = ""
+    text: richtext.Items = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """Something that happened to an object, by the vendor's name for it."""
@@ -216,7 +224,7 @@ class Workspace:
         self.sources: dict[str, DataSource] = {}
         self.pages: dict[str, Page] = {}
         self.blocks: dict[str, Block] = {}
-        self.comments: dict[str, Any] = {}
+        self.comments: dict[str, Comment] = {}
         self.emit: Callable[[Change], None] = _unheard
         """Is told of every change."""
 

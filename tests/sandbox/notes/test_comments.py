@@ -52,3 +52,18 @@ def test_a_comment_without_a_place_or_with_two_is_refused(notes: Notes) -> None:
         "POST", COMMENTS, {"discussion_id": nowhere, "rich_text": text("?")}
     )[:2]
     assert (404, "object_not_found") == notes.refused("GET", f"{COMMENTS}?block_id={nowhere}")[:2]
+
+
+def test_a_comment_is_rewritten_and_deleted_by_the_connection_that_made_it(notes: Notes) -> None:
+    page = notes.create({})
+    made = notes.ask("POST", COMMENTS, {"parent": {"page_id": page["id"]}, "rich_text": text("Draft")})
+    path = f"{COMMENTS}/{made['id']}"
+    theirs = notes.act(action="comment", page_id=page["id"], text="A person's").json()["comment_id"]
+    changed = notes.ask("PATCH", path, {"rich_text": text("Final")})
+    read = notes.ask("GET", path)
+    notes.ask("DELETE", path)
+
+    assert "Final" == changed["rich_text"][0]["plain_text"] == read["rich_text"][0]["plain_text"]
+    assert (404, "object_not_found") == notes.refused("GET", path)[:2]
+    assert (403, "restricted_resource") == notes.refused("DELETE", f"{COMMENTS}/{theirs}")[:2]
+    assert "user" == notes.ask("GET", f"{COMMENTS}/{theirs}")["display_name"]["type"]

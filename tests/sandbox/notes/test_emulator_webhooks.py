@@ -658,3 +658,17 @@ def test_a_reset_repeats_the_same_subscription(notes: Notes, inbox: Inbox, token
     notes.reset()
 
     assert token == subscribed(notes, inbox)
+
+
+def test_comments_and_moves_say_where_they_are(notes: Notes, subscriber: Inbox) -> None:
+    page = notes.examples["page_id"]
+    said = notes.act(action="comment", page_id=page, text="Hello").json()["comment_id"]
+    comment = subscriber.next()
+    row = notes.rows(notes.examples["data_source_id"])[-1]["id"]
+    notes.ask("POST", f"/v1/pages/{row}/move", {"parent": {"page_id": page}})
+    moved = subscriber.next()
+
+    assert ("comment.created", {"id": said, "type": "comment"}) == (comment["type"], comment["entity"])
+    assert {"page_id": page, "parent": {"id": page, "type": "page"}} == comment["data"]
+    assert ("page.moved", {"id": row, "type": "page"}) == (moved["type"], moved["entity"])
+    assert {"id": page, "type": "page"} == moved["data"]["parent"]
