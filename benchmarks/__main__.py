@@ -24,6 +24,7 @@ from benchmarks import (
     pacing,
     records,
     retention,
+    sandbox,
     starting,
     workers,
 )
@@ -66,6 +67,7 @@ def _benchmarks(wanted: Wanted) -> Mapping[str, Callable[[], Rows]]:
         "idle": idle.rows,
         "connections": connections.rows,
         "decoding": decoding.rows,
+        "sandbox": sandbox.rows,
     }
 
 

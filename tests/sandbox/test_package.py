@@ -1,6 +1,8 @@
 """The sandbox as a package of its own: its wheel, in an environment that has nothing else of this repository."""
 
 import json
+import re
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -149,4 +151,16 @@ def test_what_cannot_be_played_is_told_in_a_sentence(
 
     assert done.returncode in {1, 2}
     assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_told_in_a_sentence(environment: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [str(environment / "workspace-sandbox"), "--only", "chat", "--port", str(port)]
+
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    assert 1 == done.returncode
+    assert re.search(rf"The sandbox cannot listen: .*{port}.* Choose other ports\.", done.stderr)
     assert "Traceback" not in done.stderr

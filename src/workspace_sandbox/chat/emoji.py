@@ -1,7 +1,7 @@
 """The emoji a workspace knows: the standard ones, and those its people added."""
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 SKIN_TONE = "::skin-tone-"
 SKIN_TONES = frozenset("23456")
@@ -37,7 +37,7 @@ def _standard() -> dict[str, tuple[str, bool]]:
     those of github.com/iamcal/emoji-data, which the vendor uses.
     """
     found = {}
-    for line in files(__package__).joinpath("emoji.txt").read_text("utf-8").splitlines():
+    for line in (Path(__file__).parent / "emoji.txt").read_text("utf-8").splitlines():
         names = line.removesuffix(" *").split()
         for name in names:
             found[name] = (names[0], line.endswith(" *"))

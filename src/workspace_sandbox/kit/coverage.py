@@ -82,7 +82,7 @@ class Coverage:
     def __init__(self, package: str, played: Iterable[Played]) -> None:
         self._file = Path(package).parent / "published.txt"
         self._played = list(played)
-        self._shadowed: dict[tuple[str, str], list[Template]] = {}
+        self._shadowed: dict[tuple[str, str], list[tuple[re.Pattern[str], Template]]] = {}
 
     def told(self) -> dict[str, Any]:
         """The document, how many of its routes are played, and each of them; then what is played beyond it."""
@@ -98,12 +98,13 @@ class Coverage:
         key = (request.method, resource.canonical if resource else "")
         if key not in self._shadowed:
             self._shadowed[key] = self._hidden_by(*key)
-        return next((one for one in self._shadowed[key] if one.pattern.fullmatch(request.path)), None)
+        return next((one for pattern, one in self._shadowed[key] if pattern.fullmatch(request.path)), None)
 
-    def _hidden_by(self, method: str, canonical: str) -> list[Template]:
-        """What is not played and looks like a route that is, or like none."""
+    def _hidden_by(self, method: str, canonical: str) -> list[tuple[re.Pattern[str], Template]]:
+        """What is not played and looks like a route that is, or like none; with the paths that are meant."""
         shown = Template(method, canonical)
-        return [one for one in self._absent if _alike(one.method, method) and (not canonical or one.refines(shown))]
+        hidden = (one for one in self._absent if _alike(one.method, method) and (not canonical or one.refines(shown)))
+        return [(one.pattern, one) for one in hidden]
 
     @cached_property
     def _lines(self) -> list[str]:

@@ -11,7 +11,7 @@ DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 def written(seconds: float) -> str:
     """Epoch *seconds* in UTC with milliseconds, ``2026-10-05T14:07:31.000Z``."""
-    return instant(seconds).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    return instant(seconds).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def read_date(text: str) -> str | None:

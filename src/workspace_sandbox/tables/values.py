@@ -62,14 +62,15 @@ class Reader:
         about: dict[str, Any] = {"id": attachment.id, "url": attachment.source, "filename": attachment.filename}
         if self.now < attachment.ready_at:
             return about
-        about |= {"url": self.address(attachment), "size": attachment.size, "type": attachment.type}
-        return about | self._pixels(attachment)
+        url = self.address(attachment)
+        about |= {"url": url, "size": attachment.size, "type": attachment.type}
+        return about | self._pixels(attachment, url)
 
-    def _pixels(self, attachment: Attachment) -> dict[str, Any]:
+    @staticmethod
+    def _pixels(attachment: Attachment, url: str) -> dict[str, Any]:
         if attachment.pixels is None:
             return {}
         width, height = attachment.pixels
-        url = self.address(attachment)
         sizes = {"small": 36, "large": 512, "full": 3000}
         thumbnails = {
             name: {"url": url, "width": min(width, at), "height": min(height, at)} for name, at in sizes.items()

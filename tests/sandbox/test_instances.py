@@ -1,0 +1,39 @@
+"""Several sandboxes on one machine."""
+
+import ipaddress
+from collections.abc import Iterator
+
+import pytest
+
+from workspace_sandbox.running import Running, running
+
+
+@pytest.fixture(scope="module")
+def one() -> Iterator[Running]:
+    with running("chat", "tables") as started:
+        yield started
+
+
+def last_text(sandbox: Running) -> str:
+    channel = sandbox.chat._emulator.workspace.channels[sandbox.chat.examples["channel_id"]]  # type: ignore[attr-defined]
+    return str(next(channel.newest_first()).text)
+
+
+def test_two_at_a_time_never_meet(one: Running) -> None:
+    with running("chat") as other:
+        before = last_text(other)
+        one.chat.act("message", channel_id=one.chat.examples["channel_id"], text="Only here")
+        one.chat.fault("throttle", path="/api")
+        one.clock.freeze()
+
+        assert ("Only here", before) == (last_text(one), last_text(other))
+        assert [] == other.chat._emulator.stage.faults
+        assert other._sandbox.clock.stopped_at is None
+        assert {one.url, *one.chat.urls.values()}.isdisjoint({other.url, *other.chat.urls.values()})
+
+
+def test_nothing_listens_but_on_loopback(one: Running) -> None:
+    hosts = {host for runner in one._sandbox._runners for host, _ in runner.addresses}
+
+    assert 4 == len(one._sandbox._runners)
+    assert all(ipaddress.ip_address(host).is_loopback for host in hosts)
