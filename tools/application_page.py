@@ -12,15 +12,17 @@ SPANS = {1: "a second", 60: "a minute", 15 * 60: "15 minutes", 24 * 60 * 60: "a 
 def operation_rows(connector: AnyConnector) -> list[str]:
     """The operations of a connector, each with a link to its reference."""
     rows = [operation_row(connector, operation) for operation in connector.operations]
-    return ["| Operation | What it does | Route |", "|---|---|---|", *rows]
+    return [f"| Operation | What it does | Route, below `{PREFIX}/{connector.name}` |", "|---|---|---|", *rows]
 
 
 def operation_row(connector: AnyConnector, operation: AnyOperation) -> str:
     """One operation: its name, what it does and its route."""
     anchor = operation.title.lower().replace(" ", "-")
     does = operation.description.splitlines()[0]
-    route = f"{operation.method} {PREFIX}/{connector.name}{operation.path}"
-    return f"| [{operation.title}](../reference/{connector.name}.md#{anchor}) | {does} | `{route}` |"
+    return (
+        f"| [{operation.title}](../reference/{connector.name}.md#{anchor}) | {does} "
+        f"| `{operation.method} {operation.path}` |"
+    )
 
 
 def limit_rows(connector: AnyConnector) -> list[str]:

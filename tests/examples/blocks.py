@@ -12,7 +12,7 @@ SANDBOX = ("sandbox/guides/test_pages.py", {"python": 1, "js": 1})
 CONNECTING = "examples/test_connect_guides.py"
 
 RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
-    "README.md": ("examples/test_pages.py", {"sh": 7}),
+    "README.md": ("examples/test_pages.py", {"sh": 5}),
     "client/README.md": ("client/test_client.py", {"python": 1}),
     f"{GUIDE}/agents.md": ("examples/test_agents_guide.py", {"sh": 1, "json": 2, "python": 1, "text": 1}),
     f"{GUIDE}/command-line.md": ("examples/test_docs.py", {"sh": 5, "json": 1}),

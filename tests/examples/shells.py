@@ -5,7 +5,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ import pytest
 
 from examples.documented import decoded
 from harness.waiting import wait_until
+
+PATHS = {"PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}
+"""All that a shell knows which has nothing to do with an installation."""
 
 UNHURRIED = {"GATEWAY_NOTES_BUDGET": "1000/1"}
 """At the pace of the application, reading some 160 databases once takes a minute and a half."""
@@ -85,3 +88,24 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     finally:
         process.terminate()
         process.wait(60)
+
+
+def until_told(told: Iterable[str], word: str) -> str:
+    """What is told until a line begins with *word*."""
+    return next((line for line in told if line.startswith(word)), "")
+
+
+def typed_in(folder: Path, line: str) -> Mapping[str, Any]:
+    """The JSON that is printed when *line* is typed in *folder*."""
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", line],
+        cwd=folder,
+        env=PATHS,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_SECONDS,
+        check=False,
+    )
+    assert 0 == done.returncode, done.stderr
+    answer: Mapping[str, Any] = json.loads(done.stdout)
+    return answer

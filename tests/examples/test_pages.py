@@ -1,15 +1,9 @@
 """Every line that a newcomer types from the README and other pages is typed here, in a real shell."""
 
-import json
-import os
 import re
-import secrets
-import stat
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -23,9 +17,6 @@ from harness.waiting import wait_until
 __all__ = ["shell"]
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PATHS = {"PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}
-"""All that a shell knows which has nothing to do with an installation."""
-
 SCREEN = 24
 """Lines of a terminal."""
 
@@ -42,7 +33,6 @@ def blocks(title: str) -> list[str]:
 
 TRIED = blocks("Try it")
 COMMANDS = blocks("The command line")
-SERVED = blocks("Run it")
 
 
 def test_the_first_envelope_is_less_than_a_screen_away() -> None:
@@ -112,57 +102,3 @@ def test_what_a_page_shows_comes_when_it_is_typed(shell: Shell, page: str) -> No
     wait_until(lambda: is_watching(shell), LONGEST_SECONDS)
 
     assert [] == Reader(shell).follow(page)
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Path]:
-    """The folder of an installation that was made as the README says."""
-    (tmp_path / "checkout").mkdir()
-    (tmp_path / "checkout" / ".venv").symlink_to(sys.prefix)
-    port = secrets.choice(range(10_000, 30_000, 10))
-    lines = SERVED[0].replace("connector-gateway serve", f"exec connector-gateway serve --port {port}")
-    with subprocess.Popen(
-        ["bash", "-euc", lines], cwd=tmp_path / "checkout", env=PATHS, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stderr is not None
-            assert "reference" in until_told(process.stderr, "reference")
-            yield tmp_path / "gateway"
-        finally:
-            process.terminate()
-
-
-def until_told(told: Iterable[str], word: str) -> str:
-    """What is told until a line begins with *word*."""
-    return next((line for line in told if line.startswith(word)), "")
-
-
-def test_an_installation_is_made_as_written(served: Path) -> None:
-    another_shell = served.parent / "checkout"
-    enter, create, *_ = SERVED[1].splitlines()
-    made = typed_in(another_shell, f"{enter}\n{create} --json")
-    named = SERVED[1].replace("ws_…", made["workspace_id"]).splitlines()
-    key = typed_in(another_shell, f"{enter}\n{named[2]} --json")
-    # The token is a placeholder, which the application itself would refuse.
-    connection = typed_in(another_shell, f"{enter}\n{named[3]} --no-verify --json")
-
-    assert (2, 4) == (len(SERVED), len(named))
-    assert key["key"].startswith("cgw_")
-    assert ("notes", made["workspace_id"]) == (connection["connector"], connection["workspace_id"])
-    assert 0o600 == stat.S_IMODE((served / ".env").stat().st_mode)
-
-
-def typed_in(folder: Path, line: str) -> Mapping[str, Any]:
-    """The JSON that is printed when *line* is typed in *folder*."""
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", line],
-        cwd=folder,
-        env=PATHS,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_SECONDS,
-        check=False,
-    )
-    assert 0 == done.returncode, done.stderr
-    answer: Mapping[str, Any] = json.loads(done.stdout)
-    return answer
