@@ -292,6 +292,25 @@ async def test_without_a_connection_nothing_is_listed_and_nothing_called(gateway
 
 
 @requirement("agents:errors")
+async def test_a_name_that_would_turn_what_stands_around_it_does_not(gateway: Gateway) -> None:
+    other = gateway.run(gateway.app.workspaces.create("turning", "paid"))["workspace_id"]
+    credentials = gateway.sandbox.emulators["notes"].credentials()
+    names = ("\u202egpj.exe\u2066", "\u05e9\u05dc\u05d5\u05dd")
+    made = [gateway.run(gateway.app.connections.create(other, "notes", credentials, name=name)) for name in names]
+    key = gateway.run(gateway.app.keys.create(other, "read"))["key"]
+    caller = Gateway(gateway.base_url, gateway.app, gateway.sandbox, key, other, {}, gateway.loop, gateway.http)
+    async with agent(caller) as client:
+        listed = (await client.list_resources()).resources
+        unnamed = await client.call_tool("notes_list_databases", {})
+
+    assert 2 == len(made)
+    assert {"Connections", "Events of notes: \ufffdgpj.exe\ufffd", "Events of notes: \u05e9\u05dc\u05d5\u05dd"} == {
+        resource.title for resource in listed
+    }
+    assert (True, False) == ("(\ufffdgpj.exe\ufffd)" in words(unnamed), "\u202e" in words(unnamed))
+
+
+@requirement("agents:errors")
 async def test_a_withdrawn_authorisation_is_told_with_the_run(gateway: Gateway) -> None:
     gateway.revoke("notes")
     async with agent(gateway) as client:
@@ -316,12 +335,13 @@ async def test_who_wants_to_know_is_told_that_a_call_goes_on(gateway: Gateway) -
     assert ["Notes: list databases: begun."] * 2 == told.messages
 
 
-@requirement("agents:cancelled")
-async def test_a_cancelled_call_ends(gateway: Gateway) -> None:
+@requirement("agents:cancelled", "agents:bridge")
+@pytest.mark.parametrize("connected", [agent, bridged], ids=["http", "bridge"])
+async def test_a_cancelled_call_ends(gateway: Gateway, connected: Any) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
     stage = gateway.sandbox.emulators["notes"].stage
     given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Left"}}
-    async with agent(gateway) as client:
+    async with connected(gateway) as client:
         call = asyncio.create_task(client.call_tool("notes_create_page", given))
         await asyncio.to_thread(wait_until, lambda: not stage.faults[0].times)
         call.cancel()

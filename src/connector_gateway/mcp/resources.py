@@ -11,6 +11,7 @@ from sqlalchemy import Row
 
 from connector_gateway.core.connections.choosing import called
 from connector_gateway.core.details import cut
+from connector_gateway.http.pages.text import visible
 from connector_gateway.kit.errors import RouteNotFound
 from connector_gateway.mcp.tools import Tool
 
@@ -67,7 +68,7 @@ def events_of(rows: Sequence[Row[Any]], tools: Mapping[str, Tool]) -> list[Resou
         Resource(
             uri=f"{CONNECTIONS}/{row.connection_id}/events",
             name=f"events of {row.connection_id}",
-            title=f"Events of {row.connector}: {called(row)}" if called(row) else f"Events of {row.connector}",
+            title=f"Events of {row.connector}: {visible(called(row))}" if called(row) else f"Events of {row.connector}",
             mime_type=JSON,
         )
         for row in rows

@@ -9,6 +9,7 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.core.envelope import Envelope, refusal
 from connector_gateway.core.runs import Run
+from connector_gateway.http.pages.text import visible
 from connector_gateway.kit.errors import GatewayError, ResultTooLarge
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.mcp.remedies import remedy_of
@@ -107,7 +108,8 @@ def in_words(body: Mapping[str, Any]) -> str:
         lines.append(f"Wait: {body['retry_after']} seconds.")
     if error["details"]:
         lines.append(f"Details: {json.dumps(error['details'], ensure_ascii=False, default=str)}")
-    return "\n".join([*lines, f"Run: {body['run_id']}"])
+    # Clients show it to people too, and messages quote names and texts that others chose.
+    return str(visible("\n".join([*lines, f"Run: {body['run_id']}"])))
 
 
 def _named(details: Sequence[Mapping[str, Any]], name: str) -> Iterator[Any]:
