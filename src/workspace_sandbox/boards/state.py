@@ -54,7 +54,7 @@ class Star:
 
     def raw(self) -> dict[str, Any]:
         """The vendor's JSON for it."""
-        return {"id": self.id, "idBoard": self.board_id, "pos": self.pos}
+        return {"id": self.id, "idBoard": self.board_id, "pos": int(self.pos)}
 
 
 @dataclass(eq=False, slots=True)

@@ -20,7 +20,7 @@ def kick(call: Call) -> dict[str, Any]:
     if user not in channel.members:
         raise SlackError("not_in_channel")
     call.workspace.leave(channel, user)
-    return {"errors": {}}
+    return {}
 
 
 def leave(call: Call) -> dict[str, Any]:

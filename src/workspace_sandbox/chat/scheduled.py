@@ -41,7 +41,9 @@ def schedule(call: Call) -> dict[str, Any]:
     waiting = Scheduled(identifier, channel.id, post_at, int(workspace.now()), text, fields)
     workspace.scheduled[identifier] = waiting
     call.wake_at(post_at)
-    shown = {"type": "delayed_message", "subtype": "bot_message", "bot_id": workspace.team.bot_id, "text": text}
+    team = workspace.team
+    by = {"user": team.bot_user_id, "bot_id": team.bot_id, "team": team.id}
+    shown = {"type": "delayed_message", "text": text} | by
     answer = {"channel": channel.id, "scheduled_message_id": identifier, "post_at": post_at}
     return answer | {"message": shown | {name: content[name] for name in ("blocks", "attachments") if name in content}}
 
