@@ -1,6 +1,7 @@
 """PostgreSQL servers that restart, fail over, are full or take no writes, and replicas of other clocks."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from connector_gateway.core.claims import Claim, ClaimName, Claims
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Run, Runs
 from connector_gateway.kit.clock import SystemClock
-from connector_gateway.kit.errors import IdempotencyInProgress
+from connector_gateway.kit.errors import IdempotencyInProgress, StorageUnavailable
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, WorkspaceId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -75,6 +76,13 @@ async def test_a_server_that_restarts_is_away_and_then_back_with_what_was_owed(o
 
 def _add(name: str, writing: Connection) -> None:
     writing.execute(INSERT, workspace(name))
+
+
+async def test_a_server_that_takes_connections_and_says_nothing_is_told_as_unavailable() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"postgresql+psycopg://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing"
+        with pytest.raises(StorageUnavailable):
+            await Database(address, seconds=2).__aenter__()
 
 
 async def test_of_several_addresses_the_one_that_takes_connections_is_used(new_postgres: str) -> None:
