@@ -1,5 +1,6 @@
 """The stand-ins have the same files, so that whoever knows one finds their way in all."""
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from itertools import chain
@@ -22,6 +23,9 @@ NOUNLESS = {"utils", "helpers", "common", "base", "manager"}
 
 READ = re.compile(r"""action(?:\.get\(|\[)['"](\w+)['"]|\baction, ['"](\w+)['"]""")
 """How acts read their fields."""
+
+KNOB = re.compile(r"^\| `(\w+)` \| ([^|]+) \|", re.MULTILINE)
+"""A row of a table of knobs: its name and first value."""
 
 BY_TABLE: Mapping[str, Collection[str]] = {
     "boards": boards.CHANGED.keys(),
@@ -81,6 +85,7 @@ def test_a_stand_in_tells_what_it_knows_and_what_nobody_could_verify(application
     assert [
         f"# {application}: how faithful",
         "## Acts",
+        "## Knobs",
         "## Against the published documents",
         "## Unverified",
         "## Differs on purpose",
@@ -89,6 +94,16 @@ def test_a_stand_in_tells_what_it_knows_and_what_nobody_could_verify(application
         for line in told.splitlines()
         if line.startswith("#")
     ]
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_a_stand_in_tells_its_knobs_with_their_first_values(application: str) -> None:
+    page = (FOLDER / application / "FIDELITY.md").read_text(encoding="utf-8")
+    told = dict(KNOB.findall(page.partition("## Knobs")[2].partition("\n## ")[0]))
+    first = {name: f"`{json.dumps(value)}`" for name, value in EMULATORS[application].knobs.items()}
+
+    # Long lists are not written out.
+    assert {name: told.get(name) if len(value) > 62 else value for name, value in first.items()} == told
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
