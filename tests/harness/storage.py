@@ -22,6 +22,7 @@ def read_only(database: Database) -> Iterator[None]:
         connection.commit()
 
     event.listen(database._engine, "checkout", change)
+    database._transactions.close()
     try:
         yield
     finally:
@@ -58,6 +59,7 @@ class Attempts:
 
     def __init__(self, database: Database) -> None:
         self.count = 0
+        database._transactions.close()
         event.listen(database._engine, "checkout", self._counted)
 
     def _counted(self, *_: object) -> None:

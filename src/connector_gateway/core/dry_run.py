@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.owners import Owners
-from connector_gateway.core.work import AnyResult, Work
+from connector_gateway.core.work import AnyResult, NoSteps, Work
 from connector_gateway.kit.call import LookUp, Memory
 from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.identifiers import ulid
@@ -71,8 +71,12 @@ class DryRun:
         work, call = self._work, self._work.call
         call.steps, call.memory = self, Overlay(call.memory)
         result: AnyResult | None = None
-        with suppress(_NoMoreSteps):
-            result = await work.operation.perform(call, work.params)
+        try:
+            with suppress(_NoMoreSteps):
+                result = await work.operation.perform(call, work.params)
+        finally:
+            # As after a write: neither holds the other any more (decision 82).
+            call.steps = NoSteps()
         refused = result.undone if isinstance(result, Result) else ()
         shown = DryRunResult(requests=self._requests, casts=list(self._casts.values()), refused=list(refused))
         envelope = work.envelope(shown)

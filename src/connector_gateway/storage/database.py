@@ -105,7 +105,8 @@ class Database:
             self._writer,
             *(_thread_that_writes() for _ in range(0 if self.embedded or writer else WRITERS - 1)),
         ]
-        self._commits = Commits(Transactions(self._engine).commit, self._writers, seconds)
+        self._transactions = Transactions(self._engine)
+        self._commits = Commits(self._transactions.commit, self._writers, seconds)
         self._owed: dict[Work[Any], tuple[Callable[[], None], str | None]] = {}
         """Works in the order in which they came."""
 
@@ -130,6 +131,7 @@ class Database:
             await self._checkpoints.__aexit__()
         for executor in (self._readers.executor, self._browsers.executor, *self._writers):
             executor.shutdown(wait=ended, cancel_futures=not ended)
+        self._transactions.close()
         self._engine.dispose()
 
     def _new_checkpoints(self) -> Checkpoints | None:

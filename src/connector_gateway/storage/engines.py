@@ -224,14 +224,7 @@ def _sqlite(url: URL, seconds: float, now: Now) -> Engine:
     # For each None that it is given, the driver asks two objects for an attribute that they lack, unless it knows an
     # adapter. That was an eighth of what SQLite takes to write a record (decision 45).
     sqlite3.register_adapter(type(None), _as_it_is)
-    engine = create_engine(
-        url,
-        pool_timeout=seconds,
-        # Who writes gets the connection that wrote last: once another one has written, SQLite throws away the pages
-        # that a connection has read, and each has compiled its own statements (decision 82).
-        pool_use_lifo=True,
-        connect_args={"timeout": seconds, "check_same_thread": False},
-    )
+    engine = create_engine(url, pool_timeout=seconds, connect_args={"timeout": seconds, "check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: object) -> None:
