@@ -66,7 +66,7 @@ def test_no_route_that_is_played_is_called_absent(sandbox: Sandbox, name: str) -
 @pytest.mark.parametrize(
     ("name", "path", "said"),
     [
-        ("notes", "/v1/pages/{id}/markdown", '"code": "not_implemented"'),
+        ("notes", "/v1/file_uploads", '"code": "not_implemented"'),
         ("boards", "/1/boards/{id}/boardPlugins", '"error":"NOT_IMPLEMENTED"'),
         ("mail", "/gmail/v1/users/me/settings/delegates", '"status": "UNIMPLEMENTED"'),
         ("chat", "/api/views.open", '"error": "not_implemented"'),

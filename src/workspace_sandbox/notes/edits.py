@@ -130,6 +130,11 @@ def append(workspace: Workspace, into: Container, body: dict[str, Any], author: 
     return made
 
 
+def extend(workspace: Workspace, page: Page, drafts: Sequence[bodies.Draft], author: User) -> None:
+    """Put blocks at the end of *page*."""
+    _rewrite(workspace, page, author, bodies.place(workspace, page, drafts, author.id))
+
+
 def rewrite(workspace: Workspace, block: Block, content: dict[str, Any], author: User) -> None:
     """Give *block* another content."""
     workspace.require_editable(block)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from workspace_sandbox.notes import bodies, checks, edits, tables, wire
+from workspace_sandbox.notes import bodies, checks, edits, markdown, richtext, tables, wire
 from workspace_sandbox.notes.answers import listing
 from workspace_sandbox.notes.call import Call, scope
 from workspace_sandbox.notes.paging import window
@@ -12,7 +12,7 @@ from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
 from workspace_sandbox.notes.wire import invalid
 from workspace_sandbox.notes.writes import TITLE
 
-CREATE_KEYS = ("parent", "properties", "children", "icon", "cover")
+CREATE_KEYS = ("parent", "properties", "children", "markdown", "icon", "cover")
 UPDATE_KEYS = ("properties", "in_trash", "icon", "cover", "is_locked", "erase_content")
 PARENTS = ("data_source_id", "database_id", "page_id")
 
@@ -25,16 +25,16 @@ UNCOMMITTED: dict[str, Callable[[], wire.Refusal]] = {
 
 def create_page(call: Call) -> dict[str, Any]:
     """Create a page; answer 503 afterwards, or instead, where the knob ``next_create`` says so."""
-    for key in ("template", "markdown", "content", "position"):
+    for key in ("template", "content", "position"):
         if key in call.body:
             raise wire.Refusal(400, "invalid_request", f"Unsupported request: page creation with {key}.")
     body = call.fields(*CREATE_KEYS)
     above = _above(call, checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", *PARENTS))
     icon = bodies.icon(body.get("icon"), "body.icon")
     cover = bodies.picture(body.get("cover"), "body.cover")
-    drafts = bodies.read(body.get("children", []), "body.children")
     source = above if isinstance(above, DataSource) else None
-    found = edits.given(call.workspace, source, body.get("properties", {}), call.bot)
+    drafts, properties = _contents(body, source)
+    found = edits.given(call.workspace, source, properties, call.bot)
     accident, call.stage.knobs["next_create"] = call.stage.knobs["next_create"], ""
     if refuse := UNCOMMITTED.get(accident):
         raise refuse()
@@ -43,6 +43,54 @@ def create_page(call: Call) -> dict[str, Any]:
     if accident == "503_committed":
         raise wire.unavailable(page.id)
     return call.answers.page(page)
+
+
+def _contents(body: dict[str, Any], source: DataSource | None) -> tuple[list[bodies.Draft], Any]:
+    """Blocks and properties of a new page; without a title, the first heading of its Markdown becomes it."""
+    properties = body.get("properties", {})
+    if "markdown" not in body:
+        return bodies.read(body.get("children", []), "body.children"), properties
+    if "children" in body:
+        raise invalid("body failed validation: body should have either children or markdown.")
+    drafts = markdown.read(checks.string(body["markdown"], "body.markdown"))
+    named = {"title", *(prop.name for prop in source.of_type("title"))} if source else {"title"}
+    first = next((draft for draft in drafts if draft.type == "heading_1"), None)
+    if first is None or named & set(checks.obj(properties, "body.properties")):
+        return drafts, properties
+    title = {"title": [{"text": {"content": richtext.plain(first.content["rich_text"])}}]}
+    return [draft for draft in drafts if draft is not first], {**properties, "title": title}
+
+
+def retrieve_markdown(call: Call) -> dict[str, Any]:
+    """What a page says, as Markdown."""
+    return _markdown(call, call.workspace.page(call.bot, call.uid("page_id")))
+
+
+def update_markdown(call: Call) -> dict[str, Any]:
+    """Add to what a page says, or say something else."""
+    page = call.workspace.page(call.bot, call.uid("page_id"))
+    body = call.fields("type", *MARKDOWN, "update_content", "replace_content_range")
+    kind = checks.one_of(body.get("type"), "body.type", (*MARKDOWN, "update_content", "replace_content_range"))
+    if kind not in MARKDOWN:
+        raise wire.Refusal(400, "invalid_request", f"Unsupported request: {kind}.")
+    given = checks.obj(checks.need(body, kind, "body"), f"body.{kind}", MARKDOWN[kind], "allow_deleting_content")
+    path = f"body.{kind}.{MARKDOWN[kind]}"
+    drafts = markdown.read(checks.string(checks.need(given, MARKDOWN[kind], f"body.{kind}"), path))
+    call.workspace.require_editable(page)
+    if kind == "replace_content":
+        edits.erase(call.workspace, page, call.bot)
+    edits.extend(call.workspace, page, drafts, call.bot)
+    return _markdown(call, page)
+
+
+MARKDOWN = {"insert_content": "content", "replace_content": "new_str"}
+"""What can be done with Markdown, and where it stands."""
+
+
+def _markdown(call: Call, page: Page) -> dict[str, Any]:
+    text, unknown = markdown.written(call.workspace, page)
+    about = {"truncated": bool(unknown), "unknown_block_ids": unknown}
+    return {"object": "page_markdown", "id": page.id, "markdown": text, **about}
 
 
 def _above(call: Call, parent: dict[str, Any]) -> DataSource | Page:

@@ -237,7 +237,8 @@ def test_a_page_that_is_not_shared_cannot_be_related_to(notes: Notes) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [{"archived": False}, {"surprise": 1}, {"template": {"type": "default"}}, {"markdown": "# Hi"}]
+    "more",
+    [{"archived": False}, {"surprise": 1}, {"template": {"type": "default"}}, {"markdown": "# Hi", "children": []}],
 )
 def test_fields_that_a_create_does_not_have_are_refused(notes: Notes, more: Any) -> None:
     status, _, _ = notes.refused_create({}, **more)
