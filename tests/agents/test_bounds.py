@@ -3,12 +3,14 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp_types import ListToolsRequest, ListToolsResult, PaginatedRequestParams
 
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core import keys
@@ -16,10 +18,11 @@ from connector_gateway.core.envelope import Envelope
 from connector_gateway.kit.errors import ResultTooLarge, StorageUnavailable
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.mcp import results
+from connector_gateway.mcp.link import Link
 from harness.agents import PATH, Mode, Told, agent, bridged, named, outcome, posted, words
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving
+from harness.serving import Gateway, Reply, free_port, serving
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
@@ -441,3 +444,37 @@ async def test_the_bridge_passes_errors_and_progress_on(gateway: Gateway) -> Non
 
     assert "invalid_parameters" == outcome(result)
     assert ["Notes: list databases: begun."] == told.messages
+
+
+@asynccontextmanager
+async def passing(gateway: Gateway, port: int) -> AsyncIterator[None]:
+    """Pass on what comes to *port* to the gateway; at the end, cut what is under way."""
+    writers: list[asyncio.StreamWriter] = []
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while piece := await reader.read(65_536):
+            writer.write(piece)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answers, questions = await asyncio.open_connection("127.0.0.1", int(gateway.base_url.rpartition(":")[2]))
+        writers.extend([writer, questions])
+        await asyncio.gather(pump(reader, questions), pump(answers, writer), return_exceptions=True)
+
+    async with await asyncio.start_server(serve, "127.0.0.1", port):
+        yield
+        for writer in writers:
+            writer.transport.abort()
+
+
+@requirement("agents:outlives")
+async def test_the_bridge_goes_on_once_the_gateway_is_back(gateway: Gateway) -> None:
+    port, wanted = free_port(), ListToolsRequest(params=PaginatedRequestParams())
+    async with Link(f"http://127.0.0.1:{port}", gateway.key) as link:
+        async with passing(gateway, port):
+            first = await link.send(wanted, ListToolsResult)
+        away = [await refused(link.send(wanted, ListToolsResult)) for _ in range(2)]
+        async with passing(gateway, port):
+            later = await link.send(wanted, ListToolsResult)
+
+    assert len(NOTES.operations) == len(first.tools) == len(later.tools)
+    assert [True, True] == ["does not answer" in told and "idempotency_key" in told for told in away]

@@ -5,6 +5,7 @@ from requirements.requirement import promised
 AGENTS = promised(
     ("mcp-1", "agents:protocol", "The protocol is spoken over HTTP, in its present version and in former ones."),
     ("mcp-2", "agents:bridge", "A command speaks it over standard input and output."),
+    ("mcp-19", "agents:outlives", "The command goes on once the gateway is back."),
     ("mcp-3", "agents:ended", "Nothing of a request stays once it has ended."),
     ("mcp-4", "agents:let-in", "Keys, origins and bodies are checked before the protocol begins."),
     ("mcp-5", "agents:tools", "Every operation is a tool, with schemas and hints."),

@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from connector_gateway.cli.running import data_folder, reached
 from connector_gateway.mcp.bridge import bridge
+from connector_gateway.mcp.link import innermost
 
 
 @click.command()
@@ -25,10 +26,5 @@ def mcp(data: Path | None) -> None:
     try:
         asyncio.run(bridge(base_url, key))
     except (MCPError, httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as fault:
-        why = str(_innermost(fault)) or type(_innermost(fault)).__name__
+        why = str(innermost(fault)) or type(innermost(fault)).__name__
         raise click.ClickException(f"The gateway at {base_url} cannot be asked: {why.rstrip('.')}.") from fault
-
-
-def _innermost(fault: BaseException) -> BaseException:
-    """The first fault of a group, or the fault itself."""
-    return _innermost(fault.exceptions[0]) if isinstance(fault, BaseExceptionGroup) else fault

@@ -1,12 +1,7 @@
 """The protocol over standard input and output, each request of which is passed on to the running gateway."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-import httpx2
-from mcp.client import Client
-from mcp.client.streamable_http import streamable_http_client
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -29,45 +24,34 @@ from mcp_types import (
 )
 
 from connector_gateway import __version__
+from connector_gateway.mcp.link import Link
 
 Context = ServerRequestContext[Any, Any]
 Paged = PaginatedRequestParams | None
 R = TypeVar("R", bound=Result)
 
-TIMEOUT = httpx2.Timeout(30.0, read=600.0)
-"""Seconds; a call that waits for its turn takes longer than most requests."""
-
 
 async def bridge(base_url: str, api_key: str) -> None:
     """Answer on standard output what is asked on standard input, until that ends."""
-    async with connected(base_url, api_key) as gateway, stdio_server() as (asked, answered):
-        server = Bridge(gateway).server()
-        await server.run(asked, answered, server.create_initialization_options())
-
-
-@asynccontextmanager
-async def connected(base_url: str, api_key: str) -> AsyncIterator[Client]:
-    """A client of the gateway; ``MCPError`` where it refuses the key, ``httpx2.HTTPError`` where nobody answers."""
-    headers = {"Authorization": f"Bearer {api_key}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=TIMEOUT) as http:
-        transport = streamable_http_client(f"{base_url.rstrip('/')}/mcp", http_client=http)
-        async with Client(transport, cache=None) as client:
-            yield client
+    async with Link(base_url, api_key) as link:
+        server = Bridge(link).server((await link.client()).instructions)
+        async with stdio_server() as (asked, answered):
+            await server.run(asked, answered, server.create_initialization_options())
 
 
 class Bridge:
     """Passes requests on, and their results back, as they are."""
 
-    def __init__(self, gateway: Client) -> None:
-        self._gateway = gateway
+    def __init__(self, link: Link) -> None:
+        self._link = link
 
-    def server(self) -> Server[Any]:
+    def server(self, instructions: str | None) -> Server[Any]:
         """What is spoken to on this side."""
         return Server(
             "connector-gateway",
             version=__version__,
             title="Connector gateway",
-            instructions=self._gateway.instructions,
+            instructions=instructions,
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
             on_list_resources=self.list_resources,
@@ -84,7 +68,7 @@ class Bridge:
         wanted = context.session.report_progress if "progress_token" in (context.meta or {}) else None
         # Made anew, without what the client has said about its own connection to this side.
         asked = CallToolRequest(params=CallToolRequestParams(name=params.name, arguments=params.arguments))
-        return await self._gateway.session.send_request(asked, CallToolResult, progress_callback=wanted)
+        return await self._link.send(asked, CallToolResult, wanted)
 
     async def list_resources(self, _: Context, params: Paged) -> ListResourcesResult:
         """The resources of the gateway."""
@@ -100,7 +84,7 @@ class Bridge:
         return await self._pass_on(asked, ReadResourceResult)
 
     async def _pass_on(self, request: Request[Any, Any], result: type[R]) -> R:
-        return await self._gateway.session.send_request(request, result)
+        return await self._link.send(request, result)
 
 
 def _page(params: Paged) -> PaginatedRequestParams:
