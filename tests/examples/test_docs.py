@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from typing_extensions import override
 
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
@@ -31,6 +32,28 @@ def test_the_guide_names_every_setting_and_no_other() -> None:
     assert sorted(names) == sorted({*TOLD, "GATEWAY_TABLES_CONTENT_URL"})
     assert "`GATEWAY_TABLES_CONTENT_URL`" in GUIDE
     assert len(set(TOLD)) == len(TOLD)
+
+
+class Defaults(Environment):
+    """Notes the default of everything that is read."""
+
+    @override
+    def text(self, name: str, default: str) -> str:
+        self.told[f"GATEWAY_{name}"] = default.removesuffix(".0")
+        return super().text(name, default)
+
+    def __init__(self) -> None:
+        super().__init__(REQUIRED)
+        self.told: dict[str, str] = {}
+
+
+def test_the_guide_tells_the_defaults_there_are() -> None:
+    environment = Defaults()
+    Settings.read_from(environment, CONNECTORS)
+    shown = dict(re.findall(r"^\| `(GATEWAY_\w+)` \| `([^`]+)` \|", GUIDE, re.MULTILINE))
+
+    assert len(shown) >= 20
+    assert shown == {name: environment.told[name] for name in shown}
 
 
 @pytest.mark.parametrize("room", ROOMS)
