@@ -34,7 +34,8 @@ class Reader:
     def _json(self, block: Block) -> bool:
         shown = json.loads(block.text)
         if "/events?" in self._typed:
-            wait_until(lambda: is_as_shown(shown, self._once_more()), LONGEST_SECONDS)  # they come from other processes
+            # They come from other processes; each look is a process as well.
+            wait_until(lambda: is_as_shown(shown, self._once_more()), LONGEST_SECONDS, pause=0.25)
         return is_as_shown(shown, self._answer())
 
     def _text(self, block: Block) -> bool:

@@ -11,13 +11,13 @@ LONGEST_SECONDS = 60.0
 PAUSE_SECONDS = 0.005
 
 
-def wait_until(holds: Callable[[], Any], seconds: float = LONGEST_SECONDS) -> None:
-    """Wait until something holds; an error after too long."""
+def wait_until(holds: Callable[[], Any], seconds: float = LONGEST_SECONDS, pause: float = PAUSE_SECONDS) -> None:
+    """Wait until something holds, which is asked for after pauses; an error after too long."""
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:
             raise TimeoutError("it did not come true in time")
-        time.sleep(PAUSE_SECONDS)
+        time.sleep(pause)
 
 
 async def until(holds: Callable[[], Awaitable[Any]], seconds: float = LONGEST_SECONDS) -> None:
