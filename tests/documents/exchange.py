@@ -12,8 +12,9 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
+from workspace_sandbox import sandbox
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.server import Refused, staged
+from workspace_sandbox.kit.server import Refused
 
 LIBRARIES = ("sdk.py", "guides/")
 """Files of tests in which the vendors' libraries ask."""
@@ -64,6 +65,8 @@ class Exchange:
 def recording() -> Iterator[list[Exchange]]:
     """What every sandbox that is made inside serves: behind the faults, so that what a test plants is not in it."""
     seen: list[Exchange] = []
+    # One recording may be inside another.
+    staged = vars(sandbox)["staged"]
 
     def watched(emulator: Emulator, application: web.Application) -> web.Application:
         @web.middleware
@@ -81,7 +84,8 @@ def recording() -> Iterator[list[Exchange]]:
             return answer
 
         application.middlewares.insert(0, record)
-        return staged(emulator, application)
+        made: web.Application = staged(emulator, application)
+        return made
 
     # The one place where a sandbox puts something in front of its stand-ins; no route of theirs is changed.
     with patch("workspace_sandbox.sandbox.staged", watched):

@@ -22,6 +22,12 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning",  # the same, seen later
 )
 
+OTHER_CLASSES = {
+    "notes": {"failing": "UnknownHTTPResponseError"},
+    "chat": {"throttled": "WebAPIRateLimitedError", "failing": "WebAPIHTTPError"},
+}
+"""Where a library has more than one class of errors."""
+
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[Running]:
@@ -92,3 +98,34 @@ def test_the_program_of_a_page_runs(started: Running, packages: Path, applicatio
 
     assert (0, "") == (ended.returncode, ended.stderr if ended.returncode else "")
     assert 404 in {exchange.status for exchange in started[application].journal()} or application == "chat"
+
+
+@pytest.mark.javascript
+@pytest.mark.parametrize(
+    ("application", "kind", "told"),
+    [
+        ("notes", "APIResponseError", ["unauthorized", "object_not_found", "rate_limited"]),
+        ("boards", "AxiosError", [401, 404, 429]),
+        ("mail", "GaxiosError", [401, 404, 403]),
+        ("chat", "WebAPIPlatformError", ["invalid_auth", "channel_not_found", 7]),
+        ("crm", "ApiException", [401, 404, 429]),
+        ("tables", "AirtableError", ["AUTHENTICATION_REQUIRED", "NOT_FOUND", "TOO_MANY_REQUESTS"]),
+    ],
+)
+def test_refusals_are_errors_of_the_libraries_own_classes(
+    started: Running, packages: Path, application: str, kind: str, told: list[object]
+) -> None:
+    started.reset()
+    started[application].fault("throttle", seconds=7, token="throttled")
+    started[application].fault("status", status=503, body={"ok": False}, token="failing")
+    shutil.copy(HERE / "errors.mjs", packages)
+    given = {**os.environ, "SANDBOX": json.dumps(started._sandbox.describe())}
+
+    answered = subprocess.run(
+        ["node", "errors.mjs", application], cwd=packages, env=given, capture_output=True, check=True
+    )
+
+    kinds = dict.fromkeys(("dead", "missing", "throttled", "failing"), kind) | OTHER_CLASSES.get(application, {})
+    last = {"notes": "notionhq_client_response_error", "tables": "SERVICE_UNAVAILABLE"}.get(application, 503)
+    expected = {name: [kinds[name], one] for name, one in zip(kinds, [*told, last], strict=True)}
+    assert expected == json.loads(answered.stdout)
