@@ -1,4 +1,8 @@
-"""Two workers beside one process, on PostgreSQL and a shared store: what a call costs the machine."""
+"""Two workers beside one process, on PostgreSQL and a shared store: what a call costs the machine.
+
+Each process is given as many calls at a time: with half as many it would commit half as many together, which costs more
+for each, however many processes there are.
+"""
 
 import re
 import statistics
@@ -45,8 +49,8 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
         for name, keyed in (("reads", None), ("writes", False), ("writes with a key", True)):
             kinds = [_calls(load, running, keyed=keyed) for running in runnings]
             for calls in kinds:
-                calls(WARM_UP)
-            spent = [[_cpu_us(calls) for calls in kinds] for _ in range(ROUNDS)]
+                calls(WARM_UP, 2 * CONCURRENCY)
+            spent = [[_cpu_us(calls, count) for count, calls in enumerate(kinds, 1)] for _ in range(ROUNDS)]
             one, two = (statistics.median(column) for column in zip(*spent, strict=True))
             ratio = statistics.median(alone / together for alone, together in spent)
             share = _busier_share(runnings[1])
@@ -92,7 +96,8 @@ def _calls(load: Load, running: Running, *, keyed: bool | None) -> Calls:
     return Calls(load, running.server, PAGES, create, running.headers, keyed=keyed)
 
 
-def _cpu_us(calls: Calls) -> float:
-    before = calls.server.cpu_seconds
-    calls(CALLS, CONCURRENCY)
-    return (calls.server.cpu_seconds - before) / CALLS * 1e6
+def _cpu_us(calls: Calls, processes: int) -> float:
+    """CPU of a call, where each of the processes has as many at a time."""
+    before, count = calls.server.cpu_seconds, CALLS * processes
+    calls(count, CONCURRENCY * processes)
+    return (calls.server.cpu_seconds - before) / count * 1e6

@@ -15,6 +15,9 @@ after which a client tries again to open one."""
 
 PAUSE_SECONDS = 0.02
 
+LONGEST_SECONDS = 5.0
+"""How long is waited for an empty queue, which there may never be where others go on connecting."""
+
 SO_ATTACH_FILTER = 26
 """From Linux's asm-generic/socket.h; Python has no name for it."""
 
@@ -33,17 +36,20 @@ async def take_the_last(listening: Sequence[socket.socket]) -> None:
 
     To close a listening socket resets the connections that nobody has accepted yet, some with a request that was sent
     already. After this there are none, and whoever tries to open one is refused once the socket is closed, which is
-    known to be safe to repeat elsewhere. Elsewhere than on Linux nothing is held back, and a few may be reset.
+    known to be safe to repeat elsewhere. Where the system holds nothing back, as elsewhere than on Linux, those are
+    reset that are opened between the last look and the end of the socket.
     """
-    held_back = [_opens_no_more(one) for one in listening]
-    if not all(held_back):
-        return
-    await asyncio.sleep(SETTLE_SECONDS)
-    while _have_some(listening):  # noqa: ASYNC110  # the event loop accepts them, and tells nobody
-        await asyncio.sleep(PAUSE_SECONDS)
+    held_back = [opens_no_more(one) for one in listening]
+    if all(held_back):
+        await asyncio.sleep(SETTLE_SECONDS)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LONGEST_SECONDS):
+            while _have_some(listening):  # noqa: ASYNC110  # the event loop accepts them, and tells nobody
+                await asyncio.sleep(PAUSE_SECONDS)
 
 
-def _opens_no_more(listening: socket.socket) -> bool:
+def opens_no_more(listening: socket.socket) -> bool:
+    """Have the system drop what would open a connection; whether it does."""
     if sys.platform != "linux":
         return False
     program = create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in DROPS_OPENINGS))
