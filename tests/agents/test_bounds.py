@@ -1,17 +1,17 @@
 """What agents are refused, how they are told, and what they cannot use up."""
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from mcp.shared.exceptions import MCPError
 from mcp_types import ListToolsRequest, ListToolsResult, PaginatedRequestParams
 
+from connector_gateway.cli import main
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core import keys
 from connector_gateway.core.envelope import Envelope
@@ -427,10 +427,9 @@ def test_numbers_are_exact(gateway: Gateway) -> None:
     ],
 )
 def test_a_bridge_that_leads_nowhere_says_so(gateway: Gateway, changed: dict[str, str], told: str) -> None:
-    command = [sys.executable, "-m", "connector_gateway", "mcp"]
-    ended = subprocess.run(command, env=named(gateway) | changed, input="", capture_output=True, text=True, check=False)
+    ended = CliRunner().invoke(main, ["mcp"], env=named(gateway) | changed)
 
-    assert (1, "") == (ended.returncode, ended.stdout)
+    assert (1, "") == (ended.exit_code, ended.stdout)
     assert told in ended.stderr
 
 

@@ -34,7 +34,7 @@ async def test_claims_in_doubt_and_late_watches_are_told(database: Database) -> 
     ]
     await database.write(lambda writing: writing.execute(insert(tables.claims), claims).rowcount)
     await database.write(lambda writing: writing.execute(insert(tables.watches), watches).rowcount)
-    told = await Backlogs(database, HandClock()).now()
+    told = await Backlogs(database, HandClock(), 60).now()
 
     assert told is not None
     assert 2 == told.claims_in_doubt
@@ -44,7 +44,7 @@ async def test_claims_in_doubt_and_late_watches_are_told(database: Database) -> 
 
 async def test_the_database_is_asked_again_only_after_some_seconds(database: Database) -> None:
     clock = HandClock()
-    backlogs = Backlogs(database, clock)
+    backlogs = Backlogs(database, clock, 60)
     before = await backlogs.now()
     claim = CLAIM | {"idempotency_key": "k", "state": "doubtful", "settles_at": 0.0}
     await database.write(lambda writing: writing.execute(insert(tables.claims), [claim]).rowcount)

@@ -49,8 +49,9 @@ class Backlog:
 class Backlogs:
     """Reads what waits, now and then."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, seconds: float = ANSWER_SECONDS) -> None:
         self._database = database
+        self._seconds = seconds
         self._clock = clock
         self._last: tuple[float, Backlog | None] | None = None
 
@@ -62,7 +63,7 @@ class Backlogs:
 
     async def _read(self) -> Backlog | None:
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(self._seconds):
                 return await self._database.browse(self._backlog)
         except (StorageUnavailable, TimeoutError):
             return None
@@ -98,7 +99,9 @@ def _connections(reading: Transaction) -> dict[tuple[str, str], int]:
 
 def _webhooks(reading: Transaction) -> dict[str, int]:
     status = tables.webhooks.c.status
-    return {row[0]: row[1] for row in reading.execute(select(status, func.count()).group_by(status))}
+    # None is told as well: an alert compares with how many there were an hour ago.
+    none = {"active": 0, "disabled": 0}
+    return none | {row[0]: row[1] for row in reading.execute(select(status, func.count()).group_by(status))}
 
 
 def _waiting(reading: Transaction, now: float) -> tuple[float, float]:

@@ -379,12 +379,13 @@ async def test_metrics_tell_how_late_deliveries_are_and_for_how_long_they_fail(p
     inbox.answers = [FAILED]
     await post.see("a")
     await fail_for(post, 100)
-    told = await Backlogs(post.app.database, post.clock).now()
+    told = await Backlogs(post.app.database, post.clock, 60).now()
     await post.deliver()
-    well = await Backlogs(post.app.database, post.clock).now()
+    well = await Backlogs(post.app.database, post.clock, 60).now()
 
     assert told is not None
     assert (100.0, True) == (told.webhook_failing_seconds, 95.0 <= told.webhook_lag_seconds <= 96.0)
+    assert {"active": 1, "disabled": 0} == told.webhooks
     assert well is not None
     assert (0.0, 0.0) == (well.webhook_failing_seconds, well.webhook_lag_seconds)
 
