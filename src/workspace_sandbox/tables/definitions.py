@@ -161,6 +161,7 @@ class Definitions:
 
 def rename_table(base: Base, table: Table, given: Mapping[str, Any]) -> None:
     """Give *table* the name and the description that a request has."""
+    _require_known(given, {"name", "description", "dateDependencySettings"})
     if "name" in given:
         name = named(given)
         known = next((one for one in base.tables if one.name.casefold() == name.casefold()), table)
@@ -172,11 +173,17 @@ def rename_table(base: Base, table: Table, given: Mapping[str, Any]) -> None:
 
 
 def rename_field(table: Table, column: Field, given: Mapping[str, Any]) -> None:
-    """Give *column* the name and the description that a request has."""
+    """Give *column* the name and the description that a request has; options are not changed by requests."""
+    _require_known(given, {"name", "description"})
     if "name" in given:
         column.name = named_field(table, given["name"], column)
     if "description" in given:
         column.description = described(given)
+
+
+def _require_known(given: Mapping[str, Any], known: set[str]) -> None:
+    if not set(given) <= known:
+        raise wire.invalid_request()
 
 
 def named(given: Mapping[str, Any]) -> str:

@@ -91,5 +91,7 @@ class Deliverer:
             webhook.last_result = {"success": True, **about}
             return
         reason = delivery.reason if delivery.status is None else f"The address answered with {delivery.status}"
-        webhook.last_result = {"success": False, "error": {"message": reason}, **about, "willBeRetried": not is_last}
+        # Any other success of HTTP is none to the vendor, and is not tried again here.
+        again = delivery.reason is not None and not is_last
+        webhook.last_result = {"success": False, "error": {"message": reason}, **about, "willBeRetried": again}
         webhook.notifies = webhook.notifies and not is_last

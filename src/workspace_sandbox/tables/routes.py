@@ -83,7 +83,7 @@ ROUTES: Sequence[Endpoint | Page] = (
     _defines("POST", TABLES, bases.create_table),
     _defines("PATCH", f"{TABLES}/{{table}}", bases.update_table, lacks="date dependencies"),
     _defines("POST", f"{TABLES}/{{table}}/fields", bases.create_field),
-    _defines("PATCH", f"{TABLES}/{{table}}/fields/{{field}}", bases.update_field, lacks="options are not changed"),
+    _defines("PATCH", f"{TABLES}/{{table}}/fields/{{field}}", bases.update_field),
     _listens("POST", "", subscriptions.create_webhook, lacks="views as a scope, sources of forms"),
     _listens("GET", "", subscriptions.list_webhooks, "read"),
     _listens("DELETE", "/{webhook}", subscriptions.delete_webhook),

@@ -61,6 +61,14 @@ def test_a_table_that_cannot_be_made_is_refused_and_not_there(
     assert before == airtable.get(tables(airtable))
 
 
+def test_options_of_a_field_are_not_changed(airtable: Played) -> None:
+    stage, path = airtable.field("Stage"), tables(airtable, f"/{airtable.schema()['id']}/fields")
+    body = {"options": {"choices": [{"name": "Other"}]}}
+
+    assert (422, "INVALID_REQUEST_UNKNOWN") == airtable.refused("PATCH", f"{path}/{stage['id']}", body)
+    assert stage == airtable.field("Stage")
+
+
 def test_a_base_needs_the_right_workspace(airtable: Played) -> None:
     body = {"name": "New", "workspaceId": "wspNowhere", "tables": [{"name": "A", "fields": [NAME]}]}
 
