@@ -5,8 +5,9 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from workspace_sandbox.chat import emoji
+from workspace_sandbox.chat.channel import TS, Channel, Message
 from workspace_sandbox.chat.messages import escaped
-from workspace_sandbox.chat.state import TS, Channel, Message, Workspace
+from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.uploads import File
 from workspace_sandbox.kit.acts import Act
 

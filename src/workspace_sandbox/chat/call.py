@@ -7,7 +7,8 @@ from typing import Any
 
 from workspace_sandbox.chat.access import Access
 from workspace_sandbox.chat.arguments import Arguments
-from workspace_sandbox.chat.state import Channel, ChannelType, Workspace
+from workspace_sandbox.chat.channel import Channel, ChannelType
+from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.throttle import Limits
 from workspace_sandbox.chat.wire import SlackError
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.call import Call
-from workspace_sandbox.chat.state import Channel
+from workspace_sandbox.chat.channel import Channel
 from workspace_sandbox.chat.wire import SlackError
 
 NAME = re.compile(r"[\w-]+")

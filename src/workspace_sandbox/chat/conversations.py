@@ -6,7 +6,8 @@ from typing import Any
 
 from workspace_sandbox.chat import paging, wire
 from workspace_sandbox.chat.call import FAMILIES, Call
-from workspace_sandbox.chat.state import MICROSECONDS, Channel, Message, User, micros_of
+from workspace_sandbox.chat.channel import MICROSECONDS, Channel, Message, micros_of
+from workspace_sandbox.chat.state import User
 from workspace_sandbox.chat.wire import SlackError
 
 USUAL_PAGE = 100

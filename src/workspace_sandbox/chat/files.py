@@ -9,8 +9,9 @@ from aiohttp import web
 from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.access import Home
 from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.channel import Channel
 from workspace_sandbox.chat.messages import destination, escaped, thread_of
-from workspace_sandbox.chat.state import Channel, Workspace
+from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.uploads import File
 from workspace_sandbox.chat.wire import SlackError, invalid_arguments
 from workspace_sandbox.kit.stage import Stage

@@ -3,8 +3,8 @@
 from typing import Any
 
 from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.channel import TS
 from workspace_sandbox.chat.channels import changed, is_direct, require_write
-from workspace_sandbox.chat.state import TS
 from workspace_sandbox.chat.wire import SlackError
 
 

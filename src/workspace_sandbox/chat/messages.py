@@ -6,7 +6,7 @@ from typing import Any
 
 from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.call import Call
-from workspace_sandbox.chat.state import TS, Channel, Message
+from workspace_sandbox.chat.channel import TS, Channel, Message
 from workspace_sandbox.chat.wire import SlackError, invalid_arguments
 
 POST_LENGTH = 40_000

@@ -4,9 +4,9 @@ from typing import Any
 
 from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.channel import Channel, Message, Pin
 from workspace_sandbox.chat.messages import permalink
 from workspace_sandbox.chat.reactions import item
-from workspace_sandbox.chat.state import Channel, Message, Pin
 from workspace_sandbox.chat.wire import SlackError
 
 MOST_PINS = 100

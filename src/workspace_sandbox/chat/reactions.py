@@ -5,8 +5,8 @@ from typing import Any
 
 from workspace_sandbox.chat import emoji, paging, wire
 from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.channel import TS, Channel, Message
 from workspace_sandbox.chat.messages import permalink
-from workspace_sandbox.chat.state import TS, Channel, Message
 from workspace_sandbox.chat.wire import SlackError
 
 MOST_EMOJI = 50

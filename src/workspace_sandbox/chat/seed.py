@@ -4,16 +4,8 @@ from collections.abc import Callable
 from random import Random
 
 from workspace_sandbox.chat import words
-from workspace_sandbox.chat.state import (
-    MICROSECONDS,
-    Channel,
-    ChannelType,
-    Message,
-    Team,
-    User,
-    Workspace,
-    ts_of,
-)
+from workspace_sandbox.chat.channel import MICROSECONDS, Channel, ChannelType, Message, ts_of
+from workspace_sandbox.chat.state import Team, User, Workspace
 
 TEAM = Team(
     id="T04NW2K7QLM",

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 if TYPE_CHECKING:
-    from workspace_sandbox.chat.state import Channel, Message, User, Workspace
+    from workspace_sandbox.chat.channel import Channel, Message
+    from workspace_sandbox.chat.state import User, Workspace
     from workspace_sandbox.chat.uploads import File
 
 SHOWN_REPLIERS = 5
