@@ -10,13 +10,21 @@ from dataclasses import dataclass, field
 from chaos.faults import Faults
 from chaos.installation import SMALL_LIMIT
 from chaos.load import Load
+from connector_gateway.connectors import CONNECTORS
 
 SAMPLE_SECONDS = 0.2
-AFTER_SECONDS = 65.0
-"""How long after a trouble of the store more than a window may go by: the longest window, and the time to notice."""
-
-SHARE = 0.5
 MINUTE = 60.0
+NOTICED_SECONDS = 5.0
+"""How long after a trouble of the store all processes have noticed that it is over."""
+
+LONGEST = {
+    name: max(budget.per_seconds for budget in connector.budgets.values() if budget.per_seconds <= MINUTE)
+    for name, connector in CONNECTORS.items()
+}
+"""The longest window of each room, but for those that no trial fills."""
+
+LATELY_SECONDS = 3.0
+SHARE = 0.5
 
 
 @dataclass
@@ -43,14 +51,24 @@ class Windows:
     def look(self) -> None:
         """Tell whose fault it is what was refused since this was done last."""
         now = time.monotonic()
-        excused = self.faults.store_troubled or now - self.faults.store_whole_at < AFTER_SECONDS
-        if excused:
+        if self._excused(now, MINUTE):
             self.troubled.append((now - SAMPLE_SECONDS, now))
-        known = self.excused + self.exceeded
-        fresh = refused(self.load, self.faults) - known
-        (self.excused if excused else self.exceeded).update(fresh)
-        if fresh:
-            self.faults.note(f"refused as too many: {dict(fresh)}{' (the store was away)' if excused else ''}")
+        fresh = refused(self.load, self.faults) - (self.excused + self.exceeded)
+        for room, times in fresh.items():
+            excused = self._excused(now, LONGEST[room])
+            (self.excused if excused else self.exceeded)[room] += times
+            told = f"refused as too many: {room}{' (the store was away)' if excused else ''}"
+            self.faults.note(f"{told}, after requests {self._lately(room)} s before")
+
+    def _excused(self, now: float, window: float) -> bool:
+        """Whether the store is troubled, or was within such a *window*: a share may be used beside what it counted."""
+        return self.faults.store_troubled or now - self.faults.store_whole_at < window + NOTICED_SECONDS
+
+    def _lately(self, room: str) -> str:
+        """How long before its last refusal an application got requests."""
+        journal = self.load.installation.emulators[room].stage.journal
+        last = max(seen.at for seen in journal if seen.status == 429)
+        return " ".join(f"{last - seen.at:.2f}" for seen in journal if 0 <= last - seen.at < LATELY_SECONDS)
 
     @property
     def small(self) -> int:
