@@ -51,7 +51,7 @@ def deployment(
             "GATEWAY_SHARED_URL": valkey_of_tests.url,
             "GATEWAY_RETIRE_SECONDS": "0.3",
             # So that calls wait for their turn, and the machine is not what is tried.
-            "GATEWAY_NOTES_BUDGET": "20/1",
+            "GATEWAY_NOTES_BUDGET": "10/1",
         }
         with gateways(folder, logs, SECRETS, **own, **settings_for(sandbox, ["notes"])) as both:
             made = Deployment(both, sandbox, folder, SECRETS["GATEWAY_OPERATOR_TOKEN"])

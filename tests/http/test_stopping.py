@@ -119,6 +119,21 @@ def test_a_call_that_waits_for_another_with_its_key_is_refused_at_once(sandbox: 
     assert [200, 503] == [None if answer is None else answer.status_code for answer in answers]
 
 
+@requirement("stopping:retiring")
+def test_one_that_retires_says_so_and_takes_calls_until_ctrl_c(sandbox: Sandbox, tmp_path: Path) -> None:
+    with installed(sandbox, tmp_path, GATEWAY_RETIRE_SECONDS="1000") as installation:
+        assert installation.process is not None
+        installation.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: not installation.ready())
+        told = installation.http.get(f"{installation.base_url}/readyz")
+        answer = asked(installation).ended()
+        code = installation.end(signal.SIGINT)
+
+    assert answer is not None
+    assert (503, "stopping", 200, 0) == (told.status_code, told.json()["status"], answer.status_code, code)
+    assert ["close", "close"] == [one.headers["connection"] for one in (told, answer)]
+
+
 @requirement("stopping:cut-off")
 def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 1.9}
