@@ -1,7 +1,7 @@
 """``files.*``: uploads in three steps, and what was uploaded."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from aiohttp import web
@@ -110,7 +110,8 @@ def info(call: Call) -> dict[str, Any]:
 
 def list_all(call: Call) -> dict[str, Any]:
     """``files.list``: what the bot sees, the newest first, by numbered pages."""
-    found = [one for one in reversed(call.workspace.files.values()) if _is_wanted(call, one)]
+    is_wanted = _wish(call)
+    found = [one for one in reversed(call.workspace.files.values()) if is_wanted(one)]
     count, page = _number(call, "count", 100), _number(call, "page", 1)
     shown = [_shown(call, one) for one in found[(page - 1) * count : page * count]]
     paging = {"count": count, "total": len(found), "page": page, "pages": math.ceil(len(found) / count)}
@@ -183,21 +184,33 @@ def _shown(call: Call, found: File) -> dict[str, Any]:
     return wire.file(workspace, found) | {"shares": shares}
 
 
-def _is_wanted(call: Call, found: File) -> bool:
+def _wish(call: Call) -> Callable[[File], bool]:
+    """The test of what the call asks for."""
     channel, user = call.arguments.optional("channel"), call.arguments.optional("user")
     kinds = set(call.arguments.words("types")) or {"all"}
     if not kinds <= KINDS:
         raise SlackError("unknown_type")
-    since, until = (float(call.arguments.raw(name) or bound) for name, bound in (("ts_from", 0), ("ts_to", math.inf)))
-    kind = {"pdf": "pdfs", "zip": "zips"}.get(found.type, f"{found.mimetype.partition('/')[0]}s")
-    return (
-        sees(call.workspace, found)
-        and not found.deleted
-        and (channel is None or channel in found.shares)
-        and (user is None or user == found.user)
-        and not kinds.isdisjoint({"all", kind})
-        and since <= found.created <= until
-    )
+    since, until = _instant(call, "ts_from", 0.0), _instant(call, "ts_to", math.inf)
+
+    def is_wanted(found: File) -> bool:
+        kind = {"pdf": "pdfs", "zip": "zips"}.get(found.type, f"{found.mimetype.partition('/')[0]}s")
+        return (
+            sees(call.workspace, found)
+            and not found.deleted
+            and (channel is None or channel in found.shares)
+            and (user is None or user == found.user)
+            and not kinds.isdisjoint({"all", kind})
+            and since <= found.created <= until
+        )
+
+    return is_wanted
+
+
+def _instant(call: Call, name: str, usual: float) -> float:
+    try:
+        return float(call.arguments.raw(name) or usual)
+    except (TypeError, ValueError):
+        raise invalid_arguments(f"must be a number [json-pointer:/{name}]") from None
 
 
 def _number(call: Call, name: str, usual: int) -> int:

@@ -1,6 +1,7 @@
 """The routes of the groups that properties stand in."""
 
 from dataclasses import replace
+from typing import Any
 
 from aiohttp import web
 
@@ -30,14 +31,14 @@ async def create_group(portal: Portal, request: web.Request) -> web.Response:
         raise invalid(f"Group name {name} may only hold lower-case letters, digits and underscores")
     if name in groups:
         raise Rejection(409, "OBJECT_ALREADY_EXISTS", f"A property group named '{name}' already exists.")
-    groups[name] = Group(name, label, int(raw.get("displayOrder", -1)))
+    groups[name] = Group(name, label, _order(raw, -1))
     return web.json_response(groups[name].described(), status=201)
 
 
 async def update_group(portal: Portal, request: web.Request) -> web.Response:
     """Change the label or the place of a group."""
     group, raw = _group(portal, request), await record_body(request)
-    changed = replace(group, label=str(raw.get("label", group.label)), order=int(raw.get("displayOrder", group.order)))
+    changed = replace(group, label=str(raw.get("label", group.label)), order=_order(raw, group.order))
     portal.groups[kind_of(request).plural][group.name] = changed
     return web.json_response(changed.described())
 
@@ -49,6 +50,13 @@ async def archive_group(portal: Portal, request: web.Request) -> web.Response:
         raise invalid(f"Property group {group.name} still has properties")
     del portal.groups[kind.plural][group.name]
     return web.Response(status=204)
+
+
+def _order(raw: dict[str, Any], otherwise: int) -> int:
+    given = raw.get("displayOrder", otherwise)
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise malformed("Cannot deserialize value of type `int` (displayOrder)")
+    return given
 
 
 def _group(portal: Portal, request: web.Request) -> Group:

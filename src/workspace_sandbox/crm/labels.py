@@ -25,7 +25,8 @@ async def create_label(portal: Portal, request: web.Request) -> web.Response:
     """Make a label, with one of its own for the way back if there is an ``inverseLabel``."""
     source, target, raw = kind_of(request).plural, kind_of(request, "to_type").plural, await record_body(request)
     name, label = raw.get("name"), raw.get("label")
-    if not isinstance(name, str) or not isinstance(label, str) or not label:
+    back_label = raw.get("inverseLabel") or label
+    if not isinstance(name, str) or not isinstance(label, str) or not label or not isinstance(back_label, str):
         raise malformed('Some required fields were not set: ["label", "name"]')
     if not custom_name_is_legal(name):
         raise invalid(f"Name {name} may only hold lower-case letters, digits and underscores")
@@ -35,7 +36,7 @@ async def create_label(portal: Portal, request: web.Request) -> web.Response:
         raise Rejection(400, "VALIDATION_ERROR", f"A label '{label}' already exists")
     number = FIRST_OWN + len(portal.edges.types.everything())
     there, back = pair(number, number + 1, source, target, name, f"{name}_inverse", label=label, category=USER_DEFINED)
-    back = replace(back, label=raw.get("inverseLabel") or label)
+    back = replace(back, label=back_label)
     portal.edges.types.add(there, back)
     return web.json_response({"results": [there.labelled, back.labelled]})
 

@@ -160,7 +160,7 @@ def _of_notes(_: Surroundings, note: Mapping[str, str]) -> dict[str, str]:
 
 
 def _of_line_items(_: Surroundings, item: Mapping[str, str]) -> dict[str, str]:
-    price, quantity = item.get("price", ""), item.get("quantity", "1")
+    price, quantity = item.get("price", ""), item.get("quantity") or "1"
     return {"amount": written(float(price) * float(quantity))} if price else {}
 
 

@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+from workspace_sandbox.crm.arguments import list_in
 from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.values import timestamp
@@ -62,7 +63,7 @@ def tested(branch: Any) -> Test:
     """The test that a filter branch stands for; refused if it is none, or has filters of other kinds."""
     if not isinstance(branch, Mapping) or branch.get("filterBranchType") not in {"OR", "AND"}:
         raise invalid("filterBranch must be of the type OR or AND")
-    parts = [*map(tested, branch.get("filterBranches") or []), *map(_filter, branch.get("filters") or [])]
+    parts = [*map(tested, list_in(branch, "filterBranches")), *map(_filter, list_in(branch, "filters"))]
     if not parts:
         raise invalid("filterBranch has neither branches nor filters")
     holds = any if branch["filterBranchType"] == "OR" else all
@@ -81,7 +82,9 @@ def _filter(raw: Any) -> Test:
     accepts = OPERATORS.get((FAMILIES.get(kind, kind), operator))
     if accepts is None:
         raise invalid(f"operator {operator} is not valid for the operation type {kind}")
-    wanted = operation.get("values", [operation.get("value")])
+    wanted = list_in(operation, "values") or [operation.get("value")]
+    if kind == "NUMBER" and _number(wanted[0]) is None:
+        raise invalid(f"operator {operator} needs a number as its value")
     without = operation.get("includeObjectsWithNoValueSet") is True
     operands = [str(one).lower() for one in wanted]
 
@@ -104,7 +107,18 @@ FAMILIES = {"STRING": "TEXT", "MULTISTRING": "TEXT", "BOOL": "TEXT", "ENUMERATIO
 
 
 def _numbers(compare: Callable[[float, float], bool]) -> Callable[[str, list[str]], bool]:
-    return lambda value, wanted: compare(float(value), float(wanted[0]))
+    def holds(value: str, wanted: list[str]) -> bool:
+        number, other = _number(value), _number(wanted[0])
+        return number is not None and other is not None and compare(number, other)
+
+    return holds
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
 
 
 OPERATORS: Mapping[tuple[str, str], Callable[[str, list[str]], bool]] = {

@@ -158,3 +158,39 @@ def test_batches_and_searches_of_the_wrong_shape_are_refused(crm: Api, path: str
 
     assert 400 == answer.status_code
     assert "VALIDATION_ERROR" == answer.json()["category"]
+
+
+def branch(**operation: Any) -> dict[str, Any]:
+    filters = [{"filterType": "PROPERTY", "property": "nps_score", "operation": operation}]
+    return {"filterBranchType": "AND", "filterBranches": [], "filters": filters}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("lists", {"name": "L", "objectTypeId": "0-9", "processingType": "MANUAL"}, "infer object type from: 0-9"),
+        ("lists", {"name": "L", "objectTypeId": "0-1", "processingType": "DYNAMIC"}, "cannot have such a filterBranch"),
+        ("lists", branch(operationType="NUMBER", operator="IS_EQUAL_TO", value="many"), "needs a number"),
+        ("lists", branch(operationType="NUMBER", operator="RHYMES_WITH", value=1), "operator RHYMES_WITH is not valid"),
+        ("lists", {"filterBranchType": "OR", "filterBranches": 7}, "ArrayList"),
+        ("properties/contacts/groups", {"name": "g", "label": "G", "displayOrder": "first"}, "displayOrder"),
+        ("pipelines/contacts", {"label": "P", "stages": []}, "Object type 0-1 has no pipelines"),
+        ("pipelines/deals", {"label": "P", "displayOrder": "first", "stages": [{}]}, "metadata.probability"),
+    ],
+    ids=str,
+)
+def test_lists_groups_and_pipelines_that_cannot_be_are_refused(
+    crm: Api, path: str, body: dict[str, Any], said: str
+) -> None:
+    wanted = {"name": "L", "objectTypeId": "0-1", "processingType": "DYNAMIC", "filterBranch": body}
+    answer = crm("POST", f"/crm/v3/{path}", wanted if "filterBranchType" in body else body)
+
+    assert (400, "VALIDATION_ERROR") == (answer.status_code, answer.json()["category"])
+    assert said in answer.json()["message"]
+
+
+def test_a_line_item_without_a_quantity_counts_once(crm: Api) -> None:
+    made = crm.make("line_items", name="Rail", price="4.5", quantity="3")
+    crm("PATCH", f"{OBJECTS}/line_items/{made}", {"properties": {"quantity": ""}})
+
+    assert "4.5" == crm.read("line_items", made, "amount")["amount"]
