@@ -227,7 +227,7 @@ async def fail_for(post: Post, seconds: float) -> None:
 @requirement("webhooks:left-out")
 async def test_an_event_is_left_out_once_the_one_behind_it_is_accepted_after_a_day(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
-    inbox.answers = [FAILED, FAILED, FAILED, (204, {}, b""), (204, {}, b"")]
+    inbox.answers = [FAILED, FAILED, FAILED, (204, {}, b""), FAILED]
     await post.see(*"abc")
     await fail_for(post, LEFT_OUT_AFTER_SECONDS - 1)
     await fail_for(post, LONGEST_PAUSE_SECONDS)
@@ -235,8 +235,20 @@ async def test_an_event_is_left_out_once_the_one_behind_it_is_accepted_after_a_d
     told = await post.app.webhooks.show(made["webhook_id"])
 
     assert ("active", 0, None) == (told["status"], told["behind"], told["failing_since"])
-    assert list("aaabc") == plants(inbox)
+    assert list("aaabac") == plants(inbox)
     assert [("delivery_failed", 500), ("event_left_out", 500)] == await post.runs()
+
+
+@requirement("webhooks:left-out", "webhooks:at-least-once")
+async def test_nothing_is_left_out_where_the_receiver_has_just_come_back(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    inbox.answers = [FAILED, FAILED]
+    await post.see(*"abc")
+    await fail_for(post, LEFT_OUT_AFTER_SECONDS)
+    await post.deliver()
+
+    assert list("aabac") == plants(inbox)
+    assert [("delivery_failed", 500)] == await post.runs()
 
 
 @requirement("webhooks:left-out", "webhooks:at-least-once")

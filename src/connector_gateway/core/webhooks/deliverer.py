@@ -160,7 +160,7 @@ class Deliverer:
                 attempt = await self._send(claimed, event, secrets)
                 accepted = event if attempt.result == "accepted" else None
                 if accepted is None and self._may_leave_out(claimed, attempt):
-                    accepted = await self._instead(claimed, event, attempt, next(waiting, None), secrets)
+                    accepted = await self._instead(claimed, event, next(waiting, None), secrets)
                 if accepted is None:
                     await self._fail(claimed, event, attempt)
                     return
@@ -175,12 +175,15 @@ class Deliverer:
         return not failed.gone and self._positions.failing_seconds(claimed) >= LEFT_OUT_AFTER_SECONDS
 
     async def _instead(
-        self, claimed: Claimed, event: Row[Any], failed: Attempt, behind: Row[Any] | None, secrets: Any
+        self, claimed: Claimed, event: Row[Any], behind: Row[Any] | None, secrets: Any
     ) -> Row[Any] | None:
         """The event *behind* one that has failed, if it is accepted: the receiver works, and refuses the first."""
         if behind is None or (await self._send(claimed, behind, secrets)).result != "accepted":
             return None
-        await self._record(claimed, event, failed, LEFT_OUT)
+        # Once more, for the receiver may have come back between the two.
+        again = await self._send(claimed, event, secrets)
+        if again.result != "accepted":
+            await self._record(claimed, event, again, LEFT_OUT)
         return behind
 
     async def _send(self, claimed: Claimed, event: Row[Any], secrets: Any) -> Attempt:
