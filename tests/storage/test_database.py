@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from connector_gateway.core.runs import PUT_RUN
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+from harness.storage import Attempts
 
 INSERT = insert(tables.workspaces)
 INSERT_RUN = insert(tables.runs)
@@ -96,6 +97,15 @@ async def test_one_bad_writer_hurts_nobody(database: Database) -> None:
     assert [True] * 4 == [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
     assert isinstance(outcomes[2], DBAPIError)
     assert {"taken", "a", "b", "c", "d"} == await names(database)
+
+
+async def test_commits_to_an_embedded_database_share_a_connection(tmp_path: Path) -> None:
+    async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
+        attempts = Attempts(database)
+        await database.put(INSERT, workspace("one"))
+        await database.write(lambda writing: writing.execute(INSERT, workspace("two")).rowcount)
+
+    assert 1 == attempts.count
 
 
 async def test_work_that_fails_leaves_nothing_behind(database: Database) -> None:
