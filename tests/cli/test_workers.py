@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -120,6 +121,20 @@ def test_where_the_first_cannot_start_its_sentence_is_told_once() -> None:
 
     assert (3, 1) == (ended.returncode, len(ended.stderr.splitlines()))
     assert ended.stderr.endswith("Is GATEWAY_DATABASE_URL right?\n")
+
+
+@requirement("workers:start")
+def test_a_port_that_is_taken_is_told_before_any_is_started() -> None:
+    settings = {
+        "GATEWAY_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
+        "GATEWAY_SHARED_URL": "valkey://127.0.0.1:1",
+    }
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = run("serve", "--port", str(port), "--workers", "2", env={**os.environ, **SECRETS, **settings})
+
+    assert 3 == ended.returncode
+    assert f"Error: Port {port} on 127.0.0.1 is in use; choose another with --port.\n" == ended.stderr
 
 
 @requirement("workers:metrics")
