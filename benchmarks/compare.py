@@ -39,6 +39,8 @@ def cost(calls: Calls) -> Cost:
         counting.send_signal(signal.SIGINT)
         told = [line.split(",") for line in counting.communicate()[1].splitlines()]
     spent = calls.server.cpu_seconds - before
+    if any("not supported" in field for line in told for field in line):
+        raise SystemExit("perf counts no instructions on this machine: it has no hardware counters to offer.")
     counts = {fields[0].rpartition("-")[2]: float(fields[1]) for fields in told if fields[1:2] and fields[1].isdigit()}
     own = counts.pop(str(pid), 0.0)
     return own / CALLS / 1e3, sum(counts.values()) / CALLS / 1e3, spent / CALLS * 1e6

@@ -1,6 +1,6 @@
 """What is promised around the calls."""
 
-from requirements.requirement import NOT_BUILT, promised
+from requirements.requirement import promised
 
 AROUND = promised(
     # Events
@@ -36,7 +36,7 @@ AROUND = promised(
     ("common-115", "runs:list", "Runs are listed by connection, operation, status and instant, page by page."),
     ("common-116", "runs:own-workspace", "A key sees the runs of its own workspace only."),
     ("common-117", "runs:cli", "The command line tells the history."),
-    ("common-118", "runs:console", "The console tells the history.", NOT_BUILT),
+    ("common-118", "runs:console", "The console tells the history."),
     ("common-119", "runs:retention", "Runs are kept for 30 days unless set otherwise."),
     ("common-120", "runs:discreet", "The history holds no property values, texts or tokens."),
     (

@@ -10,6 +10,7 @@ from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.observing import Observation
 from harness.browsing import Browser
 from harness.rehearsing import Shelf, Trouble
+from harness.requirement import requirement
 from harness.serving import Gateway
 
 PAGES = ["", "/workspaces", "/keys", "/connections", "/webhooks", "/runs", "/budgets"]
@@ -310,6 +311,7 @@ def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser,
 # Runs
 
 
+@requirement("runs:console")
 def test_runs_are_filtered_and_lead_to_their_page(operator: Browser, gateway: Gateway, shelf: Shelf) -> None:
     shelf.troubles.append(Trouble(UpstreamRefused("No.")))
     reply = gateway.post("/shelf/things", name="one")
