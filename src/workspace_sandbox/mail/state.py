@@ -13,6 +13,9 @@ from workspace_sandbox.mail.mime import Part, decoded, parse, read_headers, spli
 MESSAGE_ID = re.compile(r"<[^<>\s]+>")
 REPLY_PREFIX = re.compile(r"^\s*(?:(?:re|fwd?|aw|wg|sv|tr)(?:\[\d+\])?\s*:\s*)+", re.IGNORECASE)
 FIRST_HISTORY_ID = 90_000
+READ = frozenset({"root", "index", "snippet", "headers"})
+"""What is read of a message's bytes when it is asked for."""
+
 Key = tuple[int, int]
 
 HIDDEN = {"messageListVisibility": "hide", "labelListVisibility": "labelHide"}
@@ -79,6 +82,10 @@ class Message:
     internal_date: int
     sequence: int
     history_id: int = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is kept of it; what its bytes tell is read again from the few that somebody asks for."""
+        return {name: value for name, value in vars(self).items() if name not in READ}
 
     @cached_property
     def root(self) -> Part:
