@@ -1,10 +1,12 @@
-"""How many calls and downloads may be under way at the same time."""
+"""How many calls, downloads, and requests of one account may be under way at the same time."""
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from weakref import WeakValueDictionary
 
-from connector_gateway.kit.errors import Overloaded
+from connector_gateway.kit.errors import Overloaded, UpstreamRateLimited
 
 RETRY_AFTER_SECONDS = 1
 """A call that is under way ends soon, most of the time."""
@@ -59,3 +61,41 @@ class Downloads:
         finally:
             self._under_way.subtract(limits.keys())
             self._under_way = +self._under_way
+
+
+class Places:
+    """So many requests of one account at once; one more waits, in order."""
+
+    def __init__(self, most: int) -> None:
+        self._free = asyncio.Semaphore(most)
+
+    @asynccontextmanager
+    async def one(self, seconds: float) -> AsyncIterator[None]:
+        """Take a place while inside; ``UpstreamRateLimited`` where none gets free for so long."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._free.acquire()
+        except TimeoutError:
+            raise UpstreamRateLimited(
+                "The application works on as many requests of this account as it takes at once.",
+                retry_after=RETRY_AFTER_SECONDS,
+            ) from None
+        try:
+            yield
+        finally:
+            self._free.release()
+
+
+class PlacesByAccount:
+    """The places of each account of one third party, as long as somebody uses them."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._used: WeakValueDictionary[str, Places] = WeakValueDictionary()
+
+    def of(self, account: str) -> Places:
+        """Those of one account."""
+        places = self._used.get(account)
+        if places is None:
+            places = self._used[account] = Places(self._most)
+        return places

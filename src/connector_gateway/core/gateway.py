@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from connector_gateway.core.arguments import Arguments, Body
-from connector_gateway.core.concurrency import ConcurrencyLimit, Downloads
+from connector_gateway.core.concurrency import ConcurrencyLimit, Downloads, PlacesByAccount
 from connector_gateway.core.connections import Connecting, Connection, Connections
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope
@@ -87,6 +87,9 @@ class Gateway:
         self._downloads = Downloads()
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
+        self._places = {
+            name: PlacesByAccount(site.connector.at_once) for name, site in sites.items() if site.connector.at_once
+        }
         self._third_parties = {
             name: site.third_party(transport, clock, time, partial(usage.exchanged, name))
             for name, site in sites.items()
@@ -246,6 +249,7 @@ class Gateway:
             self._fence(),
             holding or uncounted(),
             dry=run.dry_run,
+            places=self._places[connector].of(connection.account) if connector in self._places else None,
         )
 
     @property

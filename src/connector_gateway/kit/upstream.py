@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from random import random
@@ -116,6 +116,14 @@ class CredentialSource(Protocol):
         ...
 
 
+class Places(Protocol):
+    """So many requests of one account at the same time."""
+
+    def one(self, seconds: float) -> AbstractAsyncContextManager[None]:
+        """Take a place while inside; ``UpstreamRateLimited`` where none gets free for so long."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Timeouts:
     """How long things may take before a call is given up."""
@@ -214,6 +222,9 @@ class Upstream:
     dry: bool = False
     """Whether requests that write are ``Withheld``."""
 
+    places: Places | None = None
+    """Where only so many requests of one account may be under way at once, what each of them takes one of."""
+
     _begun: bool = False
     _heard: tuple[str, float] | None = None
     """The ``Date`` of the last answer, and when it came."""
@@ -257,7 +268,9 @@ class Upstream:
         request = Request(method, path, url, {**described, **headers}, body, charges, writes, expects, collides)
         if self.dry and writes:
             raise Withheld(request)
-        return self._deliver(request, self._exchange)
+        return self._deliver(
+            request, self._exchange if self.places is None else partial(self._exchange_at, self.places)
+        )
 
     @asynccontextmanager
     async def stream(
@@ -312,11 +325,17 @@ class Upstream:
             else:
                 await self._back_off(attempt)
 
-    async def _exchange(self, request: Request, deadline: float) -> Answer:
-        """Wait for a turn, send the request once, and record it however it ends."""
+    async def _exchange_at(self, places: Places, request: Request, deadline: float) -> Answer:
+        """The same as ``_exchange``, once there is a place."""
+        queued = time.perf_counter()
+        async with places.one(deadline - self.third_party.clock.now()):
+            return await self._exchange(request, deadline, queued)
+
+    async def _exchange(self, request: Request, deadline: float, queued: float | None = None) -> Answer:
+        """Wait for a turn, send the request once, and record it however it ends; it may have *queued* before."""
         third_party = self.third_party
         secrets = request.used = await self.credential_source.credentials()
-        queued = time.perf_counter()
+        queued = queued or time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
         if request.writes:
             # After the wait for a turn, since the process may have been taken for dead meanwhile (decision 12).

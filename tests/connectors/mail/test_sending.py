@@ -355,3 +355,12 @@ def test_a_draft_to_a_bad_recipient_is_refused(gateway: Gateway, mailbox: Lookin
 
 def test_a_draft_takes_no_thread(gateway: Gateway) -> None:
     assert "invalid_parameters" == draft(gateway, "Plan D", thread_id="19a3e99010aa2b77").code
+
+
+def test_drafts_made_at_the_same_time_are_never_more_at_once_than_the_application_bears(gateway: Gateway) -> None:
+    gateway.knob("mail", limits=True, units_per_minute=1_000_000)
+
+    replies = gateway.together(*[lambda: draft(gateway, "At once")] * 24)
+
+    assert [200] * 24 == [reply.status for reply in replies]
+    assert {200} == {status for _, _, status in gateway.journal("mail")}

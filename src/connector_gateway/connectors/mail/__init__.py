@@ -3,6 +3,7 @@
 from connector_gateway.connectors.mail import operations
 from connector_gateway.connectors.mail.client import (
     ADDRESS,
+    AT_ONCE,
     CONSENT_ADDRESS,
     SENDING_BUDGET,
     SETTLE_SECONDS,
@@ -31,6 +32,7 @@ MAIL = Connector(
         operations.create_draft,
     ),
     throttled=throttled,
+    at_once=AT_ONCE,
     settle_seconds=SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,
