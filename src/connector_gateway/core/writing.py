@@ -139,6 +139,9 @@ class Attempt:
         self._unowned: list[tuple[str, str]] = []
         """Owner rows with the objects that answers told, to be stored with the next commit."""
 
+        self._forgotten: list[str] = []
+        """Owner rows of what was certainly not made, to be deleted with the next commit."""
+
         self._standing: list[Mapping[str, Any]] = []
         """What callers are told of finished steps if a later one fails."""
 
@@ -378,6 +381,7 @@ class Attempt:
             self._lost = True
             raise in_progress()
         self._unowned.clear()
+        self._forgotten.clear()
         self._recording.opened = True
 
     async def _commit_without_owner(self, puts: Sequence[Put], fence: Put | None) -> bool:
@@ -428,11 +432,12 @@ class Attempt:
 
     def _refused_rows(self) -> list[Put]:
         """Statements that delete the owner rows of what was certainly not made."""
-        refused = [entry for entry in self._journal.entries if entry.rows and not entry.may_stand]
-        forgotten: list[Put] = [(FORGET, {"_row_id": row}) for entry in refused for row in entry.rows]
-        for entry in refused:
-            entry.rows = []
-        return forgotten
+        for entry in self._journal.entries:
+            if not entry.may_stand:
+                self._forgotten += entry.rows
+                entry.rows = []
+        # Kept until a commit has succeeded: a row that is left looks like an equal write that is never done.
+        return [(FORGET, {"_row_id": row}) for row in self._forgotten]
 
 
 def _unreadable(fault: Exception) -> OutcomeUnknown:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -125,6 +126,19 @@ async def test_a_look_that_is_refused_leaves_it_to_the_reader_to_ask(
 
     with asking.polling(ONE, trace), pytest.raises(ConnectionRevoked):
         await asking.confirm(ONE, vendor.ask, heeds_polls=True)
+
+
+async def test_the_end_of_a_look_leaves_the_next_one_of_the_same_connection_heeded(
+    vendor: Vendor, clock: HandClock
+) -> None:
+    asking, trace = Asking(clock), Trace([Exchange(clock.at, "GET", "/now", 200, 0, 0)])
+    with ExitStack() as late, ExitStack() as next_one:
+        late.enter_context(asking.polling(ONE, Trace()))
+        next_one.enter_context(asking.polling(ONE, trace))
+        late.close()
+        confirmed = await asking.confirm(ONE, vendor.ask, heeds_polls=True)
+
+    assert (True, 0) == (confirmed, vendor.asked)
 
 
 async def test_a_look_that_sends_nothing_and_no_look_are_not_waited_for(vendor: Vendor, clock: HandClock) -> None:

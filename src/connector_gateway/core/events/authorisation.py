@@ -52,7 +52,9 @@ class Authorisations:
         try:
             yield
         finally:
-            del self._polls[connection_id]
+            # A process that stood still may have begun another one: its lease of the first was over.
+            if self._polls.get(connection_id) is trace:
+                del self._polls[connection_id]
 
     async def confirm(
         self, connection_id: ConnectionId, ask: Callable[[], Awaitable[object]], *, heeds_polls: bool = False
