@@ -48,6 +48,9 @@ REPEAT_SECONDS = 4.0
 BOUND_SECONDS = 600.0
 """Within which a caller who keeps repeating gets an answer, once faults have stopped."""
 
+OWED_SECONDS = 5.0
+"""How long a process that wakes up may take to write what it owes: twice the time between two tries, and more."""
+
 LONG_SECONDS = 12.0
 """A wait at least this long may be spent with the processes stopped."""
 
@@ -224,6 +227,7 @@ class Telling:
         await self._heal()
         await self._repeat()
         await self._settle()
+        await self._awake()
         await self._look()
         if tidy:
             await asyncio.gather(*(process.stop() for process in self.history.processes))
@@ -433,6 +437,12 @@ class Telling:
         if any(left_over(self.history)):
             await asyncio.sleep(max(0.0, self.history.healed_at + QUIET_SECONDS - loop.time()))
         await self._pass(max([0.0, *done]) + 1.0 - loop.time())
+
+    async def _awake(self) -> None:
+        """Wait until no process stands still, and as long again as one that wakes up takes to write what it owes."""
+        thaws = [item.at + item.seconds for item in self.story.items if isinstance(item, Freeze)]
+        until = self.history.began + max(thaws) + OWED_SECONDS if thaws else 0.0
+        await asyncio.sleep(max(0.0, until - asyncio.get_running_loop().time()))
 
     async def _look(self) -> None:
         """Ask for the history and the feeds, and once more for every result."""

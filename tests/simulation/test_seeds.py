@@ -33,6 +33,7 @@ BROKE = {
     52299: "a comment that failed, and could not be looked for",
     206266: "a record that is refused twice, told as partial",
     311033: "a checklist that a refused call left and a later one finished",
+    1600197: "asked for a run that a process which stood still had yet to write",
     1506036: "a refused step's row stayed when storage was away, as if somebody still made an equal object",
     1308742: "two pages of one minute, which nobody can tell the order of",
     1013930: "an equal write took the object while its own was still on the way",
