@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote_plus
 
-from connector_gateway.kit.budget import Charge, Pacer
+from connector_gateway.kit.budget import Charge, Pacer, Turn
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.errors import (
@@ -268,9 +268,7 @@ class Upstream:
         request = Request(method, path, url, {**described, **headers}, body, charges, writes, expects, collides)
         if self.dry and writes:
             raise Withheld(request)
-        return self._deliver(
-            request, self._exchange if self.places is None else partial(self._exchange_at, self.places)
-        )
+        return self._deliver(request, self._exchange)
 
     @asynccontextmanager
     async def stream(
@@ -325,18 +323,20 @@ class Upstream:
             else:
                 await self._back_off(attempt)
 
-    async def _exchange_at(self, places: Places, request: Request, deadline: float) -> Answer:
-        """The same as ``_exchange``, once there is a place."""
-        queued = time.perf_counter()
-        async with places.one(deadline - self.third_party.clock.now()):
-            return await self._exchange(request, deadline, queued)
-
-    async def _exchange(self, request: Request, deadline: float, queued: float | None = None) -> Answer:
-        """Wait for a turn, send the request once, and record it however it ends; it may have *queued* before."""
-        third_party = self.third_party
+    async def _exchange(self, request: Request, deadline: float) -> Answer:
+        """Wait for a turn, and then for a place where there are few; send the request once."""
         secrets = request.used = await self.credential_source.credentials()
-        queued = queued or time.perf_counter()
+        queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
+        if self.places is None:
+            return await self._send_once(request, secrets, turn, queued)
+        # After the turn: who is refused for want of one is told so at once, and with the true wait.
+        async with self.places.one(deadline - self.third_party.clock.now()):
+            return await self._send_once(request, secrets, turn, queued)
+
+    async def _send_once(self, request: Request, secrets: Mapping[str, str], turn: Turn, queued: float) -> Answer:
+        """Send the request, and record it however it ends."""
+        third_party = self.third_party
         if request.writes:
             # After the wait for a turn, since the process may have been taken for dead meanwhile (decision 12).
             self.fence()
