@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import pytest
 from playwright.async_api import Browser, Page, expect
@@ -28,23 +29,45 @@ def consent(six: Gateway) -> list[str]:
     return [address for emulator in six.sandbox.emulators.values() for address in emulator.stage.addresses.values()]
 
 
-@pytest.fixture(scope="module", params=LOOKS)
-async def kept(
-    request: pytest.FixtureRequest, browser: Browser, six: Gateway, consent: list[str]
-) -> AsyncIterator[Window]:
-    """A window of each look in which the operator signed in, for all tests of that look."""
-    width, dark = request.param
+@asynccontextmanager
+async def working(browser: Browser, six: Gateway, consent: list[str], look: tuple[int, bool]) -> AsyncIterator[Window]:
+    """A window in which the operator signed in."""
+    width, dark = look
     async with window(browser, six.base_url, width=width, dark=dark, visited=consent) as opened:
         await opened.sign_in()
         yield opened
 
 
+@pytest.fixture(scope="module", params=LOOKS)
+async def of_each_look(
+    request: pytest.FixtureRequest, browser: Browser, six: Gateway, consent: list[str]
+) -> AsyncIterator[Window]:
+    """A window of each look, for all tests of that look."""
+    async with working(browser, six, consent, request.param) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+async def of_one_look(browser: Browser, six: Gateway, consent: list[str]) -> AsyncIterator[Window]:
+    """A window for all tests of what no look changes."""
+    async with working(browser, six, consent, (WIDE, False)) as opened:
+        yield opened
+
+
 @pytest.fixture
-def signed_in(kept: Window) -> Iterator[Window]:
-    """The same; nothing has gone wrong in it during the test."""
-    kept.troubles.clear()
-    yield kept
-    assert [] == kept.troubles
+def signed_in(of_each_look: Window) -> Iterator[Window]:
+    """A window of each look, in which nothing goes wrong during the test."""
+    of_each_look.troubles.clear()
+    yield of_each_look
+    assert [] == of_each_look.troubles
+
+
+@pytest.fixture
+def in_one_look(of_one_look: Window) -> Iterator[Window]:
+    """A window in which nothing goes wrong during the test."""
+    of_one_look.troubles.clear()
+    yield of_one_look
+    assert [] == of_one_look.troubles
 
 
 async def invite(opened: Window, six: Gateway, name: str) -> None:
@@ -120,9 +143,9 @@ SHARED = {"notes": "Leads", "tables": "Vertrieb & Sales"}
 
 
 @pytest.mark.parametrize("name", SHARED)
-async def test_who_shares_less_is_connected_to_that_alone(signed_in: Window, six: Gateway, name: str) -> None:
-    page, call = signed_in.page, calls_of(name).readings(six.examples(name))[1]
-    await invite(signed_in, six, name)
+async def test_who_shares_less_is_connected_to_that_alone(in_one_look: Window, six: Gateway, name: str) -> None:
+    page, call = in_one_look.page, calls_of(name).readings(six.examples(name))[1]
+    await invite(in_one_look, six, name)
     await go_on(page, name)
     await page.get_by_role("checkbox", name=SHARED[name]).uncheck()
     await page.get_by_role("button", name="Allow").click()
@@ -136,10 +159,10 @@ async def test_who_shares_less_is_connected_to_that_alone(signed_in: Window, six
 
 @pytest.mark.parametrize("name", ["chat", "crm"])
 async def test_where_nothing_can_be_left_out_everything_is_allowed_at_once(
-    signed_in: Window, six: Gateway, name: str
+    in_one_look: Window, six: Gateway, name: str
 ) -> None:
-    page = signed_in.page
-    await invite(signed_in, six, name)
+    page = in_one_look.page
+    await invite(in_one_look, six, name)
     await go_on(page, name)
 
     await expect(page.get_by_role("checkbox")).to_have_count(0)
@@ -147,18 +170,18 @@ async def test_where_nothing_can_be_left_out_everything_is_allowed_at_once(
 
 @every
 async def test_another_account_is_connected_only_where_the_operator_allows_it(
-    signed_in: Window, six: Gateway, name: str
+    in_one_look: Window, six: Gateway, name: str
 ) -> None:
-    page = signed_in.page
-    await invite(signed_in, six, name)
+    page = in_one_look.page
+    await invite(in_one_look, six, name)
     await allow(page, name)
     await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
     first = newest(six, name)
-    await reconnect(page, str(first["connection_id"]), signed_in)
+    await reconnect(page, str(first["connection_id"]), in_one_look)
     await allow(page, name, account=1)
     await expect(page.get_by_role("heading", level=1)).to_have_text("This is another account")
     second = newest(six, name)
-    await reconnect(page, str(first["connection_id"]), signed_in, other=True)
+    await reconnect(page, str(first["connection_id"]), in_one_look, other=True)
     await allow(page, name, account=1)
     await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
     third = newest(six, name)
@@ -196,11 +219,11 @@ async def test_the_whole_way_needs_no_scripts(browser: Browser, six: Gateway, co
     assert "active" == newest(six, "notes")["status"]
 
 
-async def test_the_link_of_a_pending_connection_can_be_made_anew(signed_in: Window, six: Gateway) -> None:
-    page = signed_in.page
-    await invite(signed_in, six, "crm")
+async def test_the_link_of_a_pending_connection_can_be_made_anew(in_one_look: Window, six: Gateway) -> None:
+    page = in_one_look.page
+    await invite(in_one_look, six, "crm")
     connection_id = newest(six, "crm")["connection_id"]
-    await signed_in.open(f"/console/connections/{connection_id}")
+    await in_one_look.open(f"/console/connections/{connection_id}")
     await page.get_by_role("link", name="Connect", exact=True).click()
     await page.get_by_role("button", name="Make a connect link").click()
 
