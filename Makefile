@@ -20,8 +20,8 @@ together: .venv/test  ## What deploy/compose.yaml runs, without containers; ARGS
 test: .venv/test  ## The whole suite; ARGS="-k notes" pass through, WORKERS=4 at the same time
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(or $(WORKERS),6) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-javascript: .venv/test  ## The vendors' libraries for JavaScript and the conformance suite of MCP; fetches them from npm
-	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript tests/sandbox/guides tests/agents/protocol
+javascript: .venv/test  ## The vendors' libraries, a generated client, linters and MCP's own suite; fetches them from npm
+	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript tests/sandbox/guides tests/agents/protocol tests/clients
 
 check: fast test  ## Everything that must hold before a commit lands
 

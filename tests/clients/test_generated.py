@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from examples.documented import blocks_of
+from harness.packages import packages_in
 from harness.recording import playground
 from harness.requirement import requirement
 from harness.serving import Gateway
@@ -86,16 +87,8 @@ def test_a_python_client_is_made_type_checked_and_used(gateway: Gateway, tmp_pat
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the locked packages of node in it; skips, or fails on CI, where there is no node."""
-    npm = shutil.which("npm")
-    if npm is None:
-        assert os.environ.get("CI") != "true", "npm is missing"
-        pytest.skip("there is no npm here to make the TypeScript client with")
-    folder = tmp_path_factory.mktemp("project")
-    for name in ("package.json", "package-lock.json", "calls.ts"):
-        shutil.copy(HERE / name, folder)
-    ran(folder, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
-    return folder
+    """A folder with what makes and checks the client for TypeScript."""
+    return packages_in(tmp_path_factory.mktemp("project"), HERE, "calls.ts")
 
 
 BINARIES = Path("node_modules", ".bin")
@@ -103,6 +96,7 @@ STRICT = ["--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--mod
 
 
 @requirement("health:openapi")
+@pytest.mark.javascript
 def test_a_typescript_client_is_made_type_checked_and_used(gateway: Gateway, project: Path) -> None:
     described = document(gateway, project)
 
@@ -132,8 +126,9 @@ rules:
 LINTERS = {"redocly": ["lint"], "spectral": ["lint", "--quiet", "--ruleset", "rules.yaml"]}
 
 
-@pytest.mark.parametrize("linter", LINTERS)
 @requirement("health:openapi")
+@pytest.mark.javascript
+@pytest.mark.parametrize("linter", LINTERS)
 def test_linters_find_nothing_wrong_with_the_document(gateway: Gateway, project: Path, linter: str) -> None:
     described = document(gateway, project)
     (project / "rules.yaml").write_text(RULES, encoding="utf-8")

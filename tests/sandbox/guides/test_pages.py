@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from examples.documented import blocks_of, decoded
+from harness.packages import packages_in
 from workspace_sandbox import APPLICATIONS
 from workspace_sandbox.running import Running, running
 
@@ -72,18 +73,10 @@ def test_what_is_typed_in_the_readme_is_answered(started: Running) -> None:
     assert [*APPLICATIONS] == reset["reset"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the vendors' libraries for JavaScript; they are fetched only for who asks for this test."""
-    npm = shutil.which("npm")
-    if npm is None or not os.environ.get("JAVASCRIPT"):
-        pytest.skip("the libraries for JavaScript are fetched from npm with `make javascript` only")
-    folder = tmp_path_factory.mktemp("javascript")
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(HERE / name, folder)
-    install = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
-    subprocess.run(install, cwd=folder, check=True, capture_output=True)
-    return folder
+    """A folder with the vendors' libraries for JavaScript."""
+    return packages_in(tmp_path_factory.mktemp("javascript"), HERE)
 
 
 @pytest.mark.javascript

@@ -1,0 +1,21 @@
+"""Packages of npm, which are fetched only for who asks for the tests that need them: ``make javascript``."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+LOCKED = ("package.json", "package-lock.json")
+INSTALL = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
+
+
+def packages_in(folder: Path, of: Path, *more: str) -> Path:
+    """*folder*, with the packages that are locked in *of*, and with *more* files from there; skips unless asked for."""
+    if not os.environ.get("JAVASCRIPT"):
+        pytest.skip("what needs packages of npm is tried with `make javascript` only")
+    for name in (*LOCKED, *more):
+        shutil.copy(of / name, folder)
+    subprocess.run(["npm", *INSTALL], cwd=folder, check=True, capture_output=True)
+    return folder
