@@ -116,7 +116,11 @@ async def _play(playing: Sandbox, *, until_eof: bool) -> None:
     click.echo(json.dumps({"sandbox_url": playing.address} | playing.describe(), ensure_ascii=False))
     preparing = asyncio.create_task(_prepare(playing))
     if until_eof:
-        loop.add_reader(sys.stdin, stopped.set)
+        try:
+            loop.add_reader(sys.stdin, stopped.set)
+        except PermissionError:
+            # A file, or /dev/null, which nothing can wait for: it ends as soon as it is read.
+            stopped.set()
     await stopped.wait()
     preparing.cancel()
     await playing.stop()

@@ -120,6 +120,14 @@ def test_the_command_plays_what_is_asked_for_and_keeps_it(environment: Path, tmp
     assert ts == history["messages"][0]["ts"]
 
 
+def test_input_that_has_ended_before_the_start_ends_the_command(environment: Path) -> None:
+    command = [str(environment / "workspace-sandbox"), "--only", "chat", "--port", "0", "--until-eof"]
+
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (0, "") == (done.returncode, done.stderr)
+
+
 def test_the_fixture_is_there_in_pytest(environment: Path, tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\nsandbox_only = chat\n")
     (tmp_path / "test_using.py").write_text(USING)
