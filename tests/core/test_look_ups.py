@@ -40,9 +40,7 @@ def calling(connection_id: ConnectionId = ONE, memories: Memories | None = None)
     """A call that has nothing but its memory."""
     absent = cast("Any", None)
     memory = (memories or Memories(LoopClock())).of(connection_id)
-    return Call(
-        absent, connection_id, {}, None, memory, absent, absent, absent, absent, absent, absent, absent, 60.0, 5.0
-    )
+    return Call(absent, connection_id, {}, None, memory, absent, absent, absent, absent, absent, absent, 60.0, 5.0)
 
 
 def time() -> float:

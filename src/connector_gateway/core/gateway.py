@@ -22,7 +22,7 @@ from connector_gateway.core.runs import Recording, Run, Runs
 from connector_gateway.core.sites import Site
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.usage import Usage
-from connector_gateway.core.work import NoSteps, Work, binding, exclusive_to, one_at_a_time_of
+from connector_gateway.core.work import NoSteps, Work, binding, exclusive_to
 from connector_gateway.core.writing import Writing
 from connector_gateway.kit.call import Call, Download
 from connector_gateway.kit.clock import Clock
@@ -187,7 +187,6 @@ class Gateway:
             steps=NoSteps(),
             clock=self._clock,
             exclusive=exclusive_to(connection, self._shared, upstream),
-            one_at_a_time=one_at_a_time_of(connection, self._shared),
             files=self._files,
             links=self._links.of(connection),
             events=self._events,

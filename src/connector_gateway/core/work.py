@@ -3,7 +3,7 @@
 from __future__ import annotations  # functions are made in each call (decision 45)
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -120,15 +120,6 @@ async def _exclusive(connection: Connection, shared: Shared, upstream: Upstream,
         if lease is not None:
             upstream.fence = _both(upstream.fence, lease.check)
         yield
-
-
-def one_at_a_time_of(connection: Connection, shared: Shared) -> Exclusive:
-    """What is held in this process only, with names that are separate for each account."""
-
-    def one_at_a_time(name: str) -> AbstractAsyncContextManager[None]:
-        return shared.one_at_a_time(f"{connection.connector}:{connection.account}:{name}")
-
-    return one_at_a_time
 
 
 def _both(first: Callable[[], None], then: Callable[[], None]) -> Callable[[], None]:

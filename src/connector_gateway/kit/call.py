@@ -127,9 +127,6 @@ class Call(Generic[C]):
     exclusive: "Exclusive"
     """Holds an object that is to be changed, over all processes."""
 
-    one_at_a_time: "Exclusive"
-    """Holds something in this process only, where more at once would do no harm but haste."""
-
     files: RemoteFiles
     links: DownloadLinks
     events: Events

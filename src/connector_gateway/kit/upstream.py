@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from random import random
@@ -331,8 +331,12 @@ class Upstream:
         if self.places is None:
             return await self._send_once(request, secrets, turn, queued)
         # After the turn: who is refused for want of one is told so at once, and with the true wait.
-        async with self.places.one(deadline - self.third_party.clock.now()):
+        async with self._place(deadline):
             return await self._send_once(request, secrets, turn, queued)
+
+    def _place(self, deadline: float) -> AbstractAsyncContextManager[None]:
+        """A place among the few that the account has; nothing where it is free to have many."""
+        return nullcontext() if self.places is None else self.places.one(deadline - self.third_party.clock.now())
 
     async def _send_once(self, request: Request, secrets: Mapping[str, str], turn: Turn, queued: float) -> Answer:
         """Send the request, and record it however it ends."""
@@ -363,14 +367,17 @@ class Upstream:
         secrets = request.used = await self.credential_source.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
-        sent = time.perf_counter()
-        seen = Exchange(self.third_party.clock.now(), request.method, request.path, None, (sent - queued) * 1000, 0.0)
-        self.trace.exchanges.append(seen)
         async with AsyncExitStack() as opened:
-            opened.callback(lambda: self._end(seen, sent))
-            headers = {**self.third_party.authorise(secrets), **request.headers}
-            answering = self.third_party.transport.stream(request.method, request.url, headers)
-            status, received, pieces = await opened.enter_async_context(answering)
+            # Until the answer begins: how long its body takes is up to whoever takes it.
+            async with self._place(deadline):
+                sent = time.perf_counter()
+                waited = (sent - queued) * 1000
+                seen = Exchange(self.third_party.clock.now(), request.method, request.path, None, waited, 0.0)
+                self.trace.exchanges.append(seen)
+                opened.callback(lambda: self._end(seen, sent))
+                headers = {**self.third_party.authorise(secrets), **request.headers}
+                answering = self.third_party.transport.stream(request.method, request.url, headers)
+                status, received, pieces = await opened.enter_async_context(answering)
             seen.status = status
             turn.answered()
             answer = Streamed(status, received, b"", pieces)

@@ -154,8 +154,6 @@ class InMemory:
         """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time."""
         return self._locks.hold(name)
 
-    one_at_a_time = exclusive
-
     def _ledger(self, take: Take) -> Ledger:
         ledger = self._ledgers.get(take.name)
         if ledger is None:

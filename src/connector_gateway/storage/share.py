@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from math import inf
 from typing import Protocol, Self
@@ -359,10 +359,6 @@ class WithFallback:
                 yield held
             finally:
                 await lease.__aexit__(None, None, None)
-
-    def one_at_a_time(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Hold *name* alone in this process while inside; ``UpstreamConflict`` if it cannot be had in time."""
-        return self._local.one_at_a_time(name)
 
     async def tidy(self) -> None:
         """Let go of what is not used any more."""

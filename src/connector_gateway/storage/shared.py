@@ -136,7 +136,3 @@ class Shared(Counting, Protocol):
     def counted_locally(self) -> int:
         """How often this process's share was taken instead of the budget itself."""
         ...
-
-    def one_at_a_time(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Hold *name* alone in this process while inside; ``UpstreamConflict`` if it cannot be had in time."""
-        ...

@@ -1,10 +1,14 @@
 """Searching the mailbox, from the caller's side, against the emulator on real HTTP."""
 
+from pathlib import Path
+
 import pytest
 
 from connectors.mail.looking import Looking, every_message, one, received
 from harness.requirement import requirement
-from harness.serving import Gateway
+from harness.rooms import only
+from harness.serving import Gateway, serving
+from workspace_sandbox.sandbox import Sandbox
 
 MESSAGES = "/gmail/v1/users/me/messages"
 
@@ -271,3 +275,16 @@ def test_searches_at_the_same_time_never_read_more_at_once_than_the_application_
 
     assert [20] * 12 == [len(reply.data) for reply in replies]
     assert {200} == {status for _, _, status in gateway.journal("mail")}
+
+
+@requirement("limits:bursts")
+def test_a_page_that_was_begun_waits_for_its_budget_longer_than_the_queue_time(
+    mail_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    with serving(
+        mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="250/1", GATEWAY_QUEUE_SECONDS="0.3"
+    ) as gateway:
+        reply = gateway.get("/mail/messages", q="in:inbox", limit=24)
+
+    assert 200 == reply.status, reply.body
+    assert 24 == len(reply.data)

@@ -55,7 +55,7 @@ No page of the vendor's has the number. Measurements that users published in 202
 """
 
 READERS = AT_ONCE
-"""How many messages of one mailbox are read at once."""
+"""How many messages one call reads at once."""
 
 PAUSE_SECONDS = 1.0
 """How long to rest where the vendor does not say; it counts units by the minute, but requests at once by the moment."""

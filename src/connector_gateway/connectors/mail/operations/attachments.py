@@ -9,10 +9,8 @@ from connector_gateway.connectors.mail.client import MailClient
 from connector_gateway.connectors.mail.models import FetchAttachment, FetchedAttachment
 from connector_gateway.connectors.mail.operations.reading import (
     MailCall,
-    any_place,
     outlined_if_too_large,
     pieces_of,
-    reader,
 )
 from connector_gateway.kit.call import Download
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound
@@ -27,9 +25,7 @@ async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAt
     part = await _part(call, message, params.attachment_id)
     found = mapping.attachments.attachment(message.id, part).model_dump()
     if params.form == "base64":
-        # It is held whole until it is sent: as many at once as a mailbox has readers, and no more.
-        async with reader(call, any_place()):
-            size_bytes, content = await _content(call, message.id, part)
+        size_bytes, content = await _content(call, message.id, part)
         return FetchedAttachment(**found | {"size_bytes": size_bytes}, content_base64=content)
     link = call.links.issue({"message": message.id, "part": part.part_id})
     return FetchedAttachment(**found, download_url=link.url, expires_at=link.expires_at)

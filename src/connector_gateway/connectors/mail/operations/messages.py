@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from connector_gateway.connectors.mail import mapping, mime, wire
-from connector_gateway.connectors.mail.client import OUTLINE
+from connector_gateway.connectors.mail.client import OUTLINE, READERS
 from connector_gateway.connectors.mail.models import Message, MessageBody, SearchMessages
 from connector_gateway.connectors.mail.operations.labels import labels_of
 from connector_gateway.connectors.mail.operations.reading import (
     MailCall,
-    any_place,
     content_of,
     outlined_if_too_large,
-    reader,
 )
-from connector_gateway.kit.errors import AnswerTooLarge, AttachmentNotFound, MessageNotFound, UpstreamConflict
+from connector_gateway.kit.errors import AnswerTooLarge, AttachmentNotFound, MessageNotFound
 from connector_gateway.kit.held import Holding
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.origin import ALONE_BYTES
@@ -45,7 +43,7 @@ class Read:
         return 0 if self.body is None else len(self.body.text or "") + len(self.body.html or "")
 
 
-@reads("GET /messages", errors=[UpstreamConflict])
+@reads("GET /messages")
 async def search_messages(call: MailCall, params: SearchMessages) -> Page[Message]:
     """Search the mailbox in the mail provider's search syntax, newest first.
 
@@ -69,14 +67,15 @@ async def _listed(call: MailCall, params: SearchMessages) -> tuple[Sequence[str]
     position = call.position or {}
     if kept := position.get("message_ids"):
         return kept, position["token"]
-    async with reader(call, any_place()):
-        listed = await call.upstream.list_messages({"q": params.q, "maxResults": params.limit}, position.get("token"))
+    listed = await call.upstream.list_messages({"q": params.q, "maxResults": params.limit}, position.get("token"))
     return [found.id for found in listed.messages], listed.next_page_token
 
 
 async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[Read]:
     """The first messages in their order, several at once: as many as their bodies leave room for."""
-    first, page = any_place(), _Filling(call.holding, len(message_ids))
+    page = _Filling(call.holding, len(message_ids))
+    # No more reserve a turn than can be sent at once, so that messages without room cost none of the budget.
+    readers = asyncio.Semaphore(READERS)
     tasks: list[asyncio.Task[None]] = []
 
     async def read(index: int, message_id: str) -> None:
@@ -87,7 +86,7 @@ async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: b
                 behind.cancel()
             return index < page.ends_at
 
-        async with reader(call, first + index):
+        async with readers:
             read = await _read(call, message_id, expect if with_body else None)
         expect(read.size)
         page.put(index, read)

@@ -1,27 +1,16 @@
-"""What several operations read: a mailbox by few at once, and the content of parts."""
+"""What several operations read: messages that may be too large, and the content of parts."""
 
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing
 from io import BytesIO
-from secrets import randbelow
 
 from connector_gateway.connectors.mail import mime, wire
-from connector_gateway.connectors.mail.client import OUTLINE, READERS, MailClient
+from connector_gateway.connectors.mail.client import OUTLINE, MailClient
 from connector_gateway.kit.call import Call
 from connector_gateway.kit.errors import AnswerTooLarge
 from connector_gateway.kit.origin import ALONE_BYTES, MAX_ANSWER_BYTES
 
 MailCall = Call[MailClient]
-
-
-def any_place() -> int:
-    """A place to begin reading from, by chance, so that calls at the same time begin at different ones."""
-    return randbelow(READERS)
-
-
-def reader(call: MailCall, number: int) -> AbstractAsyncContextManager[None]:
-    """One of the places to read from; a mailbox bears only so many readers at once, whichever calls they serve."""
-    return call.one_at_a_time(f"reader {number % READERS}")
 
 
 async def outlined_if_too_large(client: MailClient, message_id: str) -> tuple[wire.Message, bool]:
