@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from aiohttp.web_app import _cached_build_middleware
+
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.sandbox import Sandbox
 
@@ -33,3 +35,5 @@ def playing(**emulators: type[Emulator]) -> Iterator[Sandbox]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(60)
         loop.close()
+        # It keeps the handlers of a thousand routes, and with them the sandboxes of a hundred modules.
+        _cached_build_middleware.cache_clear()

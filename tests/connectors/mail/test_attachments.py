@@ -293,7 +293,7 @@ def status(gateway: Gateway, run_id: str) -> str:
 def test_many_who_stall_at_one_link_take_no_more_than_its_places_and_are_cut(
     gateway: Gateway, mail_sandbox: Sandbox
 ) -> None:
-    message_id = received(gateway, "Stalled", {"filename": "long.bin", "size_bytes": 12 * 1024 * 1024})
+    message_id = received(gateway, "Stalled", {"filename": "long.bin", "size_bytes": 6 * 1024 * 1024})
     (listed,) = one(gateway, 'subject:"Stalled"', include_body=True)["attachments"]
     url = urlsplit(fetch(gateway, listed["attachment_id"], message_id).data["download_url"]).path
     with ExitStack() as stack:
