@@ -543,6 +543,12 @@ class Overloaded(ServiceFailure):
     code = "overloaded"
 
 
+class SecretUnreadable(ServiceFailure):
+    """What was stored encrypted cannot be decrypted with the secret keys that this process has."""
+
+    code = "secret_unreadable"
+
+
 class StorageUnavailable(ServiceFailure):
     """The database does not answer, or cannot be written to; what was to be recorded may be recorded all the same."""
 
@@ -646,6 +652,7 @@ ERRORS: tuple[type[GatewayError], ...] = (
     OutcomeUnknown,
     InternalError,
     Overloaded,
+    SecretUnreadable,
     StorageUnavailable,
     SharedStoreUnavailable,
 )

@@ -15,8 +15,8 @@ from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
-    InternalError,
     InvalidParameters,
+    SecretUnreadable,
     WorkspaceNotFound,
 )
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
@@ -180,14 +180,17 @@ async def test_missing_secrets_are_named(office: Office) -> None:
     assert ["credentials.token", "credentials.password"] == [one["parameter"] for one in refused.value.details]
 
 
-async def test_secrets_sealed_with_a_key_that_is_gone_end_in_a_fault_of_ours(
+@requirement("settings:sealed-elsewhere")
+async def test_a_connection_sealed_with_a_secret_that_is_not_set_is_told_with_the_setting(
     office: Office, common_database_url: str
 ) -> None:
     uid = await office.make()
     async with Database(common_database_url) as other:
         rotated = connected(other, vault("another secret of ours"), office.clock)
-        with pytest.raises(InternalError):
+        with pytest.raises(SecretUnreadable, match="GATEWAY_SECRET_KEYS") as refused:
             await rotated.open(office.caller, "shelf", uid)
+
+    assert (503, "secret_unreadable") == (refused.value.status, refused.value.code)
 
 
 async def test_a_workspace_that_does_not_exist_cannot_be_changed(office: Office) -> None:

@@ -5,7 +5,7 @@ import pytest
 from connector_gateway.core.connections import Vault
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.secrets import SecretKeys, weakness
-from connector_gateway.kit.errors import InternalError, InvalidCursor
+from connector_gateway.kit.errors import InvalidCursor, SecretUnreadable
 from harness.requirement import requirement
 
 OLD, NEW, FOREIGN = "an old secret of ours", "a new secret of ours", "a secret of others"
@@ -83,12 +83,12 @@ def test_the_new_key_seals_after_a_rotation() -> None:
 
 
 def test_what_a_key_sealed_that_is_gone_stays_shut() -> None:
-    with pytest.raises(InternalError):
+    with pytest.raises(SecretUnreadable):
         vault(NEW).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
 
 
 def test_what_belongs_to_another_connection_stays_shut() -> None:
-    with pytest.raises(InternalError):
+    with pytest.raises(SecretUnreadable):
         vault(OLD).open(vault(OLD).seal(SECRETS, OWNER), "conn_2")
 
 
@@ -97,18 +97,18 @@ def test_what_was_altered_stays_shut(place: int) -> None:
     sealed = bytearray(vault(OLD).seal(SECRETS, OWNER))
     sealed[place] ^= 1
 
-    with pytest.raises(InternalError):
+    with pytest.raises(SecretUnreadable):
         vault(OLD).open(bytes(sealed), OWNER)
 
 
 @pytest.mark.parametrize("length", [0, 3, 4, 16, 20])
 def test_what_was_cut_off_stays_shut(length: int) -> None:
-    with pytest.raises(InternalError):
+    with pytest.raises(SecretUnreadable):
         vault(OLD).open(vault(OLD).seal(SECRETS, OWNER)[:length], OWNER)
 
 
 def test_a_refusal_to_open_shows_no_secret() -> None:
-    with pytest.raises(InternalError) as refused:
+    with pytest.raises(SecretUnreadable) as refused:
         vault(NEW).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
 
     assert "sesame" not in f"{refused.value.message} {refused.value.private} {refused.value.details}"

@@ -104,6 +104,11 @@ AROUND = promised(
     ("common-147", "settings:names", "An unknown name is refused, and a similar one proposed."),
     ("common-148", "settings:place", "What stands in the way of opening the database is told in one sentence."),
     ("common-149", "settings:sealed", "A start without the secret that sealed a connection is refused."),
+    (
+        "common-149",
+        "settings:sealed-elsewhere",
+        "A call through a connection that another process sealed with an unknown secret is told which setting lacks.",
+    ),
     ("common-150", "settings:hangup", "SIGHUP does not end serve."),
     ("common-151", "settings:access-log", "The access log is an option, and holds no tokens or queries."),
     # When the service stops

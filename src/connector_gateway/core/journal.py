@@ -7,7 +7,7 @@ from typing import Any
 from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.claims import Claim
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.kit.errors import GatewayError, InternalError, OutcomeUnknown, catalogue
+from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, SecretUnreadable, catalogue
 from connector_gateway.kit.writing import Learned
 
 MAX_PRIVATE = 1000
@@ -65,7 +65,7 @@ class Journal:
             return cls(arguments)
         try:
             opened = vault.open(claim.sealed, owner_of(claim))
-        except InternalError as fault:
+        except SecretUnreadable as fault:
             raise OutcomeUnknown(
                 "What the first call under this key was to do can no longer be read, so nothing was sent.",
                 private=fault.private,

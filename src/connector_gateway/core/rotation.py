@@ -12,7 +12,7 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy import LargeBinary, Table, func, select, tuple_, update
 
 from connector_gateway.core.connections.vault import NAME_BYTES, Vault
-from connector_gateway.kit.errors import InternalError
+from connector_gateway.kit.errors import SecretUnreadable
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -74,7 +74,7 @@ class Rotation:
             owner = "\n".join(key)
             try:
                 changes.append((key, sealed, self._vault.seal(self._vault.open(sealed, owner), owner)))
-            except InternalError:
+            except SecretUnreadable:
                 rotated.unreadable = [*rotated.unreadable, owner.partition("\n")[0]][:STEP]
 
         def reseal(writing: Transaction) -> int:

@@ -17,7 +17,7 @@ GatewayError
 │   │                        UpstreamConflict, UpstreamRateLimited
 │   └── failed               UpstreamError, UpstreamUnexpected, UpstreamTimeout, UpstreamUnavailable, OutcomeUnknown
 └── ServiceFailure           we are at fault, or not able just now
-        InternalError, Overloaded, StorageUnavailable, SharedStoreUnavailable
+        InternalError, Overloaded, SecretUnreadable, StorageUnavailable, SharedStoreUnavailable
 """
 
 import math
@@ -823,6 +823,17 @@ class Overloaded(ServiceFailure):
     status = 503
     code = "overloaded"
     remedy = "Wait retry_after seconds, then call again."
+
+
+class SecretUnreadable(ServiceFailure):
+    """What was stored encrypted cannot be decrypted with the secret keys that this process has."""
+
+    status = 503
+    code = "secret_unreadable"
+    remedy = (
+        "Ask the operator to add the secret that is missing to GATEWAY_SECRET_KEYS, behind the present ones, and to "
+        "start the service again; until then other connections work."
+    )
 
 
 class StorageUnavailable(ServiceFailure):

@@ -25,7 +25,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
-    InternalError,
+    SecretUnreadable,
 )
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.oauth import Account
@@ -127,7 +127,7 @@ class Connections:
         rows = await self._database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
         found = {}
         for row in rows:
-            with suppress(InternalError):
+            with suppress(SecretUnreadable):
                 found[row.connection_id] = self._connection(row)
         return found
 

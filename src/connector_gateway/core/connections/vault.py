@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.kit.encoding import encoded
-from connector_gateway.kit.errors import InternalError
+from connector_gateway.kit.errors import SecretUnreadable
 
 NAME_BYTES = 4
 NONCE_BYTES = 12
@@ -36,11 +36,15 @@ class Vault:
         return self.current + nonce + sealed
 
     def open(self, sealed: bytes, owner: str) -> Mapping[str, Any]:
-        """What was sealed for *owner*; ``InternalError`` if the key is not here or anything was altered."""
+        """What was sealed for *owner*; ``SecretUnreadable`` if the key is not here or anything was altered."""
         name, nonce = sealed[:NAME_BYTES], sealed[NAME_BYTES : NAME_BYTES + NONCE_BYTES]
         try:
             opened = self._ciphers[name].decrypt(nonce, sealed[NAME_BYTES + NONCE_BYTES :], owner.encode())
         except (KeyError, ValueError, InvalidTag) as fault:
-            raise InternalError("The connection's secrets cannot be opened.", private=f"{owner}: {fault!r}") from fault
+            raise SecretUnreadable(
+                "What was stored encrypted cannot be decrypted: the secret is not among GATEWAY_SECRET_KEYS, or the "
+                "data were altered.",
+                private=f"{owner}: {fault!r}",
+            ) from fault
         secrets: Mapping[str, Any] = from_json(opened)
         return secrets

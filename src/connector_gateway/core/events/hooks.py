@@ -14,7 +14,7 @@ from connector_gateway.core.events.handover import Handover
 from connector_gateway.core.events.watches import Target, Watches
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import GatewayError, HookNotFound, HookSecretKnown, InternalError, RouteNotFound
+from connector_gateway.kit.errors import GatewayError, HookNotFound, HookSecretKnown, RouteNotFound, SecretUnreadable
 from connector_gateway.kit.observing import Delivery, Observation, Observing, Receipt
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -117,7 +117,7 @@ class Hooks:
         await self._database.write(lambda writing: writing.execute(forget))
         try:
             return _told(row, **{HANDED_OVER: self._opened(row)})
-        except InternalError:
+        except SecretUnreadable:
             # What cannot be opened any more can be forgotten all the same.
             return _told(row)
 

@@ -31,6 +31,7 @@ from connector_gateway.kit.errors import (
     PayloadTooLarge,
     RateLimited,
     RequestIncomplete,
+    SecretUnreadable,
     SharedStoreUnavailable,
     StorageUnavailable,
     UnsupportedMediaType,
@@ -52,6 +53,7 @@ EVERY_ROUTE: Errors = (
     InvalidParameters,
     RateLimited,
     InternalError,
+    SecretUnreadable,
     StorageUnavailable,
     SharedStoreUnavailable,
 )
