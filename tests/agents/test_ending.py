@@ -1,5 +1,6 @@
 """Calls of agents when the client leaves, and when the service stops."""
 
+import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from harness.installed import Calling, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
+from harness.speaking import speaking
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
@@ -45,9 +47,11 @@ def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway,
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=1, times=1)
     given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Goes on"}}
     request = posted("tools/call", name="notes_create_page", arguments=given, _meta=meta)
-    request["headers"]["Authorization"] = f"Bearer {gateway.key}"
-    with pytest.raises(httpx.ReadTimeout):
-        httpx.post(gateway.base_url + PATH, **request, timeout=0.5)
+    body = json.dumps(request["json"]).encode()
+    own = [f"Authorization: Bearer {gateway.key}", "Content-Type: application/json", f"Content-Length: {len(body)}"]
+    with speaking(gateway.base_url) as client:
+        client.ask("POST", PATH, *own, *map(": ".join, request["headers"].items()), body=body)
+        wait_until(lambda: not gateway.sandbox.emulators["notes"].stage.faults[-1].times)
     wait_until(lambda: latest(gateway)["status"] != "running")
 
     assert ("create_page", "ok") == (latest(gateway)["operation"], latest(gateway)["status"])

@@ -15,8 +15,9 @@ from harness.serving import Gateway
 class Speaker:
     """One connection to a server."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, host: str) -> None:
         self.connection = connection
+        self._host = host
 
     def say(self, text: str | bytes) -> None:
         """Send *text*; that the server has hung up meanwhile is no fault of the test."""
@@ -24,7 +25,7 @@ class Speaker:
 
     def ask(self, method: str, path: str, *headers: str, body: bytes = b"") -> None:
         """Send a request whose headers are whole."""
-        self.say("\r\n".join([f"{method} {path} HTTP/1.1", "Host: test", *headers, "", ""]))
+        self.say("\r\n".join([f"{method} {path} HTTP/1.1", f"Host: {self._host}", *headers, "", ""]))
         self.say(body)
 
     def hear(self) -> bytes:
@@ -62,7 +63,7 @@ def speaking(base_url: str, *, buffer_bytes: int = 0) -> Iterator[Speaker]:
         if buffer_bytes:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
         connection.connect((place.hostname, place.port))
-        yield Speaker(connection)
+        yield Speaker(connection, place.netloc)
 
 
 def passing(gateway: Gateway, seconds: float) -> None:
