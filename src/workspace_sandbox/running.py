@@ -1,7 +1,5 @@
 """A sandbox beside a test, in a thread of its own: what it is asked and steered by, in Python."""
 
-import asyncio
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,13 +12,12 @@ from workspace_sandbox.control import turn_clock, turn_knobs
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.faults import Fault, FaultKind, fault_of
 from workspace_sandbox.kit.stage import Exchange
+from workspace_sandbox.kit.threads import Beside, loop_beside
 from workspace_sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
 OnLoop = Callable[[Callable[[], Any]], Any]
 """Does something where the sandbox is served, and waits for it."""
-
-START_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,24 +232,19 @@ def running(
     """A sandbox of the applications named, or of all, while inside; on ports that are free unless told."""
     chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
     sandbox = Sandbox(chosen, port=port, hooks_url=hooks_url, data=data, seeds=seeds)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="workspace-sandbox", daemon=True)
-    thread.start()
-    try:
-        asyncio.run_coroutine_threadsafe(sandbox.start(), loop).result(START_SECONDS)
-        yield Running(sandbox, lambda work: _done_on(loop, work))
-    finally:
-        asyncio.run_coroutine_threadsafe(sandbox.stop(), loop).result(START_SECONDS)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(START_SECONDS)
-        loop.close()
+    with loop_beside("workspace-sandbox") as beside:
+        try:
+            beside.run(sandbox.start())
+            yield Running(sandbox, lambda work: _done_on(beside, work))
+        finally:
+            beside.run(sandbox.stop())
 
 
-def _done_on(loop: asyncio.AbstractEventLoop, work: Callable[[], T]) -> T:
-    """The result of *work*, done on *loop*: what it changes is served there."""
+def _done_on(beside: Beside, work: Callable[[], T]) -> T:
+    """The result of *work*, done on the loop: what it changes is served there."""
 
     async def do() -> T:
         return work()
 
     # Where requests are served, so that none of them sees a change half done.
-    return asyncio.run_coroutine_threadsafe(do(), loop).result(START_SECONDS)
+    return beside.run(do())

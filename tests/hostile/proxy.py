@@ -1,8 +1,6 @@
 """A proxy between the gateway and the third parties that mangles some of their answers, the same ones for a seed."""
 
-import asyncio
 import re
-import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
@@ -17,6 +15,7 @@ from yarl import URL
 
 from hostile.mangling import mangled
 from simulation.vendors import READS
+from workspace_sandbox.kit.threads import loop_beside
 from workspace_sandbox.sandbox import Sandbox
 
 ONE_IN_THREE = 1 / 3
@@ -79,18 +78,13 @@ class Mangling:
 @contextmanager
 def mangling(sandbox: Sandbox) -> Iterator[Mangling]:
     """A started proxy in front of *sandbox*; it mangles nothing until it is told to."""
-    loop = asyncio.new_event_loop()
     made, stack = Mangling(), AsyncExitStack()
-    thread = threading.Thread(target=loop.run_forever, name="proxy", daemon=True)
-    thread.start()
-    try:
-        asyncio.run_coroutine_threadsafe(_start(made, stack, sandbox), loop).result(60)
-        yield made
-    finally:
-        asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result(60)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(60)
-        loop.close()
+    with loop_beside("proxy") as beside:
+        try:
+            beside.run(_start(made, stack, sandbox))
+            yield made
+        finally:
+            beside.run(stack.aclose())
 
 
 async def _start(made: Mangling, stack: AsyncExitStack, sandbox: Sandbox) -> None:

@@ -3,8 +3,10 @@
 import ipaddress
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
+from harness.waiting import wait_until
 from workspace_sandbox.running import Running, running
 
 
@@ -37,3 +39,15 @@ def test_nothing_listens_but_on_loopback(one: Running) -> None:
 
     assert 4 == len(one._sandbox._runners)
     assert all(ipaddress.ip_address(host).is_loopback for host in hosts)
+
+
+def test_what_is_still_held_up_ends_with_the_sandbox() -> None:
+    with running("chat") as ending:
+        stage = ending.chat._emulator.stage
+        ending.chat.fault("delay", path="/api/auth.test", seconds=60)
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(f"{ending.chat.url}/api/auth.test", timeout=0.2)
+        wait_until(lambda: stage._delays)
+        (held_up,) = stage._delays
+
+    assert held_up.cancelled()
