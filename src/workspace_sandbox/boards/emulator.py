@@ -197,6 +197,7 @@ class BoardsEmulator(LazyState):
             request[SPENDER] = spender = self._spender(presented, request.path, arguments)
             if self.stage.knobs["limits"]:
                 self.throttle.spend(spender, self.stage.clock.now())
+            await self.stage.admitted()
             answer = self._perform(route, request.match_info, presented, arguments)
             # Of all routes the making of a webhook alone asks somebody else first.
             answer = await answer if isinstance(answer, Coroutine) else answer
@@ -206,6 +207,7 @@ class BoardsEmulator(LazyState):
 
     def _shown(self, page: Page) -> Handler:
         async def show(request: web.Request) -> web.StreamResponse:
+            await self.stage.admitted()
             return await page.handler(self.consent, request)
 
         return show

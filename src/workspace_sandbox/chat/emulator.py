@@ -190,6 +190,7 @@ class ChatEmulator(LazyState):
         return web.route(route.method, route.path, serve)
 
     async def _show(self, page: Page, request: web.Request) -> web.StreamResponse:
+        await self.stage.admitted()
         return await page.handler(self._homes, self.stage, request)
 
     async def _serve(self, method: Method, request: web.Request) -> web.StreamResponse:
@@ -204,6 +205,9 @@ class ChatEmulator(LazyState):
             if not method.is_open:
                 home.access.admit(received.token)
                 headers = _scope_headers(method, home.access)
+            # Counted before the scopes are checked: the cautious reading is that a refused call uses up budget too.
+            self.limits.spend_call(method.name, method.per_minute)
+            await self.stage.admitted()
             body = {"ok": True} | self._run(method, received, home)
         except SlackError as refusal:
             body = {"ok": False, "error": refusal.code} | refusal.details
@@ -212,9 +216,7 @@ class ChatEmulator(LazyState):
         return web.json_response(warned(body, warnings), headers=headers)
 
     def _run(self, method: Method, received: Received, home: Home) -> dict[str, Any]:
-        """Count the call, check its scopes and do it."""
-        # Counted before the scopes are checked: the cautious reading is that a refused call uses up budget too.
-        self.limits.spend_call(method.name, method.per_minute)
+        """Check the scopes of a call and do it."""
         post_due(home.workspace)
         call = Call(
             workspace=home.workspace,

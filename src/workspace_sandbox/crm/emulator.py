@@ -171,6 +171,7 @@ class CrmEmulator(LazyState):
             headers: dict[str, str] = {}
             try:
                 portal = self._admit(route, request, headers)
+                await self.stage.admitted()
                 response = await route.handler(portal, request)
             except Rejection as rejection:
                 response = self._refusal(rejection)

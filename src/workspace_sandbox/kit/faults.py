@@ -20,7 +20,8 @@ class Fault:
     """Something that goes wrong with the next ``times`` requests that match.
 
     ``status`` answers with ``status``, ``headers`` and ``body`` and writes nothing.
-    ``delay`` waits ``seconds``, then serves as usual, even when the caller has gone.
+    ``delay`` waits ``seconds`` once the request has arrived and is counted, then serves as usual, even when the caller
+    has gone.
     ``drop_before`` cuts the connection and writes nothing; ``drop_after`` serves, then cuts before the answer.
     ``garbage`` serves, then answers with something that is not JSON.
     ``slow_body`` serves, then lets the body trickle over ``seconds``.

@@ -73,13 +73,16 @@ async def _perform(
     if fault and fault.fault == "delay":
         # Read first, so that the request has certainly arrived although its answer is late.
         await request.read()
-        await stage.hold_up(fault, fault.seconds)
+        stage.delay(fault)
     if absent := emulator.coverage.absent(request):
         return emulator.absent(f"{request.method} {absent.path} is the vendor's, and this stand-in does not play it.")
     try:
-        return await handler(request)
+        response = await handler(request)
     except Refused as refused:
-        return refused.response
+        response = refused.response
+    # Whoever was refused before it was counted waits all the same.
+    await stage.admitted()
+    return response
 
 
 def _cut(request: web.Request) -> web.StreamResponse:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Iterable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -15,6 +16,9 @@ from workspace_sandbox.kit.faults import Fault, FaultKind, tokens_of
 
 JOURNAL_LENGTH = 100_000
 """Exchanges kept per emulator; the oldest fall out first."""
+
+_delay: ContextVar[Fault | None] = ContextVar("delay", default=None)
+"""What the request that is served now waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,17 @@ class Stage:
         finally:
             self._delays.discard(delay)
             delay.cancel()
+
+    def delay(self, fault: Fault) -> None:
+        """Let the request that is served now wait for *fault* once it is ``admitted``."""
+        _delay.set(fault)
+
+    async def admitted(self) -> None:
+        """Wait if a fault says so: the request has arrived and is counted, and the work for it begins afterwards."""
+        fault = _delay.get()
+        if fault is not None:
+            _delay.set(None)
+            await self.hold_up(fault, fault.seconds)
 
     async def next_fault(self, request: web.Request) -> Fault | None:
         """The first fault that meets *request*, spent once by asking."""

@@ -165,12 +165,15 @@ class MailEmulator(LazyState):
         return Reply.refusing(refusing(self.stage.clock.now() + seconds)).response
 
     async def _serve(self, request: web.Request) -> web.Response:
+        # Its window is a minute: it does not matter whether a request is counted before a delay or after it.
+        await self.stage.admitted()
         return (await self._alone(await Call.of(request))).response
 
     def _asking(self, answering: Answering) -> Handler:
         """Serves what the consent of that moment answers."""
 
         async def serve(request: web.Request) -> web.Response:
+            await self.stage.admitted()
             return await served(self._consent, answering, request)
 
         return serve
@@ -192,6 +195,7 @@ class MailEmulator(LazyState):
             ledger.leave(asked.mailbox.address, weight)
 
     async def _serve_batch(self, request: web.Request) -> web.Response:
+        await self.stage.admitted()
         outer = await Call.of(request)
         try:
             calls = read_batch(outer)

@@ -195,6 +195,7 @@ class NotesEmulator(LazyState):
 
     async def _serve(self, route: Request, request: web.Request) -> web.Response:
         grant = self._admit(request)
+        await self.stage.admitted()
         version = version_of(request)
         call = Call(
             workspace=grant.workspace,
@@ -220,6 +221,7 @@ class NotesEmulator(LazyState):
         return grant
 
     async def _consent(self, request: web.Request) -> web.Response:
+        await self.stage.admitted()
         asked = await fields_of(request)
         consent = Consent.asked(dict(asked), self.stage.knobs["redirect_uris"])
         decided = decision(asked, automatic=self.stage.knobs["auto_approve"])
@@ -229,6 +231,7 @@ class NotesEmulator(LazyState):
         return web.Response(status=302, headers={"Location": consent.answer(**answer)})
 
     async def _exchange(self, route: Exchange, request: web.Request) -> web.Response:
+        await self.stage.admitted()
         require_client(request.headers.get("Authorization", ""))
         return self._answer(route.handler(self._authorisations, await body_of(request)))
 

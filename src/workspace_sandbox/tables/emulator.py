@@ -148,6 +148,7 @@ class TablesEmulator(LazyState):
         base = self._base(access, request.match_info.get("base"))
         if "base" in request.match_info:
             self.limits.spend_base(base.id)
+        await self.stage.admitted()
         self._require(route, access, base)
         call = self._call(request, access, base, await wire.body_of(request))
         self._fail_writing(route)
@@ -212,6 +213,7 @@ class TablesEmulator(LazyState):
             raise wire.retriable()
 
     async def _show(self, page: Page, request: web.Request) -> web.StreamResponse:
+        await self.stage.admitted()
         return await page.handler(self.authorisations, request)
 
     @web.middleware

@@ -292,6 +292,14 @@ def test_slow_answers_arrive_in_the_end(airtable: Played, fault: str) -> None:
     assert NOON + 40 == pytest.approx(airtable.clock.at)
 
 
+def test_a_request_whose_answer_is_late_was_counted_when_it_arrived(airtable: Played) -> None:
+    airtable.knobs(limits=True)
+    airtable.control("tables/faults", fault="delay", path=airtable.leads, seconds=40)
+    airtable.get(airtable.leads)
+
+    assert [200] * 5 + [429] == statuses(airtable, 6, airtable.leads)
+
+
 def test_the_journal_tells_what_was_asked(airtable: Played) -> None:
     airtable.ask("GET", "/v0/meta/whoami")
     journal = requests.get(f"{airtable.sandbox.address}/_control/tables/requests", timeout=60).json()
