@@ -98,7 +98,7 @@ class Vendor:
         self._page = page
         self._in_circles = in_circles
 
-    async def exchange(self, *_: Any) -> Answer:
+    async def exchange(self, *_: Any, **__: Any) -> Answer:
         self.asked += 1
         cursor = "0" if self._in_circles else str(self.asked)
         return Answer(200, {}, to_json(self._page(cursor)))
@@ -107,6 +107,9 @@ class Vendor:
         return self
 
     def answered(self) -> None: ...
+
+    def stale(self) -> bool:
+        return False
 
     async def credentials(self) -> dict[str, str]:
         return {"key": "key", "token": "token-of-listings"}

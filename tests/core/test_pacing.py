@@ -171,6 +171,34 @@ def test_a_caller_who_leaves_the_queue_gives_the_turn_back() -> None:
     assert [("first", 0.0), ("next", round(10 * SLACK, 6))] == busy.passed
 
 
+def test_a_stale_turn_comes_again_in_order() -> None:
+    busy = street(all="3/1")
+
+    async def held_up() -> None:
+        turn = await busy.pacer.admit([ONE], NOON)
+        await busy.clock.sleep(5)
+        await busy.crowd(range(4))
+        await busy.pacer.again(turn, NOON + 100)
+        busy.passed.append(("late", round(busy.clock.now() - NOON, 6)))
+
+    in_no_time(held_up())
+
+    assert [0, 1, 2, 3, "late"] == busy.names
+    assert 3 == busy.most_within(1.0)
+
+
+def test_a_call_that_is_held_up_beyond_its_patience_is_refused() -> None:
+    busy = street(all="3/1")
+
+    async def held_up() -> None:
+        turn = await busy.pacer.admit([ONE], NOON)
+        await busy.clock.sleep(5)
+        await busy.pacer.again(turn, NOON + 4)
+
+    with pytest.raises(UpstreamRateLimited):
+        in_no_time(held_up())
+
+
 def test_a_throttling_third_party_stops_the_budget_for_everyone() -> None:
     busy = street(all="3/1")
 

@@ -10,58 +10,17 @@ from yarl import URL
 
 from connector_gateway.kit import origin as origins
 from connector_gateway.kit.held import uncounted
-from connector_gateway.kit.origin import Origin
+from connector_gateway.kit.origin import Origin, Stale
 from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, TooLarge, Transport
+from kit.third import OK, Third, address_of
 
-OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 BEARER = {"Authorization": "Bearer t"}
-
-
-class Third:
-    """A third party that notes what it is sent, and answers with what it was given, one answer for each request."""
-
-    def __init__(self) -> None:
-        self.requests: list[bytes] = []
-        self.connections = 0
-        self.answers: list[bytes] = []
-        self.closes = False
-        self.address = ""
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        try:
-            while True:
-                await self._answer(reader, writer)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length: ")]
-        body = await reader.readexactly(int(lengths[0].split()[1])) if lengths else b""
-        self.requests.append(head + body)
-        writer.write(self.answers.pop(0) if self.answers else OK)
-        if self.closes:
-            raise ConnectionError
-
-
-@pytest.fixture
-async def third() -> AsyncIterator[Third]:
-    third = Third()
-    server = await asyncio.start_server(third.serve, "127.0.0.1", 0)
-    third.address = address_of(server)
-    yield third
-    server.close()
 
 
 @pytest.fixture
 async def transport() -> AsyncIterator[Transport]:
     async with Transport(5.0) as transport:
         yield transport
-
-
-def address_of(server: asyncio.Server) -> str:
-    return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 def fields_of(request: bytes) -> tuple[str, set[str], bytes]:
@@ -119,6 +78,17 @@ async def test_an_answer_is_read_however_it_is_framed(third: Third, transport: T
 
     assert [(200, b"ok"), (200, b"ok")] == [(answer.status, answer.body) for answer in answers]
     assert 1 == third.connections
+
+
+@pytest.mark.parametrize("size", [1, 2 * 1024 * 1024])
+async def test_what_is_too_late_once_there_is_a_connection_is_not_sent(
+    third: Third, transport: Transport, size: int
+) -> None:
+    with pytest.raises(Stale):
+        await transport.exchange("POST", f"{third.address}/late", BEARER, b"x" * size, stale=lambda: True)
+    await transport.exchange("GET", f"{third.address}/next", BEARER, None)
+
+    assert (1, 1) == (third.connections, len(third.requests))
 
 
 async def test_an_answer_without_length_ends_with_its_connection(third: Third, transport: Transport) -> None:

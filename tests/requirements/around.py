@@ -140,6 +140,7 @@ AROUND = promised(
         "shared:lost-data",
         "After a loss of the store's data, half of a window counts as used until all have told what they sent.",
     ),
+    ("common-219", "shared:closed", "What an application has closed stays closed, with the store and without."),
     ("common-200", "shared:bounded-wait", "No call waits longer than a second for a store that hangs."),
     (
         "common-201",

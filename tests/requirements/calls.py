@@ -187,6 +187,7 @@ CALLS = promised(
     ("common-76", "limits:bursts", "Bursts wait for the application's budget and are not dropped."),
     ("common-76", "calls:queue-order", "Calls leave the queue in the order in which they came."),
     ("common-77", "calls:queue-time", "A call that would wait too long is refused at once with its true wait."),
+    ("common-220", "limits:no-late-requests", "A request that leaves late waits for another turn."),
     ("common-78", "calls:overloaded", "A call too many at once is 503 overloaded and found in the history."),
     # Writes happen once
     ("common-79", "calls:outcome-looked-for", "A write without an answer is looked for before anything is said of it."),

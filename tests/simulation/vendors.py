@@ -300,7 +300,7 @@ class SimulatedTransport(Transport):
         return None
 
     async def exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, _: object = None
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, *_: object, **__: object
     ) -> Answer:
         """Send one request and wait for its answer, no longer than the time-out."""
         loop = asyncio.get_running_loop()

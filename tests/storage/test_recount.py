@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from connector_gateway.kit.budget import Budget
+from connector_gateway.storage.ledger import LedgerEntry
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.recount import AGAIN_SECONDS, Peers
-from connector_gateway.storage.share import SHARE, WithFallback
+from connector_gateway.storage.recount import AGAIN_SECONDS, LATE_SECONDS, Peers
+from connector_gateway.storage.share import PROBE_SECONDS, SHARE, WithFallback
 from connector_gateway.storage.shared import StoreAway, Take
 from connector_gateway.storage.valkey import COUNTING, Valkey
 from harness.clocks import HandClock
@@ -99,6 +100,76 @@ async def test_all_of_a_short_window_counts_as_used_until_all_have_told(
     await tell(*processes)
 
     assert (0, 5) == (before, await processes[0].left(tables))
+
+
+@requirement("shared:closed")
+async def test_a_budget_that_a_third_party_closed_stays_closed_when_the_data_is_lost(
+    processes: list[Process], clock: StoreClock, valkey_of_tests: Server
+) -> None:
+    one, other = processes
+    await tell(one, other)
+    await one.close([NOTES], 30)
+    forget(valkey_of_tests, clock)
+    await tell(one, other)
+
+    assert 29 == round((await other.reserve([NOTES], 0)).wait, 3)
+
+
+@requirement("shared:closed")
+async def test_a_budget_that_was_closed_while_the_store_was_away_is_closed_in_it_when_it_is_back(
+    processes: list[Process],
+) -> None:
+    one, other = processes
+    await tell(one, other)
+    one.lost(StoreAway("for a test"))
+    await one.close([NOTES], 30)
+    await tell(one)
+
+    assert 30 == round((await other.reserve([NOTES], 0)).wait, 3)
+
+
+@requirement("shared:closed")
+@pytest.mark.parametrize("used", [True, False])
+async def test_what_another_process_was_told_is_closed_stays_closed_while_the_store_is_away(
+    processes: list[Process], clock: StoreClock, *, used: bool
+) -> None:
+    one, other = processes
+    room = NOTES if used else Take("upstream:notes:all:elsewhere", MINUTE)
+    await one.close([room], 30)
+    await tell(other)
+    other.lost(StoreAway("for a test"))
+    clock.at += 10
+
+    assert 20 == round((await other.reserve([room], 0)).wait, 3)
+
+
+async def test_what_left_the_window_half_a_second_ago_is_told_since_it_may_have_arrived_so_late(
+    processes: list[Process], clock: StoreClock
+) -> None:
+    clock.at += 58.25
+    just_told = [process.recount._sent(entry, MINUTE)[0] for process in processes for entry in sent_by(process)]
+
+    assert [59.75] * 9 == just_told
+
+
+def sent_by(process: Process) -> list[LedgerEntry]:
+    found = process._local.gone(NOTES.name, LATE_SECONDS)
+    return [] if found is None else found[1]
+
+
+@requirement("shared:local-share")
+async def test_the_share_of_a_short_window_is_held_back_while_the_store_may_be_back(
+    processes: list[Process], clock: StoreClock
+) -> None:
+    one, _ = processes
+    one.lost(StoreAway("for a test"))
+    turn = await one.reserve([Take("upstream:notes:second:account", Budget(5, 1))], 10)
+    clock.at += 0.9
+    await one._probe()
+    clock.at += 0.2
+
+    # It has waited for longer than the window; others may not have noticed that the store was away.
+    assert PROBE_SECONDS == await turn.confirm()
 
 
 async def test_what_is_told_again_counts_once(processes: list[Process], valkey_of_tests: Server) -> None:

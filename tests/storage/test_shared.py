@@ -147,6 +147,28 @@ async def test_a_request_counts_from_when_it_can_have_arrived(shared: Counting, 
     assert 59 == round((await shared.reserve([take("upstream:notes:a")], 100)).wait, 3)
 
 
+async def test_a_turn_that_was_not_used_comes_again_behind_those_who_have_gone(
+    shared: Counting, clock: HandClock
+) -> None:
+    turn = await shared.reserve([take("upstream:notes:a")], 0)
+    at_once = turn.stale()
+    clock.at += 61
+    await shared.reserve([take("upstream:notes:a", 3)], 0)
+
+    assert (False, True) == (at_once, turn.stale())
+    assert 60 == round(await turn.confirm(), 3)
+
+
+async def test_a_turn_that_comes_again_counts_once_and_from_then_on(shared: Counting, clock: HandClock) -> None:
+    turn = await shared.reserve([take("upstream:notes:a", 2)], 0)
+    clock.at += 40
+    gone = await turn.confirm()
+    clock.at += 30
+
+    assert (0, False) == (gone, turn.stale())
+    assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
+
+
 async def test_what_takes_nothing_never_waits(shared: Counting, clock: HandClock) -> None:
     turn = await shared.reserve([], -1)
     turn.answered()

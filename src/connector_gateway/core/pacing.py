@@ -6,6 +6,7 @@ from math import inf
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.usage import Usage
 from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.budget import Turn as Sent
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.storage.shared import UPSTREAM, Shared, Take, Turn
@@ -63,13 +64,20 @@ class ConnectionPacer:
             if not turn.granted:
                 raise _too_long(turn.wait)
             with self._usage.waiting(takes, self._connection_id):
-                await self._wait(turn, deadline)
+                await self._wait(turn, turn.wait, deadline)
         self._usage.sent(takes, self._connection_id)
         return turn
 
-    async def _wait(self, turn: Turn, deadline: float) -> None:
+    async def again(self, turn: Sent, deadline: float) -> None:
+        """Wait until *turn*, which was let through and is stale, comes again; raises as ``admit`` does."""
+        # Asked even so often, a process that is held up each time must end at last.
+        if (late := self._clock.now() - deadline) > 0:
+            turn.release()
+            raise _too_long(late)
+        await self._wait(turn, await turn.confirm(), deadline)
+
+    async def _wait(self, turn: Sent, wait: float, deadline: float) -> None:
         """Wait until *turn* has come; those in front may be late, and then it may come too late."""
-        wait = turn.wait
         try:
             while wait > 0:
                 await self._pause(wait)

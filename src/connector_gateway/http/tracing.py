@@ -4,7 +4,7 @@ Imported only where traces are sent somewhere (decision 69).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ from connector_gateway import __version__
 from connector_gateway.http.access import shown_path
 from connector_gateway.http.application import Served
 from connector_gateway.kit.held import Counting
+from connector_gateway.kit.origin import never
 from connector_gateway.kit.transport import Answer, Transport
 
 CONTEXT = TraceContextTextMapPropagator()
@@ -62,11 +63,18 @@ class TracedTransport(Transport):
         self._tracer = tracer
 
     async def exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Counting | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        holding: Counting | None = None,
+        *,
+        stale: Callable[[], bool] = never,
     ) -> Answer:
         """Send one request and read its whole answer."""
         with self._span(method, url) as (span, traced):
-            answer = await super().exchange(method, url, {**headers, **traced}, body, holding)
+            answer = await super().exchange(method, url, {**headers, **traced}, body, holding, stale=stale)
             span.set_attribute(STATUS, answer.status)
             return answer
 

@@ -42,6 +42,18 @@ class Charge:
 class Turn(Protocol):
     """A request's place in the order."""
 
+    def stale(self) -> bool:
+        """Whether it came so long ago that a request which leaves now might be in a window of others."""
+        ...
+
+    async def confirm(self) -> float:
+        """Confirm that it has come, or has come again: 0, or the seconds still to wait."""
+        ...
+
+    def release(self) -> None:
+        """Give it back, since it will not be used."""
+        ...
+
     def answered(self) -> None:
         """Record that the request was answered: the third party has counted it by now."""
         ...
@@ -52,6 +64,10 @@ class Pacer(Protocol):
 
     async def admit(self, charges: Sequence[Charge], deadline: float) -> Turn:
         """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
+        ...
+
+    async def again(self, turn: Turn, deadline: float) -> None:
+        """Wait until *turn*, which was let through and is stale, comes again; raises as ``admit`` does."""
         ...
 
     async def close(self, charges: Sequence[Charge], seconds: float) -> None:

@@ -5,7 +5,7 @@ was an eighth of what a call costs, so only its pool and its parser are used her
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from io import BytesIO
 
@@ -37,8 +37,17 @@ _UNFIT = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 """What may not stand in a header."""
 
 
+class Stale(Exception):
+    """There was a connection too late: the request did not leave."""
+
+
 class Oversized(Exception):
     """The answer is larger than answers are read; what was asked for may have been done."""
+
+
+def never() -> bool:
+    """Whether a request that no budget counts is too late."""
+    return False
 
 
 class Origin:
@@ -55,11 +64,22 @@ class Origin:
         self._fields = lru_cache(maxsize=64)(self._common_fields)
 
     async def exchange(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes | None, holding: Counting
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        holding: Counting,
+        *,
+        stale: Callable[[], bool] = never,
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Send one request, and return status, headers and body of its answer."""
+        """Send one request, and return status, headers and body of its answer; ``Stale`` if it is so by then."""
         request = self._written(method, target, headers, body)
         connection = await self._connected()
+        # Nothing is waited for between here and the write: only a process that is frozen right now would send late.
+        if stale():
+            connection.release()
+            raise Stale
         try:
             answer = await _exchanged(connection, request, holding, skip_body=method == "HEAD")
         except BaseException:

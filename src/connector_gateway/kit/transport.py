@@ -1,6 +1,6 @@
 """HTTP requests to third parties: one pool of connections, a limit to every wait, and failures told apart."""
 
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from yarl import URL
 from connector_gateway.kit.deadlines import Deadlines
 from connector_gateway.kit.errors import Doubt, OutcomeUnknown, UpstreamError, UpstreamFailure, UpstreamUnexpected
 from connector_gateway.kit.held import Counting, uncounted
-from connector_gateway.kit.origin import Origin, Oversized, whole
+from connector_gateway.kit.origin import Origin, Oversized, Stale, never, whole
 from connector_gateway.kit.wire import UnexpectedShape, decoded
 
 PIECEMEAL_FROM_BYTES = 1024 * 1024
@@ -166,22 +166,39 @@ class Transport:
         await self._session.close()
 
     async def exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Counting | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        holding: Counting | None = None,
+        *,
+        stale: Callable[[], bool] = never,
     ) -> Answer:
-        """Send one request and read its whole answer; redirects are answers."""
+        """Send one request and read its whole answer; redirects are answers.
+
+        Raises ``Stale``, and has sent nothing, where *stale* says so once there is a connection.
+        """
         send = self._send_at_once if body is None or len(body) < PIECEMEAL_FROM_BYTES else self._send_piecemeal
         self.under_way += 1
         try:
             # One shared timer instead of ``asyncio.timeout``, which costs as much as the pool's own (decision 15).
             with self._deadlines:
-                return Answer(*await send(method, url, headers, body, holding or uncounted()))
+                return Answer(*await send(method, url, headers, body, holding or uncounted(), stale=stale))
         except FAULTS as fault:
             raise _told_apart(fault) from fault
         finally:
             self.under_way -= 1
 
     def _send_at_once(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Counting
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        holding: Counting,
+        *,
+        stale: Callable[[], bool],
     ) -> Awaitable[tuple[int, Mapping[str, str], bytes]]:
         start = url.find("/", url.find("://") + 3)
         address = url[:start]
@@ -189,11 +206,21 @@ class Transport:
         if origin is None:
             # As many as the settings have addresses.
             origin = self._origins[address] = Origin(self._session, address)
-        return origin.exchange(method, url[start:], headers, body, holding)
+        return origin.exchange(method, url[start:], headers, body, holding, stale=stale)
 
     async def _send_piecemeal(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, holding: Counting
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        holding: Counting,
+        *,
+        stale: Callable[[], bool],
     ) -> tuple[int, Mapping[str, str], bytes]:
+        # The session sends by itself once it is connected, so this is the last look there is.
+        if stale():
+            raise Stale
         # Redirects are not followed: the request bears a token, and would take it to wherever it is sent.
         async with self._session.request(
             method, URL(url, encoded=True), headers=headers, data=BytesIO(body or b""), allow_redirects=False

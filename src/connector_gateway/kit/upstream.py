@@ -25,6 +25,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnavailable,
 )
 from connector_gateway.kit.held import Holding, Written, uncounted
+from connector_gateway.kit.origin import Stale
 from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, TooLarge, Transport, date_of
 
 DEFAULT_PAUSE_SECONDS = 1.0
@@ -329,18 +330,28 @@ class Upstream:
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
         if self.places is None:
-            return await self._send_once(request, secrets, turn, queued)
+            return await self._send_in_time(request, secrets, turn, queued, deadline)
         # After the turn: who is refused for want of one is told so at once, and with the true wait.
         async with self._place(deadline):
-            return await self._send_once(request, secrets, turn, queued)
+            return await self._send_in_time(request, secrets, turn, queued, deadline)
+
+    async def _send_in_time(
+        self, request: Request, secrets: Mapping[str, str], turn: Turn, queued: float, deadline: float
+    ) -> Answer:
+        """Send the request once; while it cannot leave soon after its turn, that is waited for again (decision 93)."""
+        while True:
+            try:
+                return await self._send_once(request, secrets, turn, queued)
+            except Stale:
+                await self.pacer.again(turn, deadline)
 
     def _place(self, deadline: float) -> AbstractAsyncContextManager[None]:
         """A place among the few that the account has; nothing where it is free to have many."""
         return nullcontext() if self.places is None else self.places.one(deadline - self.third_party.clock.now())
 
     async def _send_once(self, request: Request, secrets: Mapping[str, str], turn: Turn, queued: float) -> Answer:
-        """Send the request, and record it however it ends."""
-        third_party = self.third_party
+        """Send the request, and record it however it ends; ``Stale`` if it did not leave."""
+        third_party, written_at, left = self.third_party, self.written_at, True
         if request.writes:
             # After the wait for a turn, since the process may have been taken for dead meanwhile (decision 12).
             self.fence()
@@ -350,16 +361,22 @@ class Upstream:
         holding = Written(self.holding) if request.writes else self.holding
         try:
             headers = {**third_party.authorise(secrets), **request.headers}
-            answer = await third_party.transport.exchange(request.method, request.url, headers, request.body, holding)
+            answer = await third_party.transport.exchange(
+                request.method, request.url, headers, request.body, holding, stale=turn.stale
+            )
             status = answer.status
             if (date := answer.headers.get("Date")) is not None:
                 self._heard = (date, third_party.time())
             turn.answered()
+        except Stale:
+            self.written_at, left = written_at, False
+            raise
         finally:
-            waited, took = sent - queued, time.perf_counter() - sent
-            seen = Exchange(sent_at, request.method, request.path, status, waited * 1000, took * 1000)
-            self.trace.exchanges.append(seen)
-            third_party.exchanged(seen)
+            if left:
+                waited, took = sent - queued, time.perf_counter() - sent
+                seen = Exchange(sent_at, request.method, request.path, status, waited * 1000, took * 1000)
+                self.trace.exchanges.append(seen)
+                third_party.exchanged(seen)
         return answer
 
     async def _open(self, stack: AsyncExitStack, request: Request, deadline: float) -> Streamed:

@@ -362,16 +362,32 @@ function act.told(argument)
   return {1, 0, 0}
 end
 
--- When data was lost, as far as it was, and since when all is known.
+-- When data was lost, as far as it was, since when all is known, and which budgets are closed for how long.
 function act.look()
-  return {tonumber(redis.call('HGET', KEYS[3], 'lost') or 0), known_since}
+  local known, closed = redis.call('HMGET', KEYS[3], 'lost', 'closed'), {}
+  if tonumber(known[2] or 0) > now then
+    local found = redis.call('HGETALL', KEYS[3])
+    for place = 1, #found, 2 do
+      local entries = string.match(found[place], '^closed:(.*)')
+      if entries and tonumber(found[place + 1]) > now then
+        closed[#closed + 1], closed[#closed + 2] = entries, tonumber(found[place + 1]) - now
+      elseif entries then
+        redis.call('HDEL', KEYS[3], found[place])
+      end
+    end
+  end
+  return {tonumber(known[1] or 0), known_since, closed}
 end
 
 function act.close(microseconds)
   for _, ledger in ipairs(ledgers) do
     ledger.closed = math.max(ledger.closed, now + microseconds)
     save(ledger, now)
+    -- Each process is told: it may have to go on without the store.
+    local latest = math.max(ledger.closed, tonumber(redis.call('HGET', KEYS[3], 'closed') or 0))
+    redis.call('HSET', KEYS[3], 'closed:' .. ledger.entries, text(ledger.closed), 'closed', text(latest))
   end
+  redis.call('PEXPIRE', KEYS[3], DAY)
   return {1, 0, 0}
 end
 

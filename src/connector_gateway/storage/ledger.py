@@ -80,6 +80,11 @@ class Ledger:
             self._sum -= entry.units
             self._full_until = (float("inf"), 0.0)
 
+    def forget_number(self, number: int) -> None:
+        """Remove what the shared store counts under *number*."""
+        for entry in [entry for entry in self._entries if entry.number == number]:
+            self.remove(entry)
+
     def move(self, entry: LedgerEntry, at: float) -> None:
         """Put *entry* to another time; what is moved later leaves no room that could be used."""
         full_until = self._full_until if at >= entry.at else (float("inf"), 0.0)
@@ -119,10 +124,11 @@ class Ledger:
         self._forget(now)
         return max(0.0, self.budget.limit - self._sum)
 
-    def gone(self, now: float) -> list[LedgerEntry]:
-        """What was let through in the window that ends at *now*."""
+    def gone(self, now: float, late: float = 0.0) -> list[LedgerEntry]:
+        """What was let through and may be in the window that ends at *now*, if requests arrive *late* seconds after."""
         self._forget(now)
-        return [entry for entry in self._entries[self._head :] if entry.turn == 0]
+        first = bisect_right(self._entries, now - late, hi=self._head, key=self._leaves)
+        return [entry for entry in self._entries[first:] if entry.turn == 0]
 
     @property
     def learned(self) -> bool:
@@ -177,8 +183,10 @@ class Ledger:
             head += 1
         self._head = head
         if head >= PRUNE_FROM and 2 * head >= len(entries):
-            del self._entries[: self._head]
-            self._head = 0
+            # Half a window longer, since a request may arrive so much later than it was let through.
+            dropped = bisect_right(entries, now - per_seconds / 2, hi=head, key=self._leaves)
+            del entries[:dropped]
+            self._head = head - dropped
 
     def _leaves(self, entry: LedgerEntry) -> float:
         """When *entry* is no longer in the window; always said this way, since a difference would round differently."""

@@ -1,6 +1,6 @@
 """What calls count together where there is one process: in its memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from itertools import count, islice
@@ -10,7 +10,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream import Timeouts
 from connector_gateway.storage.ledger import Ledger, LedgerEntry
 from connector_gateway.storage.locks import Locks
-from connector_gateway.storage.shared import Allowance, Take
+from connector_gateway.storage.shared import STALE, Allowance, Take
 
 MOST_LEARNED = 10_000
 """While fewer ledgers than this are kept, idle ones stay that know how quick a third party answers, without entries."""
@@ -31,10 +31,20 @@ class MemoryTurn:
     wait: float
     granted: bool = True
     taken: Sequence[tuple[Ledger, LedgerEntry]] = ()
+    number: int = 0
+    """Its place in the queue."""
+
+    def stale(self) -> bool:
+        """Whether it came so long ago that a request which leaves now might be in a window of others."""
+        late = self.clock.now() - self.at
+        return any(late > ledger.budget.per_seconds * STALE for ledger, _ in self.taken)
 
     async def confirm(self) -> float:
-        """Confirm that it has come: 0, or the seconds still to wait because earlier turns were late."""
+        """Confirm that it has come, or has come again: 0, or the seconds still to wait because others were late."""
         now = self.clock.now()
+        # One that had come already goes behind those who have gone since.
+        for _, entry in self.taken:
+            entry.turn = self.number
         # Timers fire late on a busy machine: what those in front really did counts, not their plan (decision 3).
         due = max(ledger.due(entry, now) for ledger, entry in self.taken)
         if due != self.at:
@@ -74,6 +84,9 @@ class InMemory:
         self._round: Iterator[str] = iter(())
         """The names of ledgers that are still to be looked at before it is the first one's turn again."""
 
+        self._closed: dict[str, float] = {}
+        """Until when third parties have closed budgets, also those that have no ledger."""
+
         self._turns = count(1)
         self._added = 0
         """Ledgers that were added since the last ones were looked at."""
@@ -107,11 +120,12 @@ class InMemory:
         return self._reserved(wanted, now, at)
 
     def _reserved(self, wanted: Sequence[tuple[Ledger, float]], now: float, at: float) -> MemoryTurn:
-        turn = next(self._turns) if at > now else 0
+        number = next(self._turns)
+        turn = number if at > now else 0
         taken = [(ledger, LedgerEntry(at, units, turn)) for ledger, units in wanted]
         for ledger, entry in taken:
             ledger.insert(entry)
-        return MemoryTurn(self._clock, at, at - now, granted=True, taken=taken)
+        return MemoryTurn(self._clock, at, at - now, granted=True, taken=taken, number=number)
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> MemoryTurn:
         """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
@@ -133,22 +147,48 @@ class InMemory:
             ledger.remaining(now)
             ledger.insert(LedgerEntry(now, take.units, number=number))
 
+    def uncount(self, takes: Sequence[Take], number: int) -> None:
+        """Forget what was counted under *number*."""
+        for take in takes:
+            if (ledger := self._ledgers.get(take.name)) is not None:
+                ledger.forget_number(number)
+
     @property
     def names(self) -> list[str]:
         """Whose budgets are known."""
         return list(self._ledgers)
 
-    def gone(self, name: str) -> tuple[Budget, list[LedgerEntry]] | None:
-        """A budget, and what was let through in the window that ends now; None if nothing is known of it."""
+    def gone(self, name: str, late: float) -> tuple[Budget, list[LedgerEntry]] | None:
+        """A budget, and what was let through and may be in the window that ends now; None if nothing is known of it.
+
+        A request may have arrived up to *late* seconds after it was let through, at most half a window.
+        """
         ledger = self._ledgers.get(name)
-        return None if ledger is None else (ledger.whole, ledger.gone(self._clock.now()))
+        if ledger is None:
+            return None
+        return ledger.whole, ledger.gone(self._clock.now(), min(late, ledger.whole.per_seconds / 2))
 
     async def close(self, takes: Sequence[Take], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds."""
-        until = self._clock.now() + seconds
-        for take in takes:
-            ledger = self._ledger(take)
-            ledger.closed_until = max(ledger.closed_until, until)
+        self.keep_closed({take.name: seconds for take in takes})
+
+    def keep_closed(self, closed: Mapping[str, float]) -> None:
+        """Note for how many seconds budgets are closed, by their names: also those that nobody has asked for here."""
+        now = self._clock.now()
+        self._closed = {name: until for name, until in self._closed.items() if until > now}
+        for name, seconds in closed.items():
+            until = self._closed[name] = max(self._closed.get(name, 0.0), now + seconds)
+            if (ledger := self._ledgers.get(name)) is not None:
+                ledger.closed_until = max(ledger.closed_until, until)
+
+    def closed_seconds(self, name: str) -> float:
+        """For how many seconds a budget is closed still, but for what was only held back here."""
+        return max(0.0, self._closed.get(name, 0.0) - self._clock.now())
+
+    def hold_back(self, take: Take, seconds: float) -> None:
+        """Give no turns of this budget for so many seconds, which nobody else need know."""
+        ledger = self._ledger(take)
+        ledger.closed_until = max(ledger.closed_until, self._clock.now() + seconds)
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[None]:
         """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time."""
@@ -159,6 +199,7 @@ class InMemory:
         if ledger is None:
             self._added += 1
             ledger = self._ledgers[take.name] = Ledger(take.budget)
+            ledger.closed_until = self._closed.get(take.name, 0.0)
         # Settings may have changed the budget since; what was taken stays counted.
         ledger.budget, ledger.whole = take.budget, take.whole or take.budget
         return ledger

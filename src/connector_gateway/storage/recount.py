@@ -47,6 +47,16 @@ class Peers:
     """The others, and how many seconds ago each can have sent something at the latest."""
 
 
+class Looked(NamedTuple):
+    """What a look at the store shows."""
+
+    lost: Mapping[str, Loss]
+    """By where it is kept."""
+
+    closed: Mapping[str, float]
+    """For how many seconds budgets are closed still, by their names."""
+
+
 class Forgetful(Protocol):
     """A store that may lose its data."""
 
@@ -54,8 +64,12 @@ class Forgetful(Protocol):
         """Where *name* is kept."""
         ...
 
-    async def look(self) -> Mapping[str, Loss]:
-        """When data was lost, by where it is kept."""
+    async def look(self) -> Looked:
+        """When data was lost, and what is closed."""
+        ...
+
+    async def close(self, takes: Sequence[Take], seconds: float) -> None:
+        """Give no turns of these budgets for so many seconds."""
         ...
 
     async def recount(self, name: str, budget: Budget, sent: Sequence[tuple[float, str, float]]) -> None:
@@ -83,7 +97,7 @@ class Recount:
         """After which loss it was told that this was all."""
 
         self._owed: dict[str, None] = {}
-        """Budgets that were used without the store, which does not know it yet."""
+        """Budgets that were used or closed without the store, which does not know it yet."""
 
         self._token = token_hex(4)
         self._numbers = count(1)
@@ -91,13 +105,15 @@ class Recount:
         """How often it changed what the store knows, as far as this process has seen."""
 
     def owe(self, takes: Iterable[Take]) -> None:
-        """Note that these budgets were used without the store."""
+        """Note that these budgets were used or closed without the store."""
         for take in takes:
             self._owed[take.name] = None
 
     async def tell(self) -> None:
         """Tell what the store does not know; ``StoreAway`` if it cannot be told."""
-        looked = await self._store.look()
+        looked, closed = await self._store.look()
+        # Third parties close budgets to all processes, and each of them may have to go on without the store.
+        self._local.keep_closed(closed)
         if looked != self._looked:
             self.changes += 1
         self._looked = looked
@@ -129,10 +145,12 @@ class Recount:
             await asyncio.gather(asyncio.sleep(0), *(self._tell_of(name, lost=True) for name in some))
 
     async def _tell_of(self, name: str, *, lost: bool) -> None:
-        found = self._local.gone(name)
+        found = self._local.gone(name, LATE_SECONDS)
         if found is None:
             return
         budget, entries = found
+        if (seconds := self._local.closed_seconds(name)) > 0:
+            await self._store.close([Take(name, budget, 0)], seconds)
         untold = [entry for entry in entries if lost or entry.number <= 0]
         for first in range(0, len(untold), STEP):
             sent = [self._sent(entry, budget) for entry in untold[first : first + STEP]]

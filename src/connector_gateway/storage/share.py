@@ -99,6 +99,9 @@ class TurnWithFallback:
     local_at: float = 0.0
     """When that comes."""
 
+    noted: bool = False
+    """Whether this process has noted that the store let it through."""
+
     @property
     def granted(self) -> bool:
         """False where it would have come too late."""
@@ -117,6 +120,11 @@ class TurnWithFallback:
     def _again(self, wait: float) -> float:
         # A store that has lost its data gives turns that may come sooner, once it knows more.
         return min(wait, AGAIN_SECONDS) if self.turn is not None and self.turn.provisional else wait
+
+    def stale(self) -> bool:
+        """Whether it came so long ago that a request which leaves now might be in a window of others."""
+        turn = self.local or self.turn
+        return turn is not None and turn.stale()
 
     async def confirm(self) -> float:
         """Confirm that it has come: 0, or the seconds until it is to be confirmed again."""
@@ -143,7 +151,10 @@ class TurnWithFallback:
         if self.local is not None:
             self.local.release()
             self.local = None
-        if wait <= 0:
+        if self.noted:
+            self.shared.forget(self.takes, self.turn.number)
+        self.noted = wait <= 0
+        if self.noted:
             self.shared.note(self.takes, self.turn.number)
         return self._again(wait)
 
@@ -160,6 +171,7 @@ class TurnWithFallback:
             self.shared.lost(away)
         rest = self.local_at - self.shared.clock.now()
         if rest <= 0:
+            self.shared.hold_back(self.takes)
             rest = await self.local.confirm()
             self.local_at = self.shared.clock.now() + rest
         if rest <= 0:
@@ -302,7 +314,7 @@ class WithFallback:
             self.lost(away)
         self._require_time()
         self.counted_locally += 1
-        return await self._local.reserve(await self._shares(takes), max_wait_seconds)
+        return await self._local.reserve(self._shares(takes), max_wait_seconds)
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> Turn:
         """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
@@ -313,19 +325,24 @@ class WithFallback:
             self.lost(away)
         self._require_time()
         self.counted_locally += 1
-        turn = await self._local.reserve_if_spare(await self._shares(takes))
+        turn = await self._local.reserve_if_spare(self._shares(takes))
         if turn.granted:
             self.recount.owe(takes)
         return turn
 
     def _given(self, takes: Sequence[Take], turn: StoreTurn) -> Turn:
-        if turn.granted and turn.wait <= 0:
+        noted = turn.granted and turn.wait <= 0
+        if noted:
             self.note(takes, turn.number)
-        return TurnWithFallback(self, takes, turn, self.clock.now() + turn.wait, self.recount.changes)
+        return TurnWithFallback(self, takes, turn, self.clock.now() + turn.wait, self.recount.changes, noted=noted)
 
     def note(self, takes: Sequence[Take], number: int) -> None:
         """Note what the store let through: the share begins with what this process has used already (decision 65)."""
         self._local.count(takes, number)
+
+    def forget(self, takes: Sequence[Take], number: int) -> None:
+        """Forget what was noted of a turn that comes again."""
+        self._local.uncount(takes, number)
 
     async def close(self, takes: Sequence[Take], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds, nor of this process's share."""
@@ -334,8 +351,10 @@ class WithFallback:
         try:
             if self._away_since is None:
                 await self.store.close(takes, seconds)
+                return
         except StoreAway as away:
             self.lost(away)
+        self.recount.owe(takes)
 
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Lease | None]:
@@ -364,14 +383,26 @@ class WithFallback:
         """Let go of what is not used any more."""
         await self._local.tidy()
 
-    async def _shares(self, takes: Sequence[Take]) -> list[Take]:
-        """This process's share of each budget, which begins when what others took of a short window has left it."""
-        away = self.away_seconds or 0.0
-        shares = [self._share(take) for take in takes]
-        for take, share in zip(takes, shares, strict=True):
-            if away < take.budget.per_seconds <= SHORT_SECONDS and self._processes() > 1:
-                await self._local.close([share], take.budget.per_seconds - away)
-        return shares
+    def _shares(self, takes: Sequence[Take]) -> list[Take]:
+        """This process's share of each budget."""
+        self.hold_back(takes)
+        return [self._share(take) for take in takes]
+
+    def hold_back(self, takes: Sequence[Take]) -> None:
+        """Give no turns of the shares of short windows while others may use these windows."""
+        if self._processes() > 1:
+            for take in takes:
+                seconds = self._others_seconds(take.budget.per_seconds)
+                if seconds > 0:
+                    self._local.hold_back(self._share(take), seconds)
+
+    def _others_seconds(self, per_seconds: float) -> float:
+        """For how long others may still use a window, if it is a short one."""
+        if per_seconds > SHORT_SECONDS:
+            return 0.0
+        # Who was away for a moment only may be the only one who has noticed: others count in the store again.
+        back = PROBE_SECONDS if self._returning else 0.0
+        return max(back, per_seconds - (self.away_seconds or 0.0))
 
     def _share(self, take: Take) -> Take:
         """The same of this process's share of the budget, which may be less than one request needs at a time."""

@@ -11,6 +11,9 @@ from typing import Protocol
 
 from connector_gateway.kit.budget import Budget
 
+STALE = 0.5
+"""The part of a window after which a turn is confirmed once more if its request has not left yet (decision 93)."""
+
 UPSTREAM = "upstream"
 """What the names of upstream budgets begin with."""
 
@@ -57,8 +60,12 @@ class Turn(Protocol):
         """False where it would have come too late: nothing was reserved then."""
         ...
 
+    def stale(self) -> bool:
+        """Whether it came so long ago that a request which leaves now might be in a window of others."""
+        ...
+
     async def confirm(self) -> float:
-        """Confirm that it has come: 0, or the seconds still to wait because earlier turns were late."""
+        """Confirm that it has come, or has come again: 0, or the seconds still to wait because others were late."""
         ...
 
     def release(self) -> None:

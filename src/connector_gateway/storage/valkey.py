@@ -4,7 +4,7 @@ Every method raises ``StoreAway`` where the store does not answer. ``storage.sha
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -24,8 +24,8 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.storage.lateness import Lateness
 from connector_gateway.storage.pipeline import Pipeline
-from connector_gateway.storage.recount import AGAIN_SECONDS, Loss, Peers
-from connector_gateway.storage.shared import UPSTREAM, Allowance, StoreAway, Take
+from connector_gateway.storage.recount import AGAIN_SECONDS, Looked, Loss, Peers
+from connector_gateway.storage.shared import STALE, UPSTREAM, Allowance, StoreAway, Take
 
 ANSWER_SECONDS = 0.5
 """How long an answer is waited for; a store that hangs is noticed after half as much again, at the latest."""
@@ -41,11 +41,11 @@ LEASE_MARGIN_SECONDS = 2.0
 LEASE_PAUSE_SECONDS = 0.05
 """How often it is asked for one that another process holds."""
 
-STALE = 0.5
-"""The part of a window after which a turn is confirmed once more; as much lateness is counted when it is answered."""
-
 CONFIRMED_TIMES = 3
 """How often in a row, where each answer comes so late."""
+
+ENTRIES = ":entries"
+"""What the key ends with under which the entries of a budget are."""
 
 MOST_LEARNED = 10_000
 OLDEST_MAJOR = 7
@@ -73,20 +73,19 @@ class ValkeyTurn:
     """Whether it may come sooner, since the store has lost its data and does not know all yet."""
 
     async def confirm(self) -> float:
-        """Confirm that it has come: 0, or the seconds still to wait because earlier turns were late."""
+        """Confirm that it has come, or has come again: 0, or the seconds still to wait because others were late."""
         for _ in range(CONFIRMED_TIMES):
             self.since = self.store.clock.now()
             _, wait, _, provisional = await self.store.act("confirm", self.number, self.takes)
             self.provisional = provisional == 1
-            if wait > 0 or not self.stale:
+            if wait > 0 or not self.stale():
                 break
         return wait / MICRO
 
-    @property
     def stale(self) -> bool:
-        """Whether so much time has passed since the store was asked that the window may be over before the request is.
+        """Whether the store was asked so long ago that a request which leaves now might be in a window of others.
 
-        A process may be frozen while the answer is on its way, and would send in a window of others (decision 65).
+        A process may be frozen while the answer is on its way, or later (decisions 65 and 93).
         """
         late = self.store.clock.now() - self.since
         return any(late > take.budget.per_seconds * STALE for take in self.takes)
@@ -210,7 +209,7 @@ class Valkey:
         turn = ValkeyTurn(
             self, takes, number, wait / MICRO, granted=given == 1, since=since, provisional=provisional == 1
         )
-        if turn.granted and turn.wait <= 0 and turn.stale:
+        if turn.granted and turn.wait <= 0 and turn.stale():
             turn.wait = await turn.confirm()
         return turn
 
@@ -235,12 +234,22 @@ class Valkey:
         argument = " ".join((peers.process_id, str(round(peers.watched_seconds * MICRO)), *others))
         await self._run(["told", argument], tag)
 
-    async def look(self) -> Mapping[str, Loss]:
-        """When data was lost, by where it is kept."""
-        looks = [self._run(["look", ""], tag) for tag in self._tags]
-        return {
-            tag: Loss(at, since) for tag, (at, since, _) in zip(self._tags, await asyncio.gather(*looks), strict=True)
-        }
+    async def look(self) -> Looked:
+        """When data was lost, and what is closed."""
+        tags = self._tags
+        looks: Sequence[Any] = await asyncio.gather(*(self._run(["look", ""], tag) for tag in tags))
+        lost: dict[str, Loss] = {}
+        closed: dict[str, float] = {}
+        for tag, (at, since, told, _) in zip(tags, looks, strict=True):
+            lost[tag] = Loss(at, since)
+            closed |= {
+                self._name(entries, tag): rest / MICRO for entries, rest in zip(told[::2], told[1::2], strict=True)
+            }
+        return Looked(lost, closed)
+
+    def _name(self, entries: bytes, tag: str) -> str:
+        """Whose entries are kept there."""
+        return entries.decode().removeprefix(self._key(tag, "")).removesuffix(ENTRIES)
 
     @staticmethod
     def tag(name: str) -> str:
@@ -357,7 +366,7 @@ class Valkey:
 
     def _keys(self, name: str) -> tuple[str, str]:
         tag = _tag(name)
-        return self._key(tag, f"{name}:entries"), self._key(tag, f"{name}:facts")
+        return self._key(tag, f"{name}{ENTRIES}"), self._key(tag, f"{name}:facts")
 
     def _key(self, tag: str, rest: str) -> str:
         # What stands in braces decides the slot of a cluster: all budgets of a connector have the same.

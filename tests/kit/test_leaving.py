@@ -1,0 +1,70 @@
+"""A request that cannot leave soon after its turn waits for it again: it would be in a window of others."""
+
+from typing import Any
+
+import pytest
+
+from connector_gateway.core.pacing import ConnectionPacer
+from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.errors import UpstreamRateLimited
+from connector_gateway.kit.transport import Answer, Transport
+from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
+from connector_gateway.storage.memory import InMemory
+from harness.clocks import NOON, HandClock
+from harness.requirement import requirement
+from kit.third import Third
+
+
+class Frozen(Transport):
+    """The pool of a process that stands still before its first request leaves; others use the budget meanwhile."""
+
+    def __init__(self, clock: HandClock, pacer: ConnectionPacer, seconds: float, others: int) -> None:
+        super().__init__(5.0)
+        self._clock = clock
+        self._pacer = pacer
+        self._before = [(seconds, others)]
+
+    async def exchange(self, *given: Any, **named: Any) -> Answer:
+        for seconds, others in self._before:
+            self._clock.at += seconds
+            await self._pacer.admit([Charge("all", units=others)], self._clock.at)
+        self._before = []
+        return await super().exchange(*given, **named)
+
+
+class Door:
+    async def credentials(self) -> dict[str, str]:
+        return {"token": "token"}
+
+    async def renew(self, _: object) -> bool:
+        return False
+
+
+async def sent(third: Third, frozen: float, others: int) -> tuple[float, Upstream]:
+    """How many seconds after noon a write was answered whose process stood still for so long."""
+    third.answers.append(b"HTTP/1.1 204 No Content\r\n\r\n")
+    clock = HandClock()
+    pacer = ConnectionPacer("notes", {"all": Budget(3, 1)}, "account", InMemory(clock), clock)
+    async with Frozen(clock, pacer, frozen, others) as transport:
+        third_party = ThirdParty({"base": third.address}, lambda _: {}, standard_throttle, transport, clock, clock.now)
+        upstream = Upstream(third_party, Door(), pacer, Timeouts(), Trace())
+        await upstream.send("POST", "/pages", Charge("all"), writes=True, json={})
+    return clock.at - NOON, upstream
+
+
+@requirement("limits:no-late-requests")
+@pytest.mark.parametrize(("frozen", "others", "left_at"), [(0, 2, 0), (0.5, 2, 0.5), (8, 2, 8), (8, 3, 9)])
+async def test_a_request_whose_process_stood_still_leaves_in_a_window_with_room(
+    third: Third, frozen: float, others: int, left_at: float
+) -> None:
+    left, upstream = await sent(third, frozen, others)
+
+    assert left_at == left
+    assert (1, 1) == (len(third.requests), len(upstream.trace.exchanges))
+
+
+async def test_a_request_whose_process_stood_still_for_too_long_is_not_sent(third: Third) -> None:
+    with pytest.raises(UpstreamRateLimited):
+        await sent(third, 31, 3)
+
+    assert [] == third.requests
