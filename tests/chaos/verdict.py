@@ -31,6 +31,10 @@ RUNNING = (
     "SELECT 'a run of ' || operation || ' is still running' FROM runs"
     " WHERE status = 'running' AND operation <> 'observe_events'"
 )
+WATCHES = (
+    "SELECT connector || ' is watched ' || round((due_at - extract(epoch FROM clock_timestamp()))::numeric)"
+    " || ' s from now, after ' || failures || ' polls failed' || coalesce(', held by ' || leased_by, '') FROM watches"
+)
 LIVING = "SELECT 'process ' || process_id || ' is still there' FROM processes"
 CONNECTED = (
     "SELECT 'a connection is still open: ' || concat_ws(', ', pid, backend_start, state, query) FROM pg_stat_activity"
@@ -133,6 +137,8 @@ async def _feeds(load: Load, faults: Faults, by_hand: Sequence[ByHand]) -> list[
         if room == "chat" and not missing and not twice and told != made:
             broken.append(f"I8 chat events tell of {told} where {made} happened")
         faults.note(f"{len(set(told))} of {len(made)} changes by hand are in the feed of {room}")
+    if broken:
+        faults.note("; ".join(row[0] for row in await asyncio.to_thread(_rows, load, WATCHES)))
     return broken
 
 
