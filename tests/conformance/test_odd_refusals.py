@@ -53,3 +53,17 @@ def test_a_refusal_of_any_shape_is_the_applications(started: Rooms, room: str, s
 
     assert [] == [(body, reply.body) for body, reply in given if misshapen(reply)]
     assert len(given) >= len(BODIES) * len(CONNECTORS[room].operations)
+
+
+@requirement("calls:odd-refusals")
+@pytest.mark.parametrize("room", CONNECTORS)
+@pytest.mark.parametrize(
+    ("status", "code"), [(400, "upstream_refused"), (401, "connection_revoked"), (403, "upstream_forbidden")]
+)
+def test_a_refusal_that_says_nothing_is_told_by_its_status(started: Rooms, room: str, status: int, code: str) -> None:
+    gateway, reading = started.newly_connected(room), started.readings(room)[0]
+    gateway.fault(room, fault="status", status=status, body={}, times=10_000)
+    reply = read(gateway, room, reading)
+    started.gateway.clear(room)
+
+    assert code == reply.code

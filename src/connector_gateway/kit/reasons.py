@@ -12,6 +12,13 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 
+STATUSES: Mapping[int, type[GatewayError]] = {
+    400: UpstreamRefused,
+    401: ConnectionRevoked,
+    403: UpstreamForbidden,
+}
+"""What a refusal means by its status alone; each connector adds what its third party means by others."""
+
 SENTENCES: Mapping[type[GatewayError], str] = {
     ConnectionRevoked: "The authorisation of this connection was withdrawn.",
     UpstreamForbidden: "The application does not allow this connection to do that.",

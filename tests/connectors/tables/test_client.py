@@ -58,7 +58,7 @@ def refusal(kind: str, message: str = "No.") -> dict[str, Any]:
         (422, refusal("VIEW_ID_NOT_FOUND"), ViewNotFound),
         (422, {"error": {"type": "LIST_RECORDS_ITERATOR_NOT_AVAILABLE"}}, InvalidCursor),
         (429, {"errors": [{"error": "PUBLIC_API_BILLING_LIMIT_EXCEEDED", "message": "Used up."}]}, UpstreamForbidden),
-        (400, {"error": "BAD_REQUEST"}, UpstreamUnexpected),
+        (400, {"error": "BAD_REQUEST"}, UpstreamRefused),
         (418, b"[]", UpstreamUnexpected),
         (418, {"error": None}, UpstreamUnexpected),
         (418, {"errors": []}, UpstreamUnexpected),

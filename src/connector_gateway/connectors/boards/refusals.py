@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, vendor_reason
+from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -33,9 +33,8 @@ TEXTS: Sequence[tuple[re.Pattern[str], type[GatewayError]]] = (
 """Refusals that are known by their first words."""
 
 REFUSALS: Mapping[int, type[GatewayError]] = {
-    400: UpstreamRefused,
+    **STATUSES,
     401: BoardNotAuthorised,
-    403: UpstreamForbidden,
     409: UpstreamConflict,
     413: UpstreamRefused,
     414: UpstreamRefused,

@@ -24,7 +24,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, vendor_reason
+from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -167,7 +167,8 @@ def require_accepted(answer: Answer, refusals: Refusals = MappingProxyType({})) 
     unclear = not verdict.error or (verdict.ok is not False and not code)
     if answer.accepted and unclear:
         raise UpstreamError("The application answered something unreadable.", private=answer.text, doubt=answer.doubt)
-    raise refused(answer, code, refusals.get(code) or REFUSALS.get(code, UpstreamUnexpected))
+    known = refusals.get(code) or REFUSALS.get(code)
+    raise refused(answer, code, known or STATUSES.get(answer.status, UpstreamUnexpected))
 
 
 def refused(answer: Answer, code: str, refusal: type[GatewayError]) -> GatewayError:

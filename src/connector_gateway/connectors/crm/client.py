@@ -235,7 +235,8 @@ class CrmClient:
         answer = await self._write(
             "POST", f"/crm/objects/{VERSION}/deals", {"properties": properties, "associations": links}
         )
-        return unwrap(answer, wire.Deal, ContactNotFound, contact_id or "")
+        missing = UpstreamUnexpected if contact_id is None else ContactNotFound
+        return unwrap(answer, wire.Deal, missing, contact_id or "")
 
     async def create_note(self, properties: Mapping[str, str], deal_id: str) -> wire.Record:
         """A note on a deal's timeline.

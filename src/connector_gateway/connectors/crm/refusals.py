@@ -8,7 +8,6 @@ from typing import TypeVar
 from connector_gateway.connectors.crm import wire
 from connector_gateway.kit.errors import (
     CompanyNotFound,
-    ConnectionRevoked,
     ConnectionScopeMissing,
     ContactNotFound,
     DealNotFound,
@@ -19,20 +18,17 @@ from connector_gateway.kit.errors import (
     PropertyNotFound,
     ReadOnlyField,
     UpstreamConflict,
-    UpstreamForbidden,
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, vendor_reason
+from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
 
 W = TypeVar("W")
 
 REFUSALS: Mapping[int, type[GatewayError]] = {
-    400: UpstreamRefused,
-    401: ConnectionRevoked,
-    403: UpstreamForbidden,
+    **STATUSES,
     409: UpstreamConflict,
     414: UpstreamRefused,
 }

@@ -7,7 +7,6 @@ from typing import NoReturn, TypeVar
 from connector_gateway.connectors.mail import wire
 from connector_gateway.kit.errors import (
     AttachmentNotFound,
-    ConnectionRevoked,
     ConnectionScopeMissing,
     Detail,
     GatewayError,
@@ -19,15 +18,13 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, vendor_reason
+from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
 
 REFUSALS: Mapping[int, type[GatewayError]] = {
-    400: UpstreamRefused,
-    401: ConnectionRevoked,
-    403: UpstreamForbidden,
+    **STATUSES,
     409: UpstreamConflict,
     413: UpstreamRefused,
     414: UpstreamRefused,

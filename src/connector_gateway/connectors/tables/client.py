@@ -144,7 +144,8 @@ class TablesClient:
         """
         # ``typecast`` loosens every check of the whole request, so it is set only where options are to be made.
         body = {"records": [{"fields": row} for row in rows], "typecast": typecast, "returnFieldsByFieldId": True}
-        return unwrap(await self._write("POST", base_id, _table(base_id, table_id), body), wire.Rows).records
+        answer = await self._write("POST", base_id, _table(base_id, table_id), body)
+        return unwrap(answer, wire.Rows, TableNotFound).records
 
     async def update_record(self, base_id: str, table_id: str, record_id: str, values: Values) -> wire.Row:
         """A record after a change. Source: airtable.com/developers/web/api/update-record, read 2026-11."""

@@ -6,7 +6,6 @@ from typing import TypeVar
 from connector_gateway.connectors.tables import wire
 from connector_gateway.kit.errors import (
     BaseNotFound,
-    ConnectionRevoked,
     Detail,
     FieldNotFound,
     FileTooLarge,
@@ -20,7 +19,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
     ViewNotFound,
 )
-from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, vendor_reason
+from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -39,9 +38,8 @@ REFUSALS: Mapping[str, type[GatewayError]] = {
 }
 """What a refusal means by its type; a missing option is told in words about permissions, but is no 403."""
 
-STATUSES: Mapping[int, type[GatewayError]] = {
-    401: ConnectionRevoked,
-    403: UpstreamForbidden,
+BY_STATUS: Mapping[int, type[GatewayError]] = {
+    **STATUSES,
     413: FileTooLarge,
     422: UpstreamRefused,
     429: UpstreamForbidden,
@@ -87,7 +85,7 @@ def unwrap(
         return answer.read(shape)
     told = reason(answer)
     # Types before statuses: a missing option is told as a lack of permission, under the status of bad values.
-    by_type, by_status = {**REFUSALS, NOT_THERE: model}, {**STATUSES, 404: missing}
+    by_type, by_status = {**REFUSALS, NOT_THERE: model}, {**BY_STATUS, 404: missing}
     refusal = by_type.get(told.type) or by_status.get(answer.status, UpstreamUnexpected)
     details = vendor_reason(told.type, told.message) if refusal in EXPLAINED else _absent(refusal, named)
     private = f"{told.type}: {told.message}" if told.type else answer.text
