@@ -25,7 +25,10 @@ BAD = {
         "a secret that only tests know,": "secret 2 of 2 has 0 characters; each needs 16 or more.",
         " ": "is not set",
     },
-    "GATEWAY_OPERATOR_TOKEN": {"": "is not set"},
+    "GATEWAY_OPERATOR_TOKEN": {
+        "": "is not set",
+        "jeton-secret-à-vous": "has a character that no header carries",
+    },
     "GATEWAY_DATABASE_URL": {
         "gateway.db": f"is no address of a database; {WRITTEN}",
         "mysql://root@127.0.0.1/x": f"names mysql, which is not supported; {WRITTEN}",
@@ -71,7 +74,8 @@ BAD = {
     },
     "GATEWAY_ATTEMPTS": {"21": "it should be a number above 0, at most 20."},
     "GATEWAY_KEEP_RUNS_DAYS": {"40000": "it should be a number above 0, at most 36,600."},
-    "GATEWAY_WORKERS": {"0": "is '0'", "1.5": "is '1.5'"},
+    "GATEWAY_WORKERS": {"0": "is '0'", "1.5": "is '1.5'", "1001": "at most 1,000."},
+    "GATEWAY_METRICS_TOKEN": {"two\nlines": "has a character that no header carries"},
     "GATEWAY_SHARED_URL": {
         "store.internal:6379": "names 'store.internal', which is not supported; it should be an address such as",
         "//store": "names no kind of store",

@@ -20,6 +20,7 @@ DATABASE_URL = "sqlite:///gateway.db"
 
 DAY_SECONDS = 24 * 60 * 60
 MOST_DAYS = 100 * 366
+MOST_WORKERS = 1000
 MOST_ATTEMPTS = 20
 """The pause between them doubles each time."""
 
@@ -107,8 +108,8 @@ class Settings:
         return cls(
             database_url=_database_url(environment),
             secret_keys=environment.secrets("SECRET_KEYS", MIN_SECRET_LENGTH),
-            operator_token=environment.required("OPERATOR_TOKEN"),
-            metrics_token=environment.text("METRICS_TOKEN", ""),
+            operator_token=_token("OPERATOR_TOKEN", environment.required("OPERATOR_TOKEN")),
+            metrics_token=_token("METRICS_TOKEN", environment.text("METRICS_TOKEN", "")),
             shared_url=environment.store("SHARED_URL"),
             traces_url=_traces_url(environment),
             base_url=base_url,
@@ -116,7 +117,7 @@ class Settings:
             link_seconds=environment.number("LINK_SECONDS", 15 * 60.0),
             connect_seconds=environment.number("CONNECT_SECONDS", 60 * 60.0),
             max_file_bytes=environment.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
-            workers=environment.number("WORKERS", 1),
+            workers=environment.number("WORKERS", 1, most=MOST_WORKERS),
             max_body_bytes=environment.number("MAX_BODY_BYTES", 1024 * 1024),
             max_calls=environment.number("MAX_CALLS", 5000),
             upstream_timeout_seconds=environment.number("UPSTREAM_TIMEOUT_SECONDS", 30.0),
@@ -152,6 +153,13 @@ def _require_strong(name: str, secret: str) -> None:
             f"{PREFIX}{name} is too weak: {why}. Make one with "
             "python -c 'import secrets; print(secrets.token_urlsafe(32))'."
         )
+
+
+def _token(name: str, token: str) -> str:
+    """A token as it can be sent in a header; ``SettingsError`` where nobody could ever present it."""
+    if not (token.isascii() and token.isprintable()):
+        raise SettingsError(f"{PREFIX}{name} has a character that no header carries; use those of ASCII.")
+    return token
 
 
 def _database_url(environment: Environment) -> str:

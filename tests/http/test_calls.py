@@ -1,5 +1,6 @@
 """How calls are taken and answered: the order of checks, headers, bodies, and addresses that lead nowhere."""
 
+import gzip
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -90,6 +91,14 @@ def test_a_connection_of_another_connector_is_a_mismatch(gateway: Gateway) -> No
 
 
 # Bodies
+
+
+@requirement("calls:media-type")
+def test_a_body_that_is_compressed_is_told_to_be_sent_as_it_is(gateway: Gateway) -> None:
+    reply = post(gateway, gzip.compress(b"{}"), {"Content-Encoding": "gzip"})
+
+    assert (415, "unsupported_media_type") == (reply.status, reply.code)
+    assert [{"header": "content-encoding"}] == reply.details
 
 
 @requirement("calls:invalid-json", "calls:no-object", "calls:media-type", "calls:too-large")
@@ -321,6 +330,22 @@ def test_where_nothing_is_that_is_said_in_the_error_shape(gateway: Gateway, path
 
     assert (404, "route_not_found") == (reply.status, reply.code)
     assert {"run_id", "connector", "error"} == reply.body.keys()
+
+
+@requirement("calls:wrong-method", "calls:unknown-route")
+@pytest.mark.parametrize(
+    ("method", "path", "connector"),
+    [
+        ("DELETE", THINGS, "shelf"),
+        ("GET", "/v1/connectors/notes/nothing", "notes"),
+        ("GET", "/v1/connectors/nothing/pages", None),
+        ("PUT", "/v1/keys", None),
+    ],
+)
+def test_what_is_asked_of_no_operation_is_told_with_its_connector(
+    gateway: Gateway, method: str, path: str, connector: str | None
+) -> None:
+    assert connector == gateway.request(method, path).body["connector"]
 
 
 @requirement("calls:wrong-method")

@@ -126,6 +126,7 @@ def test_what_does_not_exist_is_not_found(gateway: Gateway, method: str, path: s
     reply = gateway.operator(method, path, json=body)
 
     assert (404, code) == (reply.status, reply.code)
+    assert [f"{code.partition('_')[0]}_id"] == [fault["parameter"] for fault in reply.details]
 
 
 # Who may

@@ -188,7 +188,7 @@ class Keys:
         query = select(tables.keys).where(_keys.key_id == key_id)
         row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
-            raise KeyNotFound(f"There is no key {cut(key_id)}.")
+            raise _not_found(key_id)
         return self._as_used(row)
 
     async def note_uses(self) -> int:
@@ -213,12 +213,13 @@ class Keys:
         revoke = (
             update(tables.keys)
             .where(tables.keys.c.key_id == key_id)
-            .values(revoked_at=self._clock.now())
+            # Once more changes nothing: since when it is refused stays told.
+            .values(revoked_at=func.coalesce(tables.keys.c.revoked_at, self._clock.now()))
             .returning(*tables.keys.c)
         )
         row = await self._database.write(lambda connection: connection.execute(revoke).mappings().first())
         if row is None:
-            raise KeyNotFound(f"There is no key {key_id}.")
+            raise _not_found(key_id)
         # Other processes trust what they looked up for three seconds more.
         self._callers.forget(row["digest"])
         return self._as_used(row)
@@ -232,6 +233,10 @@ class Keys:
         if row is None or not hmac.compare_digest(row.digest, found):
             return None
         return _caller(row)
+
+
+def _not_found(key_id: str) -> KeyNotFound:
+    return KeyNotFound(f"There is no key {cut(key_id)}.", {"parameter": "key_id", "value": key_id})
 
 
 def new_key() -> str:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, func, insert, select, update
 
+from connector_gateway.core.details import cut
 from connector_gateway.core.return_urls import wrong_with
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import InvalidParameters, WorkspaceNotFound
@@ -52,7 +53,7 @@ class Workspaces:
         query = select(tables.workspaces).where(tables.workspaces.c.workspace_id == workspace_id)
         row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
-            raise _not_found(workspace_id)
+            raise workspace_not_found(workspace_id)
         return _public(row)
 
     async def count(self) -> int:
@@ -78,7 +79,7 @@ class Workspaces:
         )
         row = await self._database.write(lambda connection: connection.execute(change).mappings().first())
         if row is None:
-            raise _not_found(workspace_id)
+            raise workspace_not_found(workspace_id)
         return _public(row)
 
 
@@ -97,12 +98,13 @@ def require_workspace(connection: Connection, workspace_id: WorkspaceId) -> None
     """Refuse to make something in a workspace that does not exist."""
     known = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
     if connection.execute(known).first() is None:
-        raise _not_found(workspace_id)
+        raise workspace_not_found(workspace_id)
 
 
-def _not_found(workspace_id: str) -> WorkspaceNotFound:
+def workspace_not_found(workspace_id: str) -> WorkspaceNotFound:
+    """The refusal of a workspace that does not exist, or is not the caller's."""
     return WorkspaceNotFound(
-        f"There is no workspace {workspace_id}.", {"parameter": "workspace_id", "value": workspace_id}
+        f"There is no workspace {cut(workspace_id)}.", {"parameter": "workspace_id", "value": workspace_id}
     )
 
 

@@ -193,7 +193,7 @@ def _reads_pages(scope: Scope) -> bool:
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
     addresses = _addresses(service)
-    not_found = NotFound(service.edge, addresses.missing)
+    not_found = NotFound(service.edge, addresses.missing, service.connectors.keys())
     missing = Missing(service.pages, addresses, not_found)
     # Operations are not among them: they are most calls, and are found by a look-up of their own.
     routes: list[BaseRoute] = [

@@ -1,11 +1,14 @@
 """Request bodies: read whole, up to a limit, before anything else is done."""
 
 from connector_gateway.core.arguments import Body
+from connector_gateway.core.details import cut
 from connector_gateway.http.answers import HttpExchange
 from connector_gateway.http.clients import LARGE_BYTES
 from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, RequestIncomplete, UnsupportedMediaType
 
 JSON_TYPE = "application/json"
+PLAIN = "identity"
+"""The ``Content-Encoding`` of a body that is sent as it is."""
 
 
 async def read_raw(exchange: HttpExchange, max_bytes: int) -> bytes:
@@ -21,9 +24,18 @@ async def read_body(exchange: HttpExchange, max_bytes: int) -> Body:
     text = await _read(exchange, max_bytes)
     if text is None:
         return Body(refusal=_too_large(max_bytes))
+    encoding = exchange.header("content-encoding") or PLAIN
+    if encoding.strip().lower() != PLAIN:
+        return Body(
+            refusal=UnsupportedMediaType(
+                f"The body is encoded as {cut(encoding)}; bodies are taken as they are.",
+                {"header": "content-encoding"},
+                remedy="Send the body without Content-Encoding.",
+            )
+        )
     content_type = (exchange.header("content-type") or "").partition(";")[0].strip().lower()
     if content_type != JSON_TYPE and (text or content_type):
-        return Body(refusal=UnsupportedMediaType(f"The body is declared as {content_type or 'nothing'}."))
+        return Body(refusal=UnsupportedMediaType(_declared(content_type)))
     if not text:
         return Body(refusal=InvalidJson("The request has no body."))
     return Body(text)
@@ -53,6 +65,10 @@ async def _read(exchange: HttpExchange, max_bytes: int) -> bytes | None:
     finally:
         exchange.client.release()
     return None
+
+
+def _declared(content_type: str) -> str:
+    return f"The body is declared as {cut(content_type)}." if content_type else "The body has no Content-Type."
 
 
 def _too_large(max_bytes: int) -> PayloadTooLarge:

@@ -1,7 +1,7 @@
 """Routes of all operations, made from their declarations, and the answer where there is no route."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -100,8 +100,9 @@ class OperationEndpoint:
 class Methods:
     """One address: an endpoint per method, and a refusal of all others."""
 
-    def __init__(self, edge: Edge, endpoints: Mapping[str, ASGIApp]) -> None:
+    def __init__(self, edge: Edge, endpoints: Mapping[str, ASGIApp], connector: str | None = None) -> None:
         self._edge = edge
+        self._connector = connector
         self._endpoints = endpoints
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
@@ -114,16 +115,17 @@ class Methods:
         await self._edge.peek(exchange)
         methods = sorted(self._endpoints)
         error = MethodNotAllowed(f"This address takes {', '.join(methods)}.", {"allowed": methods})
-        answer = refused(exchange.run, None, error)
+        answer = refused(exchange.run, self._connector, error)
         await exchange.send(HttpResponse(answer.status, answer.body, [allow(methods)]), send)
 
 
 class NotFound:
     """The answer where there is no route."""
 
-    def __init__(self, edge: Edge, missing: Callable[[str], RouteNotFound]) -> None:
+    def __init__(self, edge: Edge, missing: Callable[[str], RouteNotFound], connectors: Collection[str]) -> None:
         self._edge = edge
         self._missing = missing
+        self._connectors = connectors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Say so, in the one shape, and what is there instead."""
@@ -131,7 +133,12 @@ class NotFound:
             return
         exchange = HttpExchange(scope, receive)
         await self._edge.peek(exchange)
-        await exchange.send(refused(exchange.run, None, self._missing(scope["path"])), send)
+        await exchange.send(refused(exchange.run, self._below(scope["path"]), self._missing(scope["path"])), send)
+
+    def _below(self, path: str) -> str | None:
+        """The connector below which *path* is, if it is one."""
+        connector = path.removeprefix(ROOT).partition("/")[0] if path.startswith(ROOT) else ""
+        return connector if connector in self._connectors else None
 
 
 @dataclass(frozen=True)
@@ -196,7 +203,8 @@ def _addresses(edge: Edge, connector: AnyConnector) -> list[Address]:
         endpoints[operation.method] = OperationEndpoint(edge, connector.name, operation)
     # Literal addresses first: ``/pages/search`` is not the page of that name.
     literal_first = sorted(paths, key=lambda path: path.count("{"))
-    return [Address(tuple(path.strip("/").split("/")), Methods(edge, paths[path])) for path in literal_first]
+    methods = {path: Methods(edge, paths[path], connector.name) for path in literal_first}
+    return [Address(tuple(path.strip("/").split("/")), one) for path, one in methods.items()]
 
 
 def query_of(scope: Scope) -> list[tuple[str, str]]:

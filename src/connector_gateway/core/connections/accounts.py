@@ -66,6 +66,7 @@ class Accounts:
             redaction.error(refused)
             raise CredentialsRefused(
                 f"The application does not accept these credentials for {connector}.",
+                {"parameter": "credentials"},
                 *refused.details,
                 private=refused.private,
             ) from None

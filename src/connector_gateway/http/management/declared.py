@@ -15,7 +15,7 @@ from connector_gateway.core.guesses import Guesses
 from connector_gateway.core.keys import Caller, Keys
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.webhooks.webhooks import Webhooks
-from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.core.workspaces import Workspaces, workspace_not_found
 from connector_gateway.http.routes import Edge
 from connector_gateway.kit.errors import (
     GatewayError,
@@ -35,7 +35,6 @@ from connector_gateway.kit.errors import (
     SharedStoreUnavailable,
     StorageUnavailable,
     UnsupportedMediaType,
-    WorkspaceNotFound,
     catalogue,
 )
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
@@ -104,7 +103,7 @@ class Asked:
     def own(self, workspace_id: str) -> WorkspaceId:
         """*workspace_id*, unless it is another than that of the key: that is not told from one that does not exist."""
         if self.workspace_id not in {None, workspace_id}:
-            raise WorkspaceNotFound(f"There is no workspace {workspace_id}.")
+            raise workspace_not_found(workspace_id)
         return WorkspaceId(workspace_id)
 
     async def require_own(self, connection_id: str) -> None:
