@@ -1,7 +1,7 @@
 """What is held in memory of large answers of third parties, counted over all calls (decision 48)."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, Self
 
 from connector_gateway.kit.errors import Overloaded
@@ -37,11 +37,16 @@ class Holding:
     """What one call holds; it is given back where the context ends."""
 
     total: HeldBytes
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while a large answer arrives: a call reads one at a time, however many it has asked for."""
-
     _kept: int = 0
     _largest: int = 0
+    _turn: asyncio.Lock | None = None
+
+    @property
+    def turn(self) -> asyncio.Lock:
+        """Held while a large answer arrives: a call reads one at a time, however many it has asked for."""
+        # Few calls ever need it.
+        self._turn = self._turn or asyncio.Lock()
+        return self._turn
 
     def __enter__(self) -> Self:
         return self

@@ -2,6 +2,8 @@
 
 import os
 import time
+from array import array
+from collections.abc import Iterator
 from typing import NewType
 
 RunId = NewType("RunId", str)
@@ -41,6 +43,8 @@ class _Mint:
 
         self._head = ""
         self._number = 0
+        self._starts: Iterator[int] = iter(())
+        """Random numbers of 16 bits."""
 
     def next(self) -> str:
         """The next one, which sorts behind all before it."""
@@ -61,7 +65,13 @@ class _Mint:
             self._first_pairs = high, "".join([_PAIRS[(high >> shift) & 1023] for shift in range(30, -1, -10)])
         self._head = self._first_pairs[1] + _PAIRS[millisecond & 1023]
         # Half of the numbers are left for those that are made in the same millisecond.
-        self._number = int.from_bytes(os.urandom(2), "big") % (MOST // 2)
+        self._number = self._start() % (MOST // 2)
+
+    def _start(self) -> int:
+        for start in self._starts:
+            return start
+        self._starts = iter(array("H", os.urandom(POOL_BYTES)))
+        return next(self._starts)
 
     def _random(self) -> str:
         start = self._used
