@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 
 from connector_gateway.core.memory import ConnectionMemory, Memories
+from connector_gateway.core.work import NoSteps
 from connector_gateway.kit.call import Call, LookUp
 from connector_gateway.kit.errors import GatewayError, PropertyNotFound, UpstreamConflict, UpstreamTimeout
 from connector_gateway.kit.identifiers import ConnectionId
@@ -40,7 +41,7 @@ def calling(connection_id: ConnectionId = ONE, memories: Memories | None = None)
     """A call that has nothing but its memory."""
     absent = cast("Any", None)
     memory = (memories or Memories(LoopClock())).of(connection_id)
-    return Call(absent, connection_id, {}, None, memory, absent, absent, absent, absent, absent, absent, 60.0, 5.0)
+    return Call(absent, connection_id, {}, None, memory, NoSteps(), absent, absent, absent, absent, absent, 60.0, 5.0)
 
 
 def time() -> float:

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection as Writing
 from sqlalchemy import and_, bindparam, delete, literal_column, select, update
@@ -86,8 +86,11 @@ ABANDONED = and_(
 RELEASE_ABANDONED = delete(tables.claims).where(ABANDONED, _claims.sealed.is_(None))
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimName:
+class ClaimExists(Exception):  # not an error: what to do then is told by ``Claims.take``
+    """Another call has the claim, or has had it."""
+
+
+class ClaimName(NamedTuple):
     """The name of a claim; there is at most one claim of each name."""
 
     workspace_id: WorkspaceId
@@ -165,15 +168,18 @@ class Claims:
         self._stopping = stopping or Stopping()
         self._held: dict[ClaimName, asyncio.Event] = {}
 
-    async def take(self, name: ClaimName, recording: Recording, wait_seconds: float) -> Claim | First:
+    async def take(
+        self, name: ClaimName, recording: Recording, wait_seconds: float, *, exists: bool = False
+    ) -> Claim | First:
         """The claim, held by the run that is recorded; or the first result, once there is one.
 
-        ``IdempotencyInProgress`` when another call still holds it after *wait_seconds*.
+        ``IdempotencyInProgress`` when another call still holds it after *wait_seconds*. Where it was seen that it
+        *exists*, it is not tried first whether it does.
         """
         deadline = self._clock.now() + wait_seconds
         while True:
-            taken = await self._try(name, recording)
-            recording.opened = True
+            taken = await self._try(name, recording, exists=exists)
+            recording.opened, exists = True, False
             if taken is not None:
                 return taken
             if self._clock.now() >= deadline:
@@ -193,9 +199,14 @@ class Claims:
             "attempt": 1,
             "state": "held",
             "process_id": self._process_id,
+            "sealed": None,
             "settle_seconds": 0.0,
             "expires_at": self._database.time() + WINDOW_SECONDS,
         }
+
+    def begun(self, claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
+        """Takes a claim that nobody has had, and stores what is about to be sent under it."""
+        return CLAIM, self.new(claim.name, claim.run_id) | {"sealed": sealed, "settle_seconds": settle_seconds}
 
     def done(self, claim: Claim, status: str, data: bytes) -> Put:
         """Keeps the first result for the window, which starts now."""
@@ -249,19 +260,39 @@ class Claims:
         rows = [{f"_{column}": value for column, value in zip(NAME, name, strict=True)} | now for name in names]
         return await self._database.discard(partial(_purge_each, rows)) if rows else 0
 
-    async def _try(self, name: ClaimName, recording: Recording) -> Claim | First | None:
-        new = self.new(name, recording.run_id)
+    async def take_new(self, name: ClaimName, recording: Recording) -> bool:
+        """Take a claim that nobody has had, together with the opening of the run; whether there was none."""
         try:
             # One insertion that fails where the row exists: to look first and insert then would let two calls through.
+            new = self.new(name, recording.run_id)
             taken = await self._database.put_all(recording.opening(), (CLAIM, new), recording.run_id)
-            found = Claim(name, recording.run_id, 1) if taken else await self._take_over(name, new, recording)
         except BaseException:
-            # The row may be there all the same: its commit may have been lost on the way back.
-            self._database.eventually(self.let_go(name, recording.run_id), about=recording.run_id)
+            self._let_go_eventually(name, recording.run_id)
+            raise
+        if taken:
+            recording.opened = True
+            self.hold(name)
+        return taken
+
+    def hold(self, name: ClaimName) -> None:
+        """Note that a call of this process holds the claim, for which others may wait."""
+        self._held[name] = asyncio.Event()
+
+    async def _try(self, name: ClaimName, recording: Recording, *, exists: bool) -> Claim | First | None:
+        if not exists and await self.take_new(name, recording):
+            return Claim(name, recording.run_id, 1)
+        try:
+            found = await self._take_over(name, self.new(name, recording.run_id), recording)
+        except BaseException:
+            self._let_go_eventually(name, recording.run_id)
             raise
         if isinstance(found, Claim):
-            self._held[name] = asyncio.Event()
+            self.hold(name)
         return found
+
+    def _let_go_eventually(self, name: ClaimName, run_id: RunId) -> None:
+        # The row may be there all the same: its commit may have been lost on the way back.
+        self._database.eventually(self.let_go(name, run_id), about=run_id)
 
     async def _take_over(self, name: ClaimName, new: dict[str, Any], recording: Recording) -> Claim | First | None:
         """The claim that exists already, if it can be taken over, or its result."""

@@ -108,6 +108,9 @@ class DryRun:
     async def undo(self, step: Step[Any], intent: Intent) -> None:
         """Do nothing: nothing was done."""
 
+    async def before_asking(self) -> None:
+        """Do nothing: anything may be asked."""
+
     async def may_resume(self, kind: str, object_id: str) -> bool:
         """Whether the write may finish what an interrupted call left."""
         return not await self._owners.is_taken(self._work.connection.connection_id, kind, object_id)

@@ -44,6 +44,9 @@ class NoSteps:
     def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
         """Do nothing: what is read is not written."""
 
+    async def before_asking(self) -> None:
+        """Do nothing: anything may be asked."""
+
     async def may_resume(self, kind: str, object_id: str) -> bool:
         """Refuse to finish anything."""
         raise TypeError(f"An operation that reads finishes nothing: {kind} {object_id}")
@@ -116,6 +119,8 @@ def exclusive_to(connection: Connection, shared: Shared, upstream: Upstream) -> 
 # Not within ``exclusive_to``: the decorator would run in each call, of which it was a hundredth (decision 73).
 @asynccontextmanager
 async def _exclusive(connection: Connection, shared: Shared, upstream: Upstream, name: str) -> AsyncIterator[None]:
+    if upstream.before_asking is not None:
+        await upstream.before_asking()
     async with shared.exclusive(f"{connection.connector}:{connection.account}:{name}") as lease:
         if lease is not None:
             upstream.fence = _both(upstream.fence, lease.check)

@@ -1,8 +1,10 @@
 """How a write happens once: the protocol, from the claim to the answer.
 
-1. A call with a key takes the claim of that key, or gets the first result (``Writing.write``).
+1. A call with a key takes the claim of that key, or gets the first result, before it asks or sends anything
+   (``Writing.write``, ``Attempt.before_asking``).
 2. The operation plans what it is to do; then it carries out its steps, one request each (``Attempt.plan``, ``step``).
-3. What a step is to do is stored before it is sent, together with the parameters, the run, and the objects' owner.
+3. What a step is to do is stored before it is sent, together with the parameters, the run, and the objects' owner;
+   with the claim too, where nothing had to be asked for the plan.
 4. What a step's answer tells is stored with the next intention, or with the result.
 5. A step that was sent and not answered is in doubt: it is looked for upstream, and only what is proven to be its
    work is taken for it (``evidence.py``). It is sent again only for a key, when it can no longer be carried out.
@@ -12,6 +14,7 @@
 Every change of a claim names the attempt that holds it. An attempt that lost its claim sends nothing (``_lost``).
 """
 
+import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +27,7 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.arguments import Arguments
-from connector_gateway.core.claims import Claim, ClaimName, Claims, First, in_progress
+from connector_gateway.core.claims import Claim, ClaimExists, ClaimName, Claims, First, in_progress
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.dry_run import DryRun
 from connector_gateway.core.envelope import Envelope, reasoned
@@ -79,7 +82,20 @@ class Writing:
         run, connection = work.run, work.connection
         name = ClaimName.of(connection.workspace_id, connection.connection_id, work.operation.name, key)
         run.idempotency = {"key": key, "outcome": "unfinished"}
-        taken = await self.claims.take(name, recording, wait_seconds)
+        new = Attempt(self, work, recording, Journal(arguments), Claim(name, run.run_id, 1), taken=False)
+        try:
+            # Most keys are new, and then the claim is taken together with the first intention (decision 94).
+            return await self._carry_out(new)
+        except ClaimExists:
+            exists = True
+        except GatewayError as error:
+            # A refusal counts only under the claim: the first call may have had a result.
+            if new.taken or isinstance(error, StorageUnavailable):
+                raise
+            exists = False
+        work.warnings.clear()
+        run.idempotency = {"key": key, "outcome": "unfinished"}
+        taken = await self.claims.take(name, recording, wait_seconds, exists=exists)
         if isinstance(taken, First):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id}
             return work.replay(taken)
@@ -97,11 +113,16 @@ class Writing:
         """Perform the operation, and store in the claim how it ended."""
         work = attempt.work
         work.call.steps = attempt
+        work.upstream.before_asking = None if attempt.taken else attempt.before_asking
         try:
             work.params = attempt.params()
             envelope = work.envelope(await work.operation.perform(work.call, work.params))
             await attempt.finish(envelope)
+        except ClaimExists:
+            raise
         except GatewayError as error:
+            if not attempt.taken:
+                raise
             attempt.explain(error)
             await attempt.leave()
             raise
@@ -110,7 +131,7 @@ class Writing:
             raise
         finally:
             # Else the call and its attempt would hold each other, until garbage is looked for (decision 82).
-            work.call.steps = NoSteps()
+            work.call.steps, work.upstream.before_asking = NoSteps(), None
         return envelope
 
 
@@ -118,13 +139,24 @@ class Attempt:
     """One attempt at a write, with or without a claim: carries out what the operation plans, step by step."""
 
     def __init__(
-        self, writing: Writing, work: Work, recording: Recording, journal: Journal, claim: Claim | None = None
+        self,
+        writing: Writing,
+        work: Work,
+        recording: Recording,
+        journal: Journal,
+        claim: Claim | None = None,
+        *,
+        taken: bool = True,
     ) -> None:
         self.work = work
         self._journal = journal
         self._writing = writing
         self._recording = recording
         self._claim = claim
+        self.taken = taken
+        """Whether the claim is held, as far as is known; it is taken before anything is asked or sent."""
+
+        self._taking: asyncio.Lock | None = None
         self._undone = 0
         """The number of entries at the beginning that were undone."""
 
@@ -146,6 +178,24 @@ class Attempt:
         """What callers are told of finished steps if a later one fails."""
 
     # What an operation uses
+
+    async def before_asking(self) -> None:
+        """Take the claim, unless that was done; ``ClaimExists`` where another call has it, or has had it."""
+        if self.taken or self._claim is None:
+            return
+        # An operation may ask several things at once.
+        self._taking = self._taking or asyncio.Lock()
+        async with self._taking:
+            if self.taken:
+                return
+            if not await self._writing.claims.take_new(self._claim.name, self._recording):
+                raise ClaimExists
+            self._note_taken()
+
+    def _note_taken(self) -> None:
+        self.taken = True
+        run = self.work.run
+        run.idempotency = {**(run.idempotency or {}), "outcome": "first"}
 
     def params(self) -> Params:
         """The parameters; those of the first call under the key, if that call sent anything."""
@@ -222,6 +272,7 @@ class Attempt:
 
     async def finish(self, envelope: Envelope) -> None:
         """Commit the result, the owned objects and the run together; later, if storage is away now."""
+        await self.before_asking()
         self.work.run.succeed(envelope.status)
         claims, claim, puts = self._writing.claims, self._claim, [*self._ownership(), *self._refused_rows()]
         done = None if claim is None else claims.done(claim, envelope.status, b"".join(map(bytes, envelope.data)))
@@ -283,7 +334,7 @@ class Attempt:
     def _claim_left(self) -> Put | None:
         """The statement that deletes the claim or leaves it in doubt; None without one, or if the result is stored."""
         claim, claims = self._claim, self._writing.claims
-        if claim is None or self._finished:
+        if claim is None or self._finished or not self.taken:
             return None
         if not any(entry.may_stand for entry in self._journal.entries[self._undone :]):
             return claims.released(claim)
@@ -295,7 +346,7 @@ class Attempt:
         return [] if self._finished else self._doubtful_rows() + self._refused_rows()
 
     def _wake(self) -> None:
-        if self._claim is not None:
+        if self._claim is not None and self.taken:
             self._writing.claims.wake(self._claim.name)
 
     # A step, before it is sent and after
@@ -311,7 +362,10 @@ class Attempt:
         rows = self._opened_rows(step, entry)
         puts = [*self._ownership(), *self._refused_rows(), *rows, *self._recording.opening()]
         try:
-            await self._commit(puts, None if self._claim is None else self._intention(self._claim))
+            if self._claim is None or self.taken:
+                await self._commit(puts, None if self._claim is None else self._intention(self._claim))
+            else:
+                await self._begin(self._claim, puts)
         except BaseException:
             entry.sent_at, entry.settles_at = before
             raise
@@ -320,6 +374,18 @@ class Attempt:
         return self._writing.claims.intended(
             claim, self._journal.sealed(self._writing.vault, claim), self.work.call.settle_seconds
         )
+
+    async def _begin(self, claim: Claim, puts: Sequence[Put]) -> None:
+        """Take the claim together with the first intention; ``ClaimExists`` where another call has it."""
+        sealed = self._journal.sealed(self._writing.vault, claim)
+        fence = self._writing.claims.begun(claim, sealed, self.work.call.settle_seconds)
+        # Before the commit: where its outcome is not known, the claim has to be let go.
+        self._note_taken()
+        if not await self._writing.database.put_all(puts, fence, self.work.run.run_id):
+            self.taken = False
+            raise ClaimExists
+        self._writing.claims.hold(claim.name)
+        self._recording.opened = True
 
     async def _send(self, step: Step[Any], entry: JournalEntry) -> Learned:
         """Send the step; if its outcome is in doubt, look for its work during the grace time before raising."""

@@ -182,11 +182,21 @@ class Call(Generic[C]):
         remembered: T | None = self.memory.get(wanted.name)
         if remembered is not None and suffices(remembered):
             return remembered
-        return await self.memory.look_up(wanted, remembered)
+        return await self._look_up(wanted, remembered)
 
     async def renew(self, wanted: LookUp[T]) -> T:
         """A new result of *wanted*, whatever is remembered; calls that ask at the same time share it."""
-        return await self.memory.look_up(wanted, self.memory.get(wanted.name))
+        return await self._look_up(wanted, self.memory.get(wanted.name))
+
+    async def _look_up(self, wanted: LookUp[T], outdated: T | None) -> T:
+        # Not by the client alone: who joins a look-up of another call does not come by there.
+        await self.steps.before_asking()
+        return await self.memory.look_up(wanted, outdated)
+
+    async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
+        """The file behind a public link; see ``RemoteFiles``."""
+        await self.steps.before_asking()
+        return await self.files.fetch(url, keep_bytes)
 
     async def with_recalled(
         self,
@@ -211,7 +221,7 @@ class Call(Generic[C]):
             else:
                 if not suspect(result):
                     return result
-        return await use(await self.memory.look_up(wanted, remembered))
+        return await use(await self._look_up(wanted, remembered))
 
 
 class Exclusive(Protocol):

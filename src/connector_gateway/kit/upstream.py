@@ -226,6 +226,9 @@ class Upstream:
     places: Places | None = None
     """Where only so many requests of one account may be under way at once, what each of them takes one of."""
 
+    before_asking: Callable[[], Awaitable[None]] | None = None
+    """Is awaited before anything is sent, where something is to be done first; see ``Steps``."""
+
     _begun: bool = False
     _heard: tuple[str, float] | None = None
     """The ``Date`` of the last answer, and when it came."""
@@ -290,8 +293,7 @@ class Upstream:
 
     async def _deliver(self, request: Request, exchange: Callable[[Request, float], Awaitable[A]]) -> A:
         """Send the request, again if it may be, until an answer can be returned or the attempts are used up."""
-        seconds = self.timeouts.run_seconds if self._begun else self.timeouts.queue_seconds
-        deadline = self.third_party.clock.now() + seconds
+        deadline = await self._deadline()
         attempt, renewed = 0, False
         while True:
             attempt += 1
@@ -323,6 +325,13 @@ class Upstream:
                 raise failed(answer, writes=request.writes)
             else:
                 await self._back_off(attempt)
+
+    async def _deadline(self) -> float:
+        """Until when a request may wait for its turn, once it may be sent at all."""
+        if self.before_asking is not None:
+            await self.before_asking()
+        seconds = self.timeouts.run_seconds if self._begun else self.timeouts.queue_seconds
+        return self.third_party.clock.now() + seconds
 
     async def _exchange(self, request: Request, deadline: float) -> Answer:
         """Wait for a turn, and then for a place where there are few; send the request once."""

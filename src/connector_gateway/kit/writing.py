@@ -130,6 +130,10 @@ class Steps(Protocol):
         """Note how values were cast; only a dry run calls *make*, to tell of them."""
         ...
 
+    async def before_asking(self) -> None:
+        """To be awaited before anything is asked of a third party: a repeat of a finished write asks nothing."""
+        ...
+
     async def may_resume(self, kind: str, object_id: str) -> bool:
         """Whether this call may finish what an interrupted call without a key has left."""
         ...

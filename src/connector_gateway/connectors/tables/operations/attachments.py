@@ -117,7 +117,7 @@ async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
 async def _plan_file(call: TablesCall, params: AttachFile, at_hand: AtHand) -> Kept:
     """A file and where it is to go."""
     place = await _place(call, params)
-    file = at_hand.file = await call.files.fetch(params.url, UPLOAD_BYTES)
+    file = at_hand.file = await call.fetch(params.url, UPLOAD_BYTES)
     return mapping.attachments.planned_file(place, params.url, params.filename or file.name, file)
 
 
@@ -135,7 +135,7 @@ async def _present(call: TablesCall, place: Kept) -> Sequence[str]:
 
 async def _content(call: TablesCall, intent: Intent, at_hand: AtHand) -> bytes:
     """The bytes of a file, fetched again unless this attempt has them; they must be those that were planned."""
-    file = at_hand.file or await call.files.fetch(intent["url"], UPLOAD_BYTES)
+    file = at_hand.file or await call.fetch(intent["url"], UPLOAD_BYTES)
     if file.content is None or mapping.attachments.digest_of(file.content) != intent["digest"]:
         raise UrlUnreachable(
             "The link leads to another file now than when this call was first made; nothing was attached.",
