@@ -438,6 +438,7 @@ class App:
             events=self._feed,
             time=self.database.time,
             fence=self._processes.fence,
+            processes=lambda: self._processes.count,
             stopping=self.stopping,
             usage=self._usage,
         )

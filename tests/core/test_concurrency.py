@@ -1,5 +1,7 @@
 """Places: how many requests of one account are under way at the same time."""
 
+from contextlib import AsyncExitStack
+
 import pytest
 
 from connector_gateway.core.concurrency import PlacesByAccount
@@ -7,7 +9,7 @@ from connector_gateway.kit.errors import UpstreamRateLimited
 
 
 async def test_whoever_finds_no_place_in_time_is_refused_and_holds_none() -> None:
-    places = PlacesByAccount(1).of("nora")
+    places = PlacesByAccount(1, lambda: 1).of("nora")
     async with places.one(1):
         with pytest.raises(UpstreamRateLimited):
             async with places.one(0):
@@ -18,8 +20,28 @@ async def test_whoever_finds_no_place_in_time_is_refused_and_holds_none() -> Non
 
 
 async def test_accounts_have_places_of_their_own_which_all_their_calls_share() -> None:
-    places = PlacesByAccount(1)
+    places = PlacesByAccount(1, lambda: 1)
     nora, again, ben = places.of("nora"), places.of("nora"), places.of("ben")
 
     assert nora is again
     assert nora is not ben
+
+
+@pytest.mark.parametrize(("processes", "places"), [(1, 8), (2, 4), (3, 2), (20, 1)])
+async def test_processes_have_their_part_of_the_places_each(processes: int, places: int) -> None:
+    nora = PlacesByAccount(8, lambda: processes).of("nora")
+    async with AsyncExitStack() as stack:
+        taken = [await stack.enter_async_context(nora.one(1)) for _ in range(places)]
+        with pytest.raises(UpstreamRateLimited):
+            await stack.enter_async_context(nora.one(0))
+
+    assert places == len(taken)
+
+
+async def test_places_are_divided_anew_when_processes_come_or_go() -> None:
+    living = [1]
+    places = PlacesByAccount(8, lambda: living[0])
+    before = places.of("nora")
+    living[0] = 2
+
+    assert before is not places.of("nora")

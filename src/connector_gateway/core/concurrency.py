@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from weakref import WeakValueDictionary
 
@@ -87,15 +87,18 @@ class Places:
 
 
 class PlacesByAccount:
-    """The places of each account of one third party, as long as somebody uses them."""
+    """The places of each account of one third party, as long as somebody uses them; each process has its part."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, processes: Callable[[], int]) -> None:
         self._most = most
-        self._used: WeakValueDictionary[str, Places] = WeakValueDictionary()
+        self._processes = processes
+        self._used: WeakValueDictionary[tuple[str, int], Places] = WeakValueDictionary()
 
     def of(self, account: str) -> Places:
         """Those of one account."""
-        places = self._used.get(account)
+        # By their number too: when processes come or go, calls that begin from then on have other places.
+        most = max(1, self._most // max(1, self._processes()))
+        places = self._used.get((account, most))
         if places is None:
-            places = self._used[account] = Places(self._most)
+            places = self._used[account, most] = Places(most)
         return places

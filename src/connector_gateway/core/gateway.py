@@ -63,6 +63,7 @@ class Gateway:
         events: Events,
         time: Callable[[], float],
         fence: Callable[[], Callable[[], None]],
+        processes: Callable[[], int],
         stopping: Stopping,
         usage: Usage,
     ) -> None:
@@ -88,7 +89,9 @@ class Gateway:
         self._memories = Memories(clock)
         self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
         self._places = {
-            name: PlacesByAccount(site.connector.at_once) for name, site in sites.items() if site.connector.at_once
+            name: PlacesByAccount(site.connector.at_once, processes)
+            for name, site in sites.items()
+            if site.connector.at_once
         }
         self._third_parties = {
             name: site.third_party(transport, clock, time, partial(usage.exchanged, name))

@@ -243,7 +243,7 @@ class Connector(Generic[C]):
     """Seconds to wait if an answer means "too many requests", or which budgets are to rest; otherwise None."""
 
     at_once: int | None = None
-    """How many requests of one account may be under way at the same time, where the third party refuses more."""
+    """How many requests of one account all processes may have under way, where the third party refuses more."""
 
     settle_seconds: float = 60.0
     """How long after its sending a request may still be carried out upstream; the operator may set it."""
