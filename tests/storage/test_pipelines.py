@@ -238,11 +238,22 @@ async def test_a_pooler_that_takes_no_options_gets_the_time_outs_in_each_transac
         assert ["put"] == await names(database)
 
 
-async def test_no_statement_is_prepared(served: Database) -> None:
-    await asyncio.gather(*(served.put(INSERT, workspace(f"ws {number}"), str(number)) for number in range(30)))
-    prepared = text("SELECT count(*) FROM pg_prepared_statements")
+PREPARED = text("SELECT count(*) FROM pg_prepared_statements")
 
-    assert 0 == await served.write(lambda writing: writing.execute(prepared).scalar())
+
+async def test_a_statement_is_prepared_once_for_each_session(served: Database) -> None:
+    kept = [await served.put(INSERT, workspace(f"ws {number}")) for number in range(30)]
+    counts = [await served.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
+
+    assert (30, 1) == (sum(kept), max(counts))
+
+
+async def test_nothing_is_prepared_behind_a_pooler(new_postgres: str) -> None:
+    async with relaying(new_postgres, refuses_options=True) as (_, address), Database(address) as database:
+        kept = [await database.put(INSERT, workspace(f"ws {number}")) for number in range(6)]
+        counts = [await database.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
+
+        assert (6, 0) == (sum(kept), max(counts))
 
 
 async def test_a_schema_is_made_by_one_process_while_the_others_wait(new_postgres: str) -> None:

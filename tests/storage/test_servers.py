@@ -78,6 +78,16 @@ def _add(name: str, writing: Connection) -> None:
     writing.execute(INSERT, workspace(name))
 
 
+async def test_a_session_that_does_not_know_what_was_prepared_is_asked_without_it(database: Database) -> None:
+    forget = text("DEALLOCATE ALL")
+    before = await put(database, *"abcdef")
+    lost = [await database.write(lambda writing: writing.execute(forget).rowcount) for _ in range(12)]
+    told = [await put(database, name) for name in "ghijkl"]
+
+    assert (["ok"] * 6, 12, [["ok"]] * 6) == (before, len(lost), told)
+    assert list("abcdefghijkl") == await names(database)
+
+
 async def test_a_server_that_takes_connections_and_says_nothing_is_told_as_unavailable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"postgresql+psycopg://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing"

@@ -43,7 +43,7 @@ STANDING_STILL_SECONDS = 10
 REFUSED_OPTIONS = "unsupported startup parameter"
 """What PgBouncer says. Source: its src/client.c."""
 
-BEGIN, USED_AT = "begin", "used_at"
+BEGIN, USED_AT, PREPARED = "begin", "used_at", "prepared"
 """What is noted with each connection of the pool."""
 
 KEEPALIVE_SECONDS = 5
@@ -102,7 +102,7 @@ def connecting(url: URL, seconds: float) -> Callable[..., Any]:
     local = tuple(f"SET LOCAL {name} = {milliseconds}" for name, milliseconds in _timeouts(seconds).items())
 
     def connect(_: object, record: Any, arguments: Any, named: dict[str, Any]) -> Any:
-        record.info[BEGIN] = ("BEGIN",)
+        record.info[BEGIN], record.info[PREPARED] = ("BEGIN",), set()
         try:
             connection = psycopg.connect(*arguments, **named)
         except psycopg.OperationalError as fault:
@@ -111,7 +111,8 @@ def connecting(url: URL, seconds: float) -> Callable[..., Any]:
             connection = psycopg.connect(*arguments, **(named | {"options": _options(url)}))
         if not _are_set(connection, _timeouts(seconds)):
             # A pooler in between: what is set in a session does not last, so it is set in each transaction.
-            record.info[BEGIN] = ("BEGIN", *local)
+            # Nor does what is prepared in it.
+            record.info[BEGIN], record.info[PREPARED] = ("BEGIN", *local), None
         return connection
 
     return connect

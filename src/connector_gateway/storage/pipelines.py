@@ -17,7 +17,7 @@ from sqlalchemy.sql.base import Executable
 
 from connector_gateway.storage.engines import beginning
 from connector_gateway.storage.faults import confirming
-from connector_gateway.storage.round_trips import Statement, ask
+from connector_gateway.storage.round_trips import Prepared, Statement, ask
 from connector_gateway.storage.rows import Row
 from connector_gateway.storage.sets import changing, claiming, fencing, inserting
 from connector_gateway.storage.writers import PutsWriter, Writer
@@ -29,8 +29,8 @@ Numbered = tuple[int | None, Row]
 """A row with the number of its fence, if it has one."""
 
 
-def transact(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
-    """The outcome of each of *batch*, in one transaction that is committed."""
+def transact(connection: Connection, batch: Sequence[Writer], known: Prepared | None) -> list[Any]:
+    """The outcome of each of *batch*, in one transaction that is committed; *known* as for ``ask``."""
     outcomes: list[Any] = []
     # Only neighbours are put together: a writer may rely on what the ones before it have written.
     for _, group in groupby(batch, key=type):
@@ -38,7 +38,7 @@ def transact(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
         puts = [writer for writer in writers if isinstance(writer, PutsWriter)]
         last = len(outcomes) + len(writers) == len(batch)
         if puts:
-            outcomes += _put(connection, puts, commit=last)
+            outcomes += _put(connection, puts, known, commit=last)
         else:
             outcomes += [writer.work(connection) for writer in writers if not isinstance(writer, PutsWriter)]
             if last:
@@ -47,7 +47,7 @@ def transact(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
     return outcomes
 
 
-def _put(connection: Connection, writers: Sequence[PutsWriter], *, commit: bool) -> list[bool]:
+def _put(connection: Connection, writers: Sequence[PutsWriter], known: Prepared | None, *, commit: bool) -> list[bool]:
     """Whether the fence of each of *writers* held; where it did, its rows are written."""
     driver: Any = connection.connection.driver_connection
     begin, fences, rows = _beginning(connection), _fences(writers), _rows(writers)
@@ -56,7 +56,7 @@ def _put(connection: Connection, writers: Sequence[PutsWriter], *, commit: bool)
         # A single statement is a transaction by itself, as are the records of reads.
         begin, end = [], []
     with confirming(connection) if commit else nullcontext():
-        answers = ask(driver, [*begin, *fences, *rows, *end])
+        answers = ask(driver, [*begin, *fences, *rows, *end], known)
     # The last of the fences tells the numbers of all that held.
     held = _numbers(answers[len(begin) + len(fences) - 1]) if fences else set[int]()
     return [writer.fence is None or number in held for number, writer in enumerate(writers)]

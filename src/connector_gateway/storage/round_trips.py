@@ -5,8 +5,10 @@ interpreter's lock away, which a busy event loop then holds for up to 5 ms. A co
 one, by the driver's interface to libpq (decision 74).
 """
 
+import hashlib
 import select
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import psycopg
@@ -18,20 +20,47 @@ Statement = tuple[bytes, Sequence[bytes | None]]
 """A statement with its parameters, which it names ``$1``, ``$2`` and so on, as text."""
 
 
-def ask(driver: "psycopg.Connection[Any]", statements: Sequence[Statement]) -> list[PGresult]:
-    """The answers to *statements*, in one round trip; the first refusal is raised, and none behind it is executed."""
+Prepared = set[bytes]
+"""The texts of the statements that a session knows by name."""
+
+UNPREPARED = (errors.InvalidSqlStatementName, errors.DuplicatePreparedStatement)
+"""What says that another session was asked than the one in which a statement was prepared."""
+
+
+def ask(
+    driver: "psycopg.Connection[Any]", statements: Sequence[Statement], known: Prepared | None = None
+) -> list[PGresult]:
+    """The answers to *statements*, in one round trip; the first refusal is raised, and none behind it is executed.
+
+    Those with parameters are prepared once for the session, which *known* keeps; where it is None, none is.
+    """
     server = driver.pgconn
     server.enter_pipeline_mode()
+    texts = [] if known is None else list(dict.fromkeys(text for text, values in statements if values))
+    new = [text for text in texts if text not in (known or ())]
+    for text in new:
+        server.send_prepare(_name(text), text)
     for text, values in statements:
-        server.send_query_params(text, values)
+        if text in texts:
+            server.send_query_prepared(_name(text), values)
+        else:
+            server.send_query_params(text, values)
     server.pipeline_sync()
     _send(server)
     answers = _answers(server)
     server.exit_pipeline_mode()
+    if known is not None:
+        known |= {text for text, told in zip(new, answers, strict=False) if told.status == ExecStatus.COMMAND_OK}
     for answer in answers:
         if answer.status == ExecStatus.FATAL_ERROR:
             raise errors.error_from_result(answer)
-    return answers
+    return answers[len(new) :]
+
+
+@lru_cache(maxsize=256)
+def _name(text: bytes) -> bytes:
+    """The name of a statement: whatever session it is asked of, it never stands for another one."""
+    return b"gateway_" + hashlib.sha256(text).hexdigest()[:32].encode()
 
 
 def _send(server: PGconn) -> None:

@@ -8,7 +8,9 @@ from sqlalchemy import Connection, Engine, Insert
 
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage import pipelines
+from connector_gateway.storage.engines import PREPARED
 from connector_gateway.storage.faults import Unconfirmed, confirming, leaving_read_only, translated, unavailable
+from connector_gateway.storage.round_trips import UNPREPARED, Prepared
 from connector_gateway.storage.rows import MOST_ROWS, Put, execute, put_all
 from connector_gateway.storage.writers import PutsWriter, WorkWriter, Writer
 
@@ -23,6 +25,9 @@ class Transactions:
         self._engine = engine
         self._embedded = engine.dialect.name == "sqlite"
         self._driver = engine.dialect.loaded_dbapi
+        self._prepares = True
+        """Whether sessions last as long as connections, as far as is known; behind a pooler they may not."""
+
         self._kept: Connection | None = None
         """On SQLite, the connection that wrote last: it has read the pages and compiled the statements (decision 82).
 
@@ -45,6 +50,10 @@ class Transactions:
         except Unconfirmed as fault:
             # Trying again could write twice what was committed and not confirmed (decision 16).
             return [unavailable(f"not confirmed: {fault}") for _ in batch]
+        except UNPREPARED:
+            # A pooler that nothing else has told of; nothing was committed (decision 95).
+            self._prepares = False
+            return self.commit(batch)
         except Exception as fault:  # noqa: BLE001  # whoever waits for the commit gets it
             if len(batch) == 1:
                 return [translated(fault, self._driver)]
@@ -63,7 +72,7 @@ class Transactions:
     def _transact(self, batch: Sequence[Writer]) -> list[Any]:
         if not self._embedded:
             with self._engine.connect().execution_options(writes=True) as connection, leaving_read_only(connection):
-                return pipelines.transact(connection, batch)
+                return pipelines.transact(connection, batch, self._known(connection))
         connection = self._kept or self._engine.connect().execution_options(writes=True)
         self._kept = None
         try:
@@ -74,6 +83,11 @@ class Transactions:
             raise
         self._kept = connection
         return outcomes
+
+    def _known(self, connection: Connection) -> Prepared | None:
+        """What the session of *connection* has prepared; None where nothing is to be."""
+        known: Prepared | None = connection.info[PREPARED]
+        return known if self._prepares else None
 
 
 def _has_work(batch: Sequence[Writer]) -> bool:
