@@ -59,6 +59,9 @@ class Faults:
     store_whole_at: float = -inf
     """When its last trouble ended."""
 
+    went_on: dict[int, float] = field(default_factory=dict)
+    """When each gateway went on that had stood still."""
+
     done: Counter[str] = field(default_factory=Counter)
     """How often each kind of fault happened."""
 
@@ -126,6 +129,7 @@ class Faults:
         node.send(signal.SIGSTOP)
         await asyncio.sleep(seconds)
         node.send(signal.SIGCONT)
+        self.went_on[number] = time.monotonic()
 
     async def _clock(self) -> None:
         number, node = self._node()

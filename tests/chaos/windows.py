@@ -58,7 +58,7 @@ class Windows:
             excused = self._excused(now, LONGEST[room])
             (self.excused if excused else self.exceeded)[room] += times
             told = f"refused as too many: {room}{' (the store was away)' if excused else ''}"
-            self.faults.note(f"{told}, after requests {self._lately(room)} s before")
+            self.faults.note(f"{told}, after requests {self._lately(room)} s before{self._went_on(now)}")
 
     def _excused(self, now: float, window: float) -> bool:
         """Whether the store is troubled, or was within such a *window*: a share may be used beside what it counted."""
@@ -69,6 +69,11 @@ class Windows:
         journal = self.load.installation.emulators[room].stage.journal
         last = max(seen.at for seen in journal if seen.status == 429)
         return " ".join(f"{last - seen.at:.2f}" for seen in journal if 0 <= last - seen.at < LATELY_SECONDS)
+
+    def _went_on(self, now: float) -> str:
+        """Which gateways had stood still until just before: who does between the last look and the send is late."""
+        found = [(number, now - at) for number, at in self.faults.went_on.items() if now - at < LATELY_SECONDS]
+        return "".join(f", gateway {number} had gone on {ago:.2f} s before" for number, ago in found)
 
     @property
     def small(self) -> int:

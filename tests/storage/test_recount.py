@@ -158,6 +158,21 @@ def sent_by(process: Process) -> list[LedgerEntry]:
 
 
 @requirement("shared:local-share")
+@pytest.mark.parametrize(("failed_ago", "held_back"), [(0.2, 0), (1.2, PROBE_SECONDS)], ids=["away", "frozen"])
+async def test_the_share_of_a_short_window_is_used_only_while_the_store_is_known_to_be_away(
+    processes: list[Process], clock: StoreClock, failed_ago: float, held_back: float
+) -> None:
+    one, _ = processes
+    one.lost(StoreAway("for a test"))
+    turn = await one.reserve([Take("upstream:notes:second:account", Budget(5, 1))], 10)
+    clock.at += 1
+    one.lost(StoreAway("for a test"))
+    clock.at += failed_ago
+
+    assert held_back == await turn.confirm()
+
+
+@requirement("shared:local-share")
 async def test_the_share_of_a_short_window_is_held_back_while_the_store_may_be_back(
     processes: list[Process], clock: StoreClock
 ) -> None:

@@ -32,6 +32,9 @@ REMEMBERED = 10_000
 PROBE_SECONDS = 0.5
 """How often it is tried whether the store is back."""
 
+KNOWN_SECONDS = 1.5 * PROBE_SECONDS
+"""For how long after such a try it is known that the store is away."""
+
 log = structlog.get_logger()
 
 
@@ -213,6 +216,9 @@ class WithFallback:
         self._away_since: float | None = None
         self._returning = False
         """Whether the store was there when it was tried last, and others may not know yet."""
+
+        self._failed_at = -inf
+        """When the store could not be reached, if that is what came of the last try."""
 
         self._why = ""
         self._most: dict[str, float] = {}
@@ -400,9 +406,11 @@ class WithFallback:
         """For how long others may still use a window, if it is a short one."""
         if per_seconds > SHORT_SECONDS:
             return 0.0
-        # Who was away for a moment only may be the only one who has noticed: others count in the store again.
-        back = PROBE_SECONDS if self._returning else 0.0
-        return max(back, per_seconds - (self.away_seconds or 0.0))
+        now = self.clock.now()
+        # The store may be back, and others count in it already: one who stood still, or who alone has noticed that it
+        # was away for a moment, learns that with the next try.
+        unsure = PROBE_SECONDS if now - self._failed_at > KNOWN_SECONDS else 0.0
+        return max(unsure, per_seconds - (self.away_seconds or 0.0))
 
     def _share(self, take: Take) -> Take:
         """The same of this process's share of the budget, which may be less than one request needs at a time."""
@@ -428,7 +436,10 @@ class WithFallback:
         if self._away_since is None:
             self._away_since = self.clock.now()
             log.warning("the shared store is away", store=self.store.name, private=str(away))
-        self._why = str(away)
+        self._failed(away)
+
+    def _failed(self, away: StoreAway) -> None:
+        self._why, self._failed_at = str(away), self.clock.now()
 
     def _require_time(self) -> None:
         if (self.away_seconds or 0.0) >= LONGEST_SECONDS:
@@ -453,9 +464,10 @@ class WithFallback:
             # Before it is asked again, it is to know what was used without it.
             await self.recount.tell()
         except StoreAway as away:
-            self._why = str(away)
+            self._failed(away)
             self._returning = False
         else:
+            self._failed_at = -inf
             self._return()
 
     def _return(self) -> None:
