@@ -20,7 +20,7 @@ from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.processes import DEAD_AFTER_SECONDS
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.clock import instant
-from connector_gateway.kit.errors import ConnectionRevoked, UpstreamRateLimited
+from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError, UpstreamRateLimited
 from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.kit.observing import Snapshot, Watch
 from connector_gateway.storage import tables
@@ -262,6 +262,12 @@ async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: N
     assert "revoked" == (await node.app.connections.show(connection))["status"]
     assert node.clock.at + FIRST_REVOKED_SECONDS == (await row(node, connection)).due_at
     assert REVOKED_SECONDS == _pause_after(ConnectionRevoked("Gone."), 10)
+
+
+def test_however_often_polls_have_failed_the_next_one_is_a_minute_later_or_when_the_application_says() -> None:
+    failed, throttled = UpstreamError("Failed."), UpstreamRateLimited("Slow down.", retry_after=90)
+
+    assert [5, 40, 60, 90] == [_pause_after(failed, times) for times in (0, 3, 10)] + [_pause_after(throttled, 10)]
 
 
 async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:

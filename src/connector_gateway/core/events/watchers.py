@@ -39,7 +39,12 @@ REVOKED_SECONDS = 15 * 60.0
 It is tried at once when it is changed, or when a call gets through.
 """
 
-MAX_PAUSE_SECONDS = 15 * 60.0
+MAX_PAUSE_SECONDS = 60.0
+"""How long until a poll that failed is tried again, at most, unless the third party asks for more.
+
+It is hardly more often than is polled anyway; a quarter of an hour was lost after some bad minutes (decision 93).
+"""
+
 FIRST_PAUSE_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = max(REVOKED_SECONDS, MAX_PAUSE_SECONDS)
 MAX_DOUBLINGS = 10
