@@ -327,6 +327,25 @@ async def test_a_process_knows_until_when_others_may_have_sent_something(databas
     assert [None, None] == [unknown, out_of_touch]
 
 
+async def test_after_nobody_could_give_signs_of_life_others_may_be_sending_still(
+    database_url: str, clock: HandClock
+) -> None:
+    async with Database(database_url, clock=clock.now) as database:
+        other, living = Node(database, clock), Node(database, clock)
+        await other.processes.beat()
+        await living.processes.beat()
+        clock.at += DEAD_AFTER_SECONDS - 1
+        await living.processes.beat()
+        right_after = living.processes.peers()
+        clock.at += LIVE_SECONDS - 0.1
+        await living.processes.give_sign_of_life()
+        clock.at += 0.1
+        later = living.processes.peers()
+
+    silent = [peers.silent[other.processes._process_id] for peers in (right_after, later) if peers is not None]
+    assert [0, DEAD_AFTER_SECONDS - 1] == pytest.approx(silent)
+
+
 async def test_a_process_that_ended_a_day_ago_is_forgotten(node: Node) -> None:
     await Node(node.database, node.clock).processes.beat()
     await node.processes.beat()

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
+from math import inf
 from typing import Self
 
 import structlog
@@ -22,6 +23,9 @@ from connector_gateway.storage.database import Database
 from connector_gateway.storage.recount import Peers
 
 HEARTBEAT_SECONDS = 2.0
+LATE_BEAT_SECONDS = 2 * HEARTBEAT_SECONDS
+"""A look at who lives that comes so long after the one before was held up."""
+
 LIVE_SECONDS = 6.0
 """How long after its last sign of life a process may count on its claims and leases."""
 
@@ -75,6 +79,10 @@ class Processes:
         """Until when each other process lived, as far as this one has seen, by its stopwatch."""
 
         self._watching_since: float | None = None
+        self._looked_at: float | None = None
+        self._gap = (-inf, -inf)
+        """From when to when this process last could not see who lives, since storage was away or it stood still."""
+
         self._lapses = 0
         """How often this process was silent for so long that others may have taken its work over."""
 
@@ -189,6 +197,9 @@ class Processes:
         self.count = max(1, len(found))
         self._lived |= {row.process_id: now - row.age for row in found if row.process_id != self._process_id}
         self._watching_since = now if self._watching_since is None else self._watching_since
+        if self._looked_at is not None and now - self._looked_at > LATE_BEAT_SECONDS:
+            self._gap = (self._looked_at, now)
+        self._looked_at = now
         for process_id in [one for one, until in self._lived.items() if until < now - REMEMBERED_SECONDS]:
             del self._lived[process_id]
 
@@ -197,9 +208,17 @@ class Processes:
         if self._watching_since is None or not self.alive:
             return None
         now = self._stopwatch()
-        # One that has died may have sent something after its last sign of life, but not for long.
-        silent = {one: max(0.0, now - until - LIVE_SECONDS) for one, until in self._lived.items()}
+        silent = {one: self._silent_seconds(until, now) for one, until in self._lived.items()}
         return Peers(self._process_id, min(now - self._watching_since, REMEMBERED_SECONDS), silent)
+
+    def _silent_seconds(self, until: float, now: float) -> float:
+        """How long ago a process can have sent something at the latest that has lived *until* then at least."""
+        began, ended = self._gap
+        # Who lived when nobody could give signs of life may not have given the next one yet.
+        if until + LIVE_SECONDS >= began and now - ended < LIVE_SECONDS:
+            return 0.0
+        # One that has died may have sent something after its last sign of life, but not for long.
+        return max(0.0, now - until - LIVE_SECONDS)
 
     @cached_property
     def _dead(self) -> Executable:
