@@ -9,11 +9,13 @@ import pytest
 
 from connector_gateway.core.pacing import (
     SLACK,
+    SLACK_SECONDS,
     YIELD_SECONDS,
     AnonymousPacer,
     ConnectionPacer,
     YieldingPacer,
     stretched,
+    third_partys,
 )
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import UpstreamRateLimited
@@ -307,7 +309,15 @@ def test_a_request_of_two_budgets_waits_for_both() -> None:
 
     in_no_time(three())
 
-    assert [0.0, 2 * SLACK, 4 * SLACK] == busy.times
+    assert [0.0, 2 + SLACK_SECONDS, 4 + 2 * SLACK_SECONDS] == busy.times
+
+
+@pytest.mark.parametrize(("text", "ours"), [("5/1", 1.01), ("100/10", 10.03), ("1/86400", 86659.2)])
+def test_our_windows_are_a_little_longer_than_the_third_partys(text: str, ours: float) -> None:
+    budget = Budget.parse(text)
+    longer = stretched({"all": budget})["all"].per_seconds
+
+    assert (ours, budget.per_seconds) == (round(longer, 6), round(third_partys(longer), 6))
 
 
 def test_one_full_budget_does_not_hold_back_those_who_do_not_need_it() -> None:
@@ -331,7 +341,7 @@ def test_heavy_requests_take_more_of_the_budget() -> None:
 
     in_no_time(three())
 
-    assert [0.0, 0.0, SLACK, SLACK] == busy.times
+    assert [0.0, 0.0, 1 + SLACK_SECONDS, 1 + SLACK_SECONDS] == busy.times
 
 
 def test_a_request_that_costs_nothing_never_waits() -> None:

@@ -17,10 +17,22 @@ YIELD_SECONDS = 20.0
 SLACK = 1.003
 """By how much our windows are longer than the third party's, since clocks differ a little (decision 3)."""
 
+SLACK_SECONDS = 0.01
+"""The same at least: how late a request arrives is learned from its answer, which may come after a short window."""
+
 
 def stretched(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
-    """*budgets* with windows that are longer by ``SLACK``."""
-    return {name: Budget(budget.limit, budget.per_seconds * SLACK) for name, budget in budgets.items()}
+    """*budgets* with windows that are longer by ``SLACK``, and by ``SLACK_SECONDS`` at least."""
+    return {name: Budget(budget.limit, _stretched(budget.per_seconds)) for name, budget in budgets.items()}
+
+
+def third_partys(per_seconds: float) -> float:
+    """The third party's window, of one that was ``stretched``."""
+    return min(per_seconds / SLACK, per_seconds - SLACK_SECONDS)
+
+
+def _stretched(per_seconds: float) -> float:
+    return max(per_seconds * SLACK, per_seconds + SLACK_SECONDS)
 
 
 class ConnectionPacer:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from connector_gateway.core.pacing import SLACK
+from connector_gateway.core.pacing import third_partys
 from connector_gateway.core.usage import SLOT_SECONDS, SLOTS, BudgetUse
 from connector_gateway.http.console.declared import Visit
 
@@ -67,7 +67,7 @@ def _drawn(use: BudgetUse, left: float, connection: str) -> Chart:
     most = max(slot.waiting for slot in use.history)
     return Chart(
         use=use,
-        allowed=f"{use.limit:,.10g} in {_window(use.per_seconds / SLACK)}",
+        allowed=f"{use.limit:,.10g} in {_window(third_partys(use.per_seconds))}",
         used=used,
         left=left,
         share=round(100 * used / use.limit, 1),
