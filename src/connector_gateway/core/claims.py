@@ -179,9 +179,13 @@ class Claims:
         deadline = self._clock.now() + wait_seconds
         while True:
             taken = await self._try(name, recording, exists=exists)
-            recording.opened, exists = True, False
+            recording.opened = True
             if taken is not None:
                 return taken
+            if exists:
+                # It may be gone by now: whoever had it was refused.
+                exists = False
+                continue
             if self._clock.now() >= deadline:
                 raise in_progress()
             await self._wait(name, deadline)
