@@ -1,10 +1,14 @@
-"""Third parties refuse in a shape that they do not document: in every room that is told as theirs, never as a fault."""
+"""Third parties refuse in a shape that they do not document: in every room that is told as theirs, never as a fault.
+
+What they do not have is told in the same way everywhere, too.
+"""
 
 from collections.abc import Iterator, Sequence
 
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.errors import ABOUT, catalogue
 from harness.calls import read, write, writings
 from harness.playing import playing
 from harness.requirement import requirement
@@ -21,6 +25,10 @@ BODIES: Sequence[object] = (
     {"error": [1, {}], "errors": {"a": 1}, "code": {"x": 1}, "status": "late", "category": []},
     {"ok": "no", "error": 7, "needed": {}, "object": [], "context": "x", "subCategory": {"a": None}, "errors": 3},
 )
+
+
+NAMED = {error.code for error in catalogue() if error.names}
+"""The codes of errors that are about what a parameter names."""
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +75,14 @@ def test_a_refusal_that_says_nothing_is_told_by_its_status(started: Rooms, room:
     started.gateway.clear(room)
 
     assert code == reply.code
+
+
+@requirement("errors:named")
+@pytest.mark.parametrize("room", CONNECTORS)
+def test_what_does_not_exist_is_told_with_the_parameter_that_names_it(started: Rooms, room: str) -> None:
+    gateway = started.newly_connected(room)
+    replies = [read(gateway, room, reading) for reading in started.readings(room)]
+    about = [reply for reply in replies if reply.status >= 400 and reply.code in NAMED]
+
+    assert [] == [reply.body for reply in about if ABOUT.isdisjoint(reply.details[0])]
+    assert about

@@ -125,6 +125,7 @@ CALLS = promised(
     ("common-44", "calls:error-shape", "Every error has one shape: code, message, remedy and details."),
     ("common-45", "errors:remedy", "Every error of the catalogue tells what to do about it."),
     ("common-46", "calls:retry-after", "retry_after is whole seconds, at least one, in the body and as a header."),
+    ("common-221", "errors:named", "An error about what a parameter names tells the parameter."),
     ("common-47", "errors:detail-values", "In details, allowed is a list and value is as it was sent."),
     (
         "common-48",

@@ -26,7 +26,7 @@ from connector_gateway.core.work import NoSteps, Work, binding, exclusive_to
 from connector_gateway.core.writing import Writing
 from connector_gateway.kit.call import Call, Download
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import ConnectionRevoked, LinkNotFound
+from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, LinkNotFound
 from connector_gateway.kit.held import HeldBytes, Holding, uncounted
 from connector_gateway.kit.observing import Events
 from connector_gateway.kit.operation import AnyOperation
@@ -132,6 +132,9 @@ class Gateway:
                     envelope = await self._carry_out(work, arguments, recording, key)
             except ConnectionRevoked as error:
                 await self._note_revoked(connection, error)
+                raise
+            except GatewayError as error:
+                error.point_at(vars(params))
                 raise
             # The third party has taken the credentials, so the connection lives, whatever was seen before (decision 5).
             if connection.status != "active" and run.trace.exchanges:

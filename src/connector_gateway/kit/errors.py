@@ -27,6 +27,12 @@ from typing import Any, ClassVar, Literal
 Detail = Mapping[str, Any]
 """Machine-readable facts of one fault: ``parameter``, ``property``, ``value``, ``allowed``, ``index`` …"""
 
+ABOUT = frozenset({"parameter", "property", "field", "scopes", "vendor_code"})
+"""What details have that tell what an error is about."""
+
+VALUE = {"value"}
+"""What a detail has that tells a value and not whose."""
+
 Doubt = Literal["failed", "edge", "garbled", "cut", "silent", "interrupted"]
 """Why the outcome of a write is not known: the third party said that it failed, or an edge in front of it said so while
 the request may go on; it answered something unreadable, the connection broke, no answer came in time, or this service
@@ -45,6 +51,9 @@ class GatewayError(Exception):
     remedy: str
     """What to do; one for the class, unless an instance knows better."""
 
+    names: ClassVar[tuple[str, ...]] = ()
+    """The parameters that name what the error is about, where an operation takes one of them."""
+
     def __init__(
         self,
         message: str,
@@ -62,6 +71,14 @@ class GatewayError(Exception):
         self.doubt = doubt
         if remedy is not None:
             self.remedy = remedy
+
+    def point_at(self, given: Mapping[str, Any]) -> None:
+        """Name the parameter that the error is about, unless its details tell already what it is about."""
+        name = next((name for name in self.names if given.get(name) is not None), None)
+        if name is None or any(not ABOUT.isdisjoint(detail) for detail in self.details):
+            return
+        others = [detail for detail in self.details if detail.keys() != VALUE]
+        self.details = [{"parameter": name, "value": given[name]}, *others]
 
 
 class CallerError(GatewayError):
@@ -364,6 +381,7 @@ class DatabaseNotShared(CallerError):
 
     status = 403
     code = "database_not_shared"
+    names = ("database_id",)
     remedy = "Add the database to the shared selection of the connection, then retry."
 
 
@@ -372,6 +390,7 @@ class PageNotFound(CallerError):
 
     status = 404
     code = "page_not_found"
+    names = ("page_id",)
     remedy = "Check the page identifier, and that the page is shared with the connection."
 
 
@@ -388,6 +407,7 @@ class BoardNotAuthorised(CallerError):
 
     status = 403
     code = "board_not_authorised"
+    names = ("board_id", "list_id", "card_id")
     remedy = "Obtain access to the board, or name another one."
 
 
@@ -396,6 +416,7 @@ class ListNotFound(CallerError):
 
     status = 404
     code = "list_not_found"
+    names = ("list_id",)
     remedy = "Read current list identifiers from the lists route; names are not identifiers."
 
 
@@ -404,6 +425,7 @@ class CardNotFound(CallerError):
 
     status = 404
     code = "card_not_found"
+    names = ("card_id",)
     remedy = "Check the card identifier."
 
 
@@ -412,6 +434,7 @@ class MessageNotFound(CallerError):
 
     status = 404
     code = "message_not_found"
+    names = ("message_ts", "message_id")
     remedy = "Check the message identifier and where the message is."
 
 
@@ -420,6 +443,7 @@ class ThreadNotFound(CallerError):
 
     status = 404
     code = "thread_not_found"
+    names = ("thread_ts", "thread_id")
     remedy = "Use the thread identifier of a message that exists, or leave it out to start a conversation."
 
 
@@ -436,6 +460,7 @@ class AttachmentNotFound(CallerError):
 
     status = 404
     code = "attachment_not_found"
+    names = ("attachment_id",)
     remedy = "Read the message's attachments again and use one of their identifiers."
 
 
@@ -452,6 +477,7 @@ class ChannelNotFound(CallerError):
 
     status = 404
     code = "channel_not_found"
+    names = ("channel",)
     remedy = "Check the name or identifier; invite the app to private channels."
 
 
@@ -460,6 +486,7 @@ class NotInChannel(CallerError):
 
     status = 403
     code = "not_in_channel"
+    names = ("channel",)
     remedy = "Invite the app to the channel."
 
 
@@ -468,6 +495,7 @@ class ChannelArchived(CallerError):
 
     status = 409
     code = "channel_archived"
+    names = ("channel",)
     remedy = "Unarchive the channel, or use another one."
 
 
@@ -492,6 +520,7 @@ class EmojiNotFound(CallerError):
 
     status = 404
     code = "emoji_not_found"
+    names = ("emoji",)
     remedy = "Use the short name of an existing emoji."
 
 
@@ -500,6 +529,7 @@ class ContactNotFound(CallerError):
 
     status = 404
     code = "contact_not_found"
+    names = ("contact_id",)
     remedy = "Check the contact identifier, or create the contact first."
 
 
@@ -508,6 +538,7 @@ class CompanyNotFound(CallerError):
 
     status = 404
     code = "company_not_found"
+    names = ("associate_company",)
     remedy = "Correct the domain or identifier, or set create_company to true with a domain."
 
 
@@ -516,6 +547,7 @@ class DealNotFound(CallerError):
 
     status = 404
     code = "deal_not_found"
+    names = ("deal_id",)
     remedy = "Check the deal identifier."
 
 
@@ -540,6 +572,7 @@ class BaseNotFound(CallerError):
 
     status = 404
     code = "base_not_found"
+    names = ("base_id",)
     remedy = "Check the base identifier, and that the base is shared with the connection."
 
 
@@ -548,6 +581,7 @@ class TableNotFound(CallerError):
 
     status = 404
     code = "table_not_found"
+    names = ("table",)
     remedy = "Use one of the tables of the tables route."
 
 
@@ -556,6 +590,7 @@ class ViewNotFound(CallerError):
 
     status = 404
     code = "view_not_found"
+    names = ("view",)
     remedy = "Use one of the views of the tables route."
 
 
@@ -564,6 +599,7 @@ class RecordNotFound(CallerError):
 
     status = 404
     code = "record_not_found"
+    names = ("record_id",)
     remedy = "Check the record identifier and its table."
 
 
@@ -663,6 +699,7 @@ class NotMessageAuthor(CallerError):
 
     status = 403
     code = "not_message_author"
+    names = ("message_ts",)
     remedy = "Edit a message posted through this connection."
 
 

@@ -845,7 +845,7 @@ def test_an_unknown_deal_is_not_found(gateway: Gateway, deal_id: str) -> None:
     reply = gateway.patch(f"/crm/deals/{deal_id}", dealstage="Closed Won")
 
     assert (404, "deal_not_found") == (reply.status, reply.code)
-    assert reply.details == [{"value": deal_id}]
+    assert reply.details == [{"parameter": "deal_id", "value": deal_id}]
 
 
 # Properties
