@@ -17,7 +17,7 @@ YIELD_SECONDS = 20.0
 SLACK = 1.003
 """By how much our windows are longer than the third party's, since clocks differ a little (decision 3)."""
 
-SLACK_SECONDS = 0.01
+SLACK_SECONDS = 0.006
 """The same at least: how late a request arrives is learned from its answer, which may come after a short window."""
 
 
