@@ -541,12 +541,15 @@ def test_as_many_values_as_there_may_be_are_read() -> None:
 def test_names_given_twice_are_found_in_linear_time() -> None:
     def seconds(names: int) -> float:
         body = body_of(*[f'"n{number}":{{}}' for number in range(names)], f'"n{names - 1}":1')
-        started = time.process_time()
+        started = time.thread_time()
         with pytest.raises(InvalidJson, match="stands twice"):
             decode(body)
-        return time.process_time() - started
+        return time.thread_time() - started
 
-    assert seconds(4_000) < 12 * max(seconds(1_000), 0.0005)
+    # Of a few, since garbage may be looked for in between.
+    long, short = (min(seconds(names) for _ in range(3)) for names in (4_000, 1_000))
+
+    assert long < 12 * max(short, 0.0005)
 
 
 @requirement("calls:query-bounded")

@@ -5,7 +5,6 @@ part takes. Wherever two ways of matching compete, one of these texts makes the 
 """
 
 import ast
-import gc
 import importlib
 import pkgutil
 import re
@@ -90,13 +89,7 @@ def _matching(source: str) -> str:
 
 def patterns_of(package: ModuleType) -> list[Found]:
     """Every pattern of *package*."""
-    # Python 3.11 counts the depth of a tree for all threads together, and looking for garbage lets another one go on in
-    # between: one that tells where an error came from reads sources, too.
-    gc.disable()
-    try:
-        trees = {one: ast.parse(_matching(Path(str(one.__file__)).read_text("utf-8"))) for one in modules(package)}
-    finally:
-        gc.enable()
+    trees = {module: ast.parse(_matching(Path(str(module.__file__)).read_text("utf-8"))) for module in modules(package)}
     uses = [(of, method) for tree in trees.values() for of, method, _ in called(tree)]
     searched = {of for of, method in uses if method in SEARCHING}
     matched = {of for of, method in uses if method in FUNCTIONS - SEARCHING}

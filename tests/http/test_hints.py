@@ -178,8 +178,8 @@ def test_an_unknown_option_of_a_third_party_is_recognised_as_well() -> None:
 
 def test_names_without_end_are_compared_with_nothing() -> None:
     known = [f"{'x' * 90}{number}" for number in range(5000)]
-    started = time.process_time()
+    started = time.thread_time()
 
     assert nearest("y" * 1_000_000, known) is None
     assert nearest("x" * 80 + "y" * 20, known) is not None
-    assert time.process_time() - started < 1
+    assert time.thread_time() - started < 1

@@ -124,6 +124,10 @@ class Places(Protocol):
         """Take a place while inside; ``UpstreamRateLimited`` where none gets free for so long."""
         ...
 
+    def large(self, seconds: float) -> AbstractAsyncContextManager[None]:
+        """Take a place for an answer that is read whole, of which there are few; raises as ``one`` does."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
@@ -276,18 +280,25 @@ class Upstream:
 
     @asynccontextmanager
     async def stream(
-        self, path: str, *charges: Charge, host: str = "base", query: Mapping[str, Any] = MappingProxyType({})
+        self,
+        path: str,
+        *charges: Charge,
+        host: str = "base",
+        query: Mapping[str, Any] = MappingProxyType({}),
+        at_once: bool = False,
     ) -> AsyncIterator[Streamed]:
         """Read something large with GET: yields an answer with status below 500, its body in pieces if accepted.
 
         The pieces are to be taken inside the context, where an ``UpstreamFailure`` says that no more will come.
+        Where an account has few places, a body whose pieces are taken *at_once* keeps its place until its end; of
+        another one it is up to somebody else how long it takes.
         """
         _require_segments(path)
         url = self.third_party.addresses[host] + path + (_encoded(query) if query else "")
         request = Request("GET", path, url, {}, None, charges, writes=False, expects=(), collides=lambda _: False)
         try:
             async with AsyncExitStack() as stack:
-                yield await self._deliver(request, partial(self._open, stack))
+                yield await self._deliver(request, partial(self._open, stack, at_once=at_once))
         except (NotSent, TimedOut, Cut) as fault:
             self._give_up_on(fault, request, last=True)
 
@@ -354,9 +365,12 @@ class Upstream:
             except Stale:
                 await self.pacer.again(turn, deadline)
 
-    def _place(self, deadline: float) -> AbstractAsyncContextManager[None]:
+    def _place(self, deadline: float, *, large: bool = False) -> AbstractAsyncContextManager[None]:
         """A place among the few that the account has; nothing where it is free to have many."""
-        return nullcontext() if self.places is None else self.places.one(deadline - self.third_party.clock.now())
+        if self.places is None:
+            return nullcontext()
+        take = self.places.large if large else self.places.one
+        return take(deadline - self.third_party.clock.now())
 
     async def _send_once(self, request: Request, secrets: Mapping[str, str], turn: Turn, queued: float) -> Answer:
         """Send the request, and record it however it ends; ``Stale`` if it did not leave."""
@@ -388,22 +402,21 @@ class Upstream:
                 third_party.exchanged(seen)
         return answer
 
-    async def _open(self, stack: AsyncExitStack, request: Request, deadline: float) -> Streamed:
+    async def _open(self, stack: AsyncExitStack, request: Request, deadline: float, *, at_once: bool) -> Streamed:
         """Wait for a turn and send the request once; an accepted body stays open on *stack*, timed to its end."""
         secrets = request.used = await self.credential_source.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
-        async with AsyncExitStack() as opened:
-            # Until the answer begins: how long its body takes is up to whoever takes it.
-            async with self._place(deadline):
-                sent = time.perf_counter()
-                waited = (sent - queued) * 1000
-                seen = Exchange(self.third_party.clock.now(), request.method, request.path, None, waited, 0.0)
-                self.trace.exchanges.append(seen)
-                opened.callback(lambda: self._end(seen, sent))
-                headers = {**self.third_party.authorise(secrets), **request.headers}
-                answering = self.third_party.transport.stream(request.method, request.url, headers)
-                status, received, pieces = await opened.enter_async_context(answering)
+        async with AsyncExitStack() as opened, AsyncExitStack() as beginning:
+            await (opened if at_once else beginning).enter_async_context(self._place(deadline, large=at_once))
+            sent = time.perf_counter()
+            waited = (sent - queued) * 1000
+            seen = Exchange(self.third_party.clock.now(), request.method, request.path, None, waited, 0.0)
+            self.trace.exchanges.append(seen)
+            opened.callback(lambda: self._end(seen, sent))
+            headers = {**self.third_party.authorise(secrets), **request.headers}
+            answering = self.third_party.transport.stream(request.method, request.url, headers)
+            status, received, pieces = await opened.enter_async_context(answering)
             seen.status = status
             turn.answered()
             answer = Streamed(status, received, b"", pieces)

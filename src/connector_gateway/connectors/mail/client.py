@@ -159,13 +159,15 @@ class MailClient:
         """The labels of a message. Source: …/rest/v1/users.messages/get, read 2026-11."""
         return await self._get_message(message_id, "minimal", wire.Labelled)
 
-    async def stream_attachment(self, message_id: str, attachment_id: str) -> AsyncGenerator[bytes, None]:
-        """The bytes of a part, the last ones only once all are known to have come.
+    async def stream_attachment(
+        self, message_id: str, attachment_id: str, *, at_once: bool
+    ) -> AsyncGenerator[bytes, None]:
+        """The bytes of a part, the last ones only once all are known to have come; *at_once* as in ``Upstream.stream``.
 
         Source: …/rest/v1/users.messages.attachments/get, read 2026-11.
         """
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
-        async with self._upstream.stream(path, _units(20)) as answer:
+        async with self._upstream.stream(path, _units(20), at_once=at_once) as answer:
             if not answer.accepted:
                 refuse(answer, Sought(AttachmentNotFound, "attachment_id"), named=True)
             content, ready = Content(), b""

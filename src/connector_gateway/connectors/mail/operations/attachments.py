@@ -36,7 +36,7 @@ async def open_attachment(client: MailClient, content: Position) -> AsyncIterato
     """The file behind a download link that was issued for an attachment."""
     message_id, part = await _linked_part(client, content)
     found = mapping.attachments.attachment(message_id, part)
-    async with aclosing(pieces_of(client, message_id, part)) as pieces:
+    async with aclosing(pieces_of(client, message_id, part, at_once=False)) as pieces:
         yield Download(found.filename, found.mime_type, found.size_bytes or None, pieces)
 
 
@@ -77,7 +77,7 @@ async def _same_file(call: MailCall, message: wire.Message, wanted: str) -> wire
 async def _fingerprint(call: MailCall, message_id: str, attachment_id: str) -> tuple[int, str]:
     """Size and digest of a file."""
     size, digest = 0, hashlib.sha256()
-    async with aclosing(call.upstream.stream_attachment(message_id, attachment_id)) as pieces:
+    async with aclosing(call.upstream.stream_attachment(message_id, attachment_id, at_once=True)) as pieces:
         async for piece in pieces:
             size += len(piece)
             digest.update(piece)
@@ -90,7 +90,7 @@ async def _fingerprint(call: MailCall, message_id: str, attachment_id: str) -> t
 async def _content(call: MailCall, message_id: str, part: wire.Part) -> tuple[int, list[bytes]]:
     """The size of a part, and its bytes in pieces that can be told as base64 one by one."""
     size_bytes, rest, held = 0, b"", []
-    async with aclosing(pieces_of(call.upstream, message_id, part)) as pieces:
+    async with aclosing(pieces_of(call.upstream, message_id, part, at_once=True)) as pieces:
         async for piece in pieces:
             size_bytes += len(piece)
             call.holding.keep(len(piece))

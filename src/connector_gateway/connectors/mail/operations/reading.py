@@ -30,7 +30,7 @@ async def content_of(call: MailCall, message_id: str, part: wire.Part, *, alone:
     if (content := mime.inline_content(part)) is not None:
         return content
     taken = BytesIO()
-    async with aclosing(pieces_of(call.upstream, message_id, part)) as pieces, AsyncExitStack() as stack:
+    async with aclosing(pieces_of(call.upstream, message_id, part, at_once=True)) as pieces, AsyncExitStack() as stack:
         async for piece in pieces:
             taken.write(piece)
             if taken.tell() > MAX_ANSWER_BYTES:
@@ -42,12 +42,14 @@ async def content_of(call: MailCall, message_id: str, part: wire.Part, *, alone:
     return taken.getvalue()
 
 
-async def pieces_of(client: MailClient, message_id: str, part: wire.Part) -> AsyncGenerator[bytes, None]:
-    """The bytes of a part, one after the other."""
+async def pieces_of(
+    client: MailClient, message_id: str, part: wire.Part, *, at_once: bool
+) -> AsyncGenerator[bytes, None]:
+    """The bytes of a part, one after the other; *at_once* unless somebody else takes them as he can."""
     content = mime.inline_content(part)
     if content is not None:
         yield content
         return
-    async with aclosing(client.stream_attachment(message_id, part.body.attachment_id or "")) as pieces:
+    async with aclosing(client.stream_attachment(message_id, part.body.attachment_id or "", at_once=at_once)) as pieces:
         async for piece in pieces:
             yield piece
