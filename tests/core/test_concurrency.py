@@ -36,6 +36,17 @@ async def had(stack: AsyncExitStack, places: Places) -> bool:
     return True
 
 
+async def test_two_answers_are_read_whole_at_once_and_others_go_on_beside_them() -> None:
+    nora = PlacesByAccount(8, lambda: 1).of("nora")
+    async with nora.large(0), nora.large(0), nora.one(0):
+        with pytest.raises(UpstreamRateLimited):
+            async with nora.large(0):
+                pass
+
+    async with nora.large(0):
+        pass
+
+
 @pytest.mark.parametrize(("processes", "places"), [(1, 8), (2, 4), (3, 2), (20, 1)])
 async def test_processes_have_their_part_of_the_places_each(processes: int, places: int) -> None:
     nora = PlacesByAccount(8, lambda: processes).of("nora")

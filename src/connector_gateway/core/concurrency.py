@@ -15,8 +15,11 @@ DOWNLOAD_RETRY_AFTER_SECONDS = 5
 
 OF_ONE_LINK = 4
 OF_ONE_CONNECTION = 16
-LARGE_OF_ONE_ACCOUNT = 2
-"""Answers that are read whole. With eight of 12 MiB at once a process grew by 300 MiB, and stood still for 60 ms."""
+ONE_LARGE_IN = 4
+"""Of so many places one is for an answer that is read whole, so that others go on beside it.
+
+With eight answers of 12 MiB at once a process grew by 300 MiB, and stood still for 60 ms.
+"""
 
 DOWNLOADS = 200
 """All together hold connections to third parties only so far that enough are left for calls."""
@@ -71,7 +74,7 @@ class Places:
 
     def __init__(self, most: int) -> None:
         self._free = asyncio.Semaphore(most)
-        self._large = asyncio.Semaphore(LARGE_OF_ONE_ACCOUNT)
+        self._large = asyncio.Semaphore(max(1, most // ONE_LARGE_IN))
 
     def one(self, seconds: float) -> AbstractAsyncContextManager[None]:
         """Take a place while inside; ``UpstreamRateLimited`` where none gets free for so long."""

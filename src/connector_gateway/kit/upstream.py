@@ -28,6 +28,9 @@ from connector_gateway.kit.held import Holding, Written, uncounted
 from connector_gateway.kit.origin import Stale
 from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, TooLarge, Transport, date_of
 
+FREE = nullcontext()
+"""The place of an account that has as many as it likes."""
+
 DEFAULT_PAUSE_SECONDS = 1.0
 """How long a throttled budget rests when the third party does not say."""
 
@@ -349,8 +352,6 @@ class Upstream:
         secrets = request.used = await self.credential_source.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
-        if self.places is None:
-            return await self._send_in_time(request, secrets, turn, queued, deadline)
         # After the turn: who is refused for want of one is told so at once, and with the true wait.
         async with self._place(deadline):
             return await self._send_in_time(request, secrets, turn, queued, deadline)
@@ -368,7 +369,7 @@ class Upstream:
     def _place(self, deadline: float, *, large: bool = False) -> AbstractAsyncContextManager[None]:
         """A place among the few that the account has; nothing where it is free to have many."""
         if self.places is None:
-            return nullcontext()
+            return FREE
         take = self.places.large if large else self.places.one
         return take(deadline - self.third_party.clock.now())
 
