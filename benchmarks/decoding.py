@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import files
+from pathlib import Path
+from types import GenericAlias
 from typing import Any
 
 import aiohttp
@@ -116,9 +118,9 @@ def struct(shape: Any, name: str = "Answer") -> Any:
         case Maybe(inner):
             return struct(inner, name) | None
         case By(inner):
-            return dict[str, struct(inner, name)]
+            return GenericAlias(dict, (str, struct(inner, name)))
         case [inner]:
-            return list[struct(inner, name)]
+            return GenericAlias(list, (struct(inner, name),))
         case dict():
             fields = [_field(key, value) for key, value in shape.items()]
             return msgspec.defstruct(name, sorted(fields, key=len), frozen=True)
@@ -136,12 +138,12 @@ def model(shape: Any, name: str = "Answer") -> Any:
         case Maybe(inner):
             return model(inner, name) | None
         case By(inner):
-            return dict[str, model(inner, name)]
+            return GenericAlias(dict, (str, model(inner, name)))
         case [inner]:
-            return list[model(inner, name)]
+            return GenericAlias(list, (model(inner, name),))
         case dict():
             config = pydantic.ConfigDict(frozen=True, strict=True, extra="ignore")
-            fields = {
+            fields: dict[str, Any] = {
                 key: (model(value, key.title()), None if isinstance(value, Maybe) else ...)
                 for key, value in shape.items()
             }
@@ -231,5 +233,5 @@ def _broken(body: bytes, place: Sequence[str | int]) -> bytes:
 
 def _kilobytes(package: str) -> int:
     """Kilobytes that a package takes up, without compiled caches."""
-    found = [file.locate() for file in files(package) or [] if file.suffix != ".pyc"]
+    found = [Path(file.locate()) for file in files(package) or [] if file.suffix != ".pyc"]
     return sum(path.stat().st_size for path in found if path.exists()) // 1024

@@ -81,9 +81,9 @@ def folded(lines: Iterable[str]) -> Frame:
     for line in lines:
         text, _, count = line.rpartition(" ")
         stacks[tuple(_stack(text.split(";")))] += int(count)
-    for stack, count in stacks.items():
+    for stack, samples in stacks.items():
         if stack:
-            all_threads.add(stack, count)
+            all_threads.add(stack, samples)
     return all_threads
 
 

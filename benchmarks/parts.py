@@ -100,7 +100,7 @@ class Instructions:
 class AtOnce(transport.Transport):
     """Third parties that answer at once."""
 
-    async def exchange(self, *request: Any, **more: Any) -> transport.Answer:
+    async def exchange(self, *request: Any, **_options: Any) -> transport.Answer:
         _, url, *_ = request
         path = url.removeprefix("http://stub").partition("?")[0]
         return transport.Answer(200, {}, stub.BODIES.get(path) or stub.page())

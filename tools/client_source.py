@@ -107,7 +107,7 @@ class ClientSource:
     def _type(self, schema: Schema, *, taken: bool = False) -> str:
         """The Python type of *schema*; one that is *taken* may be any sequence or mapping."""
         if "$ref" in schema:
-            name = schema["$ref"].rpartition("/")[2]
+            name: str = schema["$ref"].rpartition("/")[2]
             self._define(name, self._schemas[name])
             return name
         if "anyOf" in schema:
