@@ -93,6 +93,12 @@ class InvalidParameters(CallerError):
     code = "invalid_parameters"
 
 
+class InvalidMessage(CallerError):
+    """What an agent's program sent is no message of JSON-RPC 2.0."""
+
+    code = "invalid_message"
+
+
 class ToolNotFound(CallerError):
     """No tool of that name is open to this key."""
 
@@ -577,6 +583,7 @@ ERRORS: tuple[type[GatewayError], ...] = (
     HeadersTooLarge,
     RequestIncomplete,
     InvalidParameters,
+    InvalidMessage,
     ToolNotFound,
     ResultTooLarge,
     InvalidCursor,

@@ -120,12 +120,32 @@ def test_a_body_that_is_no_json_is_refused(gateway: Gateway, body: bytes) -> Non
     assert (400, -32700) == (reply.status, reply.body["error"]["code"])
 
 
-@requirement("agents:let-in")
-@pytest.mark.parametrize("body", [1, [], {}, {"jsonrpc": "2.0", "id": 1, "method": 7}, "text", None])
-def test_what_is_no_request_of_the_protocol_is_refused(gateway: Gateway, body: Any) -> None:
+@requirement("agents:messages")
+@pytest.mark.parametrize("body", [1, [], "text", [{"jsonrpc": "2.0", "id": 1, "method": "ping"}]])
+def test_a_request_has_one_message(gateway: Gateway, body: Any) -> None:
+    reply = gateway.request("POST", PATH, headers=posted("ping")["headers"], json=body)
+
+    assert (400, -32600) == (reply.status, reply.body["error"]["code"])
+    assert "invalid_message" == reply.body["error"]["data"]["error"]["code"]
+
+
+@requirement("agents:messages")
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ({}, ["jsonrpc", "method"]),
+        ({"jsonrpc": "1.0", "id": [1], "method": 7, "params": []}, ["jsonrpc", "method", "id", "params"]),
+        ({"jsonrpc": "2.0", "id": None, "method": "ping"}, ["id"]),
+        ({"jsonrpc": "2.0", "id": True, "method": "ping"}, ["id"]),
+    ],
+)
+def test_what_is_no_message_is_told_what_is_wrong_with_it(
+    gateway: Gateway, body: dict[str, Any], wrong: list[str]
+) -> None:
     reply = gateway.request("POST", PATH, headers=posted("ping")["headers"], json=body)
 
     assert 400 == reply.status
+    assert wrong == [detail["parameter"] for detail in reply.body["error"]["data"]["error"]["details"]]
 
 
 def test_there_is_nothing_to_listen_to(gateway: Gateway) -> None:

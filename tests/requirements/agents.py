@@ -8,6 +8,7 @@ AGENTS = promised(
     ("mcp-19", "agents:outlives", "The command goes on once the gateway is back."),
     ("mcp-3", "agents:ended", "Nothing of a request stays once it has ended."),
     ("mcp-4", "agents:let-in", "Keys, origins and bodies are checked before the protocol begins."),
+    ("mcp-20", "agents:messages", "What is no message is refused by naming what is wrong with it."),
     ("mcp-5", "agents:tools", "Every operation is a tool, with schemas and hints."),
     ("mcp-6", "agents:listed", "Only tools that the key can use are listed."),
     ("mcp-7", "agents:called", "A call of a tool is a call like any other."),

@@ -6,7 +6,7 @@ GatewayError
 │   │                        OperatorTokenRequired, RateLimited
 │   ├── how it was asked     InvalidJson, UnsupportedMediaType, PayloadTooLarge, MalformedRequest, HeadersTooLarge,
 │   │                        RequestIncomplete, InvalidParameters, InvalidCursor, RouteNotFound, MethodNotAllowed,
-│   │                        IdempotencyInProgress, ToolNotFound, ResultTooLarge
+│   │                        IdempotencyInProgress, InvalidMessage, ToolNotFound, ResultTooLarge
 │   ├── what was named       ConnectionNotFound, ConnectionMismatch, ConnectionPending, WorkspaceNotFound, KeyNotFound,
 │   │                        WebhookNotFound, RunNotFound, RunNotRecorded, and what the rooms look for:
 │   │                        PageNotFound, CardNotFound …
@@ -217,6 +217,14 @@ class InvalidParameters(CallerError):
     status = 422
     code = "invalid_parameters"
     remedy = "Correct the parameters listed in details."
+
+
+class InvalidMessage(CallerError):
+    """What an agent's program sent is no message of JSON-RPC 2.0."""
+
+    status = 400
+    code = "invalid_message"
+    remedy = "Send one request or notification at a time, as libraries for the protocol do."
 
 
 class ToolNotFound(CallerError):

@@ -19,6 +19,7 @@ from connector_gateway.http.documents import MadeOnce
 from connector_gateway.http.routes import Edge, outcome
 from connector_gateway.kit.errors import GatewayError, OriginNotAllowed
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.mcp.messages import check_message
 
 if TYPE_CHECKING:
     from connector_gateway.mcp.server import Surface
@@ -54,6 +55,7 @@ class McpEndpoint:
         body = await read_body(exchange, self._edge.max_body_bytes)
         if body.refusal is not None:
             raise body.refusal
+        check_message(body.value)
         return await self._surface.get(), caller, body
 
     def _check_origin(self, exchange: HttpExchange) -> None:

@@ -1,0 +1,43 @@
+"""What a message of the protocol looks like, whatever it asks for. Source: jsonrpc.org/specification, read 2026-11."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
+
+from connector_gateway.core.details import faults_of
+from connector_gateway.kit.errors import InvalidMessage
+
+ANSWERS = ("result", "error")
+"""What a client sends in place of ``method`` where it answers the server."""
+
+
+def _identifier(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise PydanticCustomError("identifier", "Should be a string or an integer")
+    return value
+
+
+class Message(BaseModel):
+    """A request; without ``id`` a notification."""
+
+    model_config = ConfigDict(strict=True)
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    id: Annotated[Any, AfterValidator(_identifier)] = 0
+    params: dict[str, Any] | None = None
+
+
+def check_message(value: Any) -> None:
+    """Raise ``InvalidMessage``, which names all that is wrong, unless *value* is a message."""
+    if not isinstance(value, dict):
+        raise InvalidMessage("A message should be a JSON object; lists of messages are not taken.")
+    if "method" not in value and any(name in value for name in ANSWERS):
+        return
+    try:
+        Message.model_validate(value)
+    except ValidationError as fault:
+        faults = faults_of(fault)
+        names = ", ".join(str(one["parameter"]) for one in faults)
+        raise InvalidMessage(f"This is no message of JSON-RPC 2.0: see {names}.", *faults) from fault
