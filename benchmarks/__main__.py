@@ -22,6 +22,7 @@ from benchmarks import (
     mail,
     overhead,
     pacing,
+    rates,
     records,
     retention,
     sandbox,
@@ -55,6 +56,7 @@ def main() -> int:
 def _benchmarks(wanted: Wanted) -> Mapping[str, Callable[[], Rows]]:
     return {
         "overhead": overhead.rows,
+        "rates": rates.rows,
         "records": records.rows,
         "starting": starting.rows,
         "history": partial(history.rows, wanted),

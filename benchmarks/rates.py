@@ -1,0 +1,80 @@
+"""Whole calls a second, of one process: 32 callers by ``wrk`` (a package of Debian), which costs little beside it.
+
+``benchmarks.load`` tells the latency of every call and takes a third of two cores for that.
+"""
+
+import json
+import re
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks import stub
+from benchmarks.overhead import Running, gateway
+from benchmarks.processes import asgi
+
+CALLERS = 32
+SECONDS = 8
+ROUNDS = 5
+"""Kinds of calls take turns, and the median of each counts."""
+
+SCRIPT = """
+local sent = 0
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+wrk.headers["Authorization"] = {authorization}
+wrk.body = {body}
+request = function()
+  sent = sent + 1
+  {key}
+  return wrk.format()
+end
+"""
+
+KEY = 'wrk.headers["Idempotency-Key"] = "{number}-" .. sent'
+
+
+def rows() -> Iterator[tuple[str, str, str, bool]]:
+    """What is measured, the figure, the bar, and whether it is reached."""
+    with asgi("benchmarks.stub:app") as upstream, gateway(upstream) as running:
+        common = {"connection_id": running.connection_id, "database_id": stub.DATABASE_ID}
+        search = common | {"property": "Name", "value": "Acme"}
+        create = common | {"properties": {"Name": "Acme", "Value": 12.5}}
+        rounds = [
+            (
+                rate(running, "/search", search),
+                rate(running, "", create),
+                rate(running, "", create, KEY.format(number=number)),
+            )
+            for number in range(ROUNDS)
+        ]
+    reads, writes, keyed = zip(*rounds, strict=True)
+    yield _row("reads", reads, 5000)
+    yield _row("writes", writes, 0)
+    yield _row("writes with a key", keyed, 2500)
+
+
+def rate(running: Running, path: str, arguments: Any, key: str = "") -> float:
+    """Calls a second, all of which succeed; *key* is the line that gives each its own."""
+    url = f"{running.server.url}/v1/connectors/notes/pages{path}"
+    text = SCRIPT.format(
+        authorization=json.dumps(running.headers["Authorization"]), body=json.dumps(json.dumps(arguments)), key=key
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "calls.lua"
+        script.write_text(text)
+        command = ("wrk", "--threads", "1", "--connections", str(CALLERS), "--duration", str(SECONDS))
+        told = subprocess.run([*command, "--script", script, url], capture_output=True, text=True, check=True).stdout
+    if failed := re.search(r"(Non-2xx|Socket errors).*", told):
+        raise RuntimeError(f"not every call succeeded: {failed[0]}")
+    found = re.search(r"Requests/sec:\s*([\d.]+)", told)
+    return float(found[1]) if found else 0.0
+
+
+def _row(kind: str, rates: tuple[float, ...], least: int) -> tuple[str, str, str, bool]:
+    median = statistics.median(rates)
+    figure = f"{median:.0f} a second ({min(rates):.0f} to {max(rates):.0f})"
+    return f"{kind}, 32 callers, one process", figure, f">= {least}" if least else "", median >= least
