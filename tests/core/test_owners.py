@@ -11,7 +11,7 @@ from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.storage import tables
 from harness.clocks import HandClock
-from harness.rehearsing import SETTLE_SECONDS, Stage, data, doubtful, make_thing, rehearsing
+from harness.rehearsing import SETTLE_SECONDS, Stage, cover_thing, data, doubtful, make_thing, rehearsing
 from harness.requirement import requirement
 
 
@@ -149,6 +149,36 @@ async def test_while_another_call_is_making_an_equal_object_nothing_is_claimed(s
 
     assert isinstance(refused, OutcomeUnknown)
     assert "thing 2" == made
+
+
+@requirement("idempotency:owned")
+@pytest.mark.parametrize(("maker", "repeat"), [("key-1", None), (None, "key-2"), ("key-1", "key-1")])
+async def test_what_a_repeat_under_a_key_may_go_on_with_is_not_taken_over_nor_is_anything_by_a_call_with_a_key(
+    stage: Stage, maker: str | None, repeat: str | None
+) -> None:
+    await dropped(stage, maker)
+    stage.shelf.things.append("cup")
+    covered = await stage.put(key=repeat, operation=cover_thing)
+
+    assert "thing 2" == data(covered)["thing_id"]
+
+
+@requirement("idempotency:owned")
+async def test_what_is_taken_over_is_one_call_s_until_it_has_ended(stage: Stage) -> None:
+    await dropped(stage, None)
+    stage.shelf.things.append("cup")
+    stage.shelf.gate.clear()
+    first = asyncio.create_task(stage.put(key=None, operation=cover_thing))
+    await stage.shelf.was_asked()
+    stage.shelf.visited.clear()
+    second = asyncio.create_task(stage.put(key=None, operation=cover_thing))
+    await stage.shelf.was_asked()
+    stage.shelf.gate.set()
+    covered = [data(await first)["thing_id"], data(await second)["thing_id"]]
+    after = data(await stage.put(key=None, operation=cover_thing))["thing_id"]
+
+    assert "thing 1" == covered[0] != covered[1]
+    assert "thing 1" == after
 
 
 @requirement("idempotency:fenced")

@@ -151,6 +151,16 @@ async def make_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
     return Thing(thing_id=(await call.step(MAKE, {"name": params.name}))["id"])
 
 
+@writes("POST /left")
+async def cover_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
+    """Put a lid on the first thing if an interrupted call has left it without one, else on a new one."""
+    made = {"name": params.name}
+    left = await call.plan(lambda: call.take_over(MAKE, made, "thing 1"))
+    thing_id = "thing 1" if left else (await call.step(MAKE, made))["id"]
+    await call.step(PUT, {"name": f"lid of {thing_id}"})
+    return Thing(thing_id=thing_id)
+
+
 @writes("POST /blind")
 async def put_blindly(call: Call[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf, with no way of looking for it afterwards."""
@@ -233,7 +243,7 @@ def connectors(shelf: Shelf) -> Mapping[str, Connector[Any]]:
         budgets={"all": Budget(1000, 1)},
         authorise=lambda credentials: credentials,
         client=lambda upstream: ShelfClient(shelf, upstream),
-        operations=(put_thing, make_thing, put_blindly, put_pair, list_things),
+        operations=(put_thing, make_thing, cover_thing, put_blindly, put_pair, list_things),
         settle_seconds=SETTLE_SECONDS,
     )
     return {"shelf": connector}

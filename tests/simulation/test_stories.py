@@ -107,6 +107,21 @@ def test_two_keys_do_not_share_an_object_after_a_restart(installation: Installat
     assert [] == broken
 
 
+def test_what_a_repeat_under_a_key_may_go_on_with_is_not_finished_without_a_key(installation: Installation) -> None:
+    kind = "boards.attach_checklist"
+    broken = told(
+        installation,
+        Network(0, Trouble("silence", done_after=20.0)),
+        asked(kind),
+        dies(1, at=1),
+        asked(kind, at=20.5, key=None),
+        Write(20.8, kind, "Content", "key", process=1),
+        processes=2,
+    )
+
+    assert [] == broken
+
+
 # 4. Nothing is sent while the last step may still be carried out
 
 
@@ -198,7 +213,7 @@ def test_a_second_process_does_not_take_what_a_living_one_holds(installation: In
         asked(kind),
         elsewhere,
         Crash(0.6, 1, 1, 0.05),
-        Write(3.0, kind, "Content", "key", process=1),
+        Write(20.8, kind, "Content", "key", process=1),
         processes=2,
     )
 
@@ -211,8 +226,8 @@ def test_a_process_that_wakes_up_late_overwrites_nothing(installation: Installat
         installation,
         asked(kind),
         Freeze(0.04, 0, 40.0),
-        Write(20.0, kind, "Content", "key", process=1),
-        Write(30.0, kind, "Content", "key", process=1),
+        Write(20.8, kind, "Content", "key", process=1),
+        Write(20.8, kind, "Content", "key", process=1),
         processes=2,
     )
 

@@ -111,9 +111,12 @@ class DryRun:
     async def before_asking(self) -> None:
         """Do nothing: anything may be asked."""
 
-    async def may_resume(self, kind: str, object_id: str) -> bool:
-        """Whether the write may finish what an interrupted call left."""
-        return not await self._owners.is_taken(self._work.connection.connection_id, kind, object_id)
+    async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
+        """Whether the write would take over what an interrupted call left."""
+        run_id, connection_id = self._work.run.run_id, self._work.connection.connection_id
+        (content,) = step.contents(intent)
+        row = self._owners.row(f"{run_id}.0", connection_id, step.makes, content, run_id, keyed=False)
+        return await self._owners.is_left(row, object_id)
 
     def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
         """Note how values were cast; of a value that is cast again the last cast counts."""

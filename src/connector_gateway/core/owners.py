@@ -5,13 +5,13 @@ equal content are twins: the object of one cannot be told from the object of ano
 """
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from sqlalchemy import ColumnElement, and_, bindparam, delete, exists, or_, select, update
 from sqlalchemy import Connection as Writing
-from sqlalchemy import and_, bindparam, delete, exists, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 
@@ -20,6 +20,7 @@ from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.rows import Put, put_all
 
 KEPT_SECONDS = 2 * WINDOW_SECONDS
 """As long as a claim may last that was taken over in doubt."""
@@ -118,15 +119,28 @@ class Owners:
 
         return await self._database.read(read)
 
-    async def is_taken(self, connection_id: ConnectionId, kind: str, object_id: str) -> bool:
-        """Whether another call still works on an object, or a repeat under its key may go on with it."""
-        query = (
-            select(_owned.keyed, tables.runs.c.process_id)
-            .outerjoin(tables.runs, tables.runs.c.run_id == _owned.owner)
-            .where(_owned.connection_id == connection_id, _owned.kind == kind, _owned.upstream_id == object_id)
-        )
-        row = await self._database.read(lambda reading: reading.execute(query).first())
-        return row is not None and (row.keyed or row.process_id is not None)
+    async def is_left(self, row: Mapping[str, Any], object_id: str) -> bool:
+        """Whether an object like *row*'s was left by a write that nobody goes on with."""
+        return await self._database.read(lambda reading: _is_left(reading, row, object_id))
+
+    async def take_over(self, row: Mapping[str, Any], object_id: str, opening: Sequence[Put]) -> bool:
+        """Give *row* an object that was left, and commit *opening* with it; whether it was left.
+
+        From then on it is nobody else's: a write that is in doubt, and may have made it, makes another (decision 97).
+        """
+
+        def take_over(writing: Writing) -> bool:
+            if not _is_left(writing, row, object_id):
+                return False
+            writing.execute(delete(tables.owned).where(*_of(row), _owned.upstream_id == object_id))
+            put_all(writing, [(OPEN, {**row, "upstream_id": object_id, "process_id": None}), *opening])
+            return True
+
+        try:
+            return await self._database.write(take_over, about=row["owner"])
+        except IntegrityError:
+            # Another process was quicker between the look and the insertion.
+            return False
 
     async def own(self, rows: Sequence[tuple[str, str]]) -> bool:
         """Give objects to rows, all of them or none; whether they were free."""
@@ -155,6 +169,32 @@ class Owners:
         row_ids = await self._database.browse(lambda reading: reading.execute(expired).scalars().all())
         purge = delete(tables.owned).where(_owned.row_id.in_(row_ids))
         return await self._database.discard(lambda writing: writing.execute(purge).rowcount) if row_ids else 0
+
+
+def _of(row: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:
+    """Rows of the same account and kind."""
+    return _owned.connection_id == row["connection_id"], _owned.kind == row["kind"]
+
+
+def _is_left(connection: Writing, row: Mapping[str, Any], object_id: str) -> bool:
+    """Whether nobody works on an object like *row*'s any more, and no repeat under a key may go on with it."""
+    runs, processes = tables.runs.c, tables.processes.c
+    owner = (
+        select(_owned.keyed, runs.process_id)
+        .outerjoin(tables.runs, runs.run_id == _owned.owner)
+        .where(*_of(row), _owned.upstream_id == object_id)
+    )
+    # Whoever made an object may not have been told so.
+    maker = (
+        select(_owned.row_id)
+        .outerjoin(tables.processes, processes.process_id == _owned.process_id)
+        .where(*_of(row), _owned.fingerprint == row["fingerprint"], _owned.upstream_id.is_(None))
+        .where(or_(_owned.keyed, processes.process_id.is_not(None)))
+    )
+    owned = connection.execute(owner).first()
+    if owned is not None:
+        return not owned.keyed and owned.process_id is None
+    return connection.execute(maker.limit(1)).first() is None
 
 
 _ORDERED = msgspec.json.Encoder(enc_hook=str, order="deterministic")

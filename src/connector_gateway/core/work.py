@@ -47,9 +47,9 @@ class NoSteps:
     async def before_asking(self) -> None:
         """Do nothing: anything may be asked."""
 
-    async def may_resume(self, kind: str, object_id: str) -> bool:
-        """Refuse to finish anything."""
-        raise TypeError(f"An operation that reads finishes nothing: {kind} {object_id}")
+    async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
+        """Refuse to own anything."""
+        raise TypeError(f"An operation that reads takes nothing over: {step.name} {intent} {object_id}")
 
     async def undo(self, step: Step[Any], intent: Intent) -> None:
         """Refuse to send."""

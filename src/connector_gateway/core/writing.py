@@ -263,10 +263,16 @@ class Attempt:
     def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
         """Do nothing: the result tells what was written."""
 
-    async def may_resume(self, kind: str, object_id: str) -> bool:
-        """Whether this call may finish what an interrupted call left: only without a key, and if no other call may."""
-        owners, connection_id = self._writing.owners, self.work.connection.connection_id
-        return self._claim is None and not await owners.is_taken(connection_id, kind, object_id)
+    async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
+        """Own what an interrupted call left, and be seen to be under way: only without a key, and if no other may."""
+        if self._claim is not None:
+            return False
+        owners, run_id, connection_id = self._writing.owners, self.work.run.run_id, self.work.connection.connection_id
+        (content,) = step.contents(intent)
+        row = owners.row(f"{run_id}.0", connection_id, step.makes, content, run_id, keyed=False)
+        taken = await owners.take_over(row, object_id, self._recording.opening())
+        self._recording.opened = self._recording.opened or taken
+        return taken
 
     # How it ends
 

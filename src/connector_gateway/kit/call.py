@@ -165,13 +165,13 @@ class Call(Generic[C]):
         """Note how values were cast; *make* is called for a dry run only."""
         self.steps.note_casts(make)
 
-    def may_resume(self, kind: str, object_id: str) -> Awaitable[bool]:
-        """Whether this call may finish what an interrupted call without a key has left.
+    def take_over(self, step: "Step[Call[C]]", intent: Intent, object_id: str) -> Awaitable[bool]:
+        """Make this call the owner of what *step* of an interrupted call without a key has made; whether it is.
 
-        It may not if this call has a key, or if the other call is still under way or has a key, since its repeat will
-        finish it.
+        It is not if this call has a key, or if the other call is, or may be, still under way or has a key, since its
+        repeat will finish it.
         """
-        return self.steps.may_resume(kind, object_id)
+        return self.steps.take_over(step, intent, object_id)
 
     def undo(self, step: "Step[Call[C]]", intent: Intent) -> Awaitable[None]:
         """Take back what was done, with *step*, where a later step was refused; it never fails."""

@@ -134,8 +134,8 @@ class Steps(Protocol):
         """To be awaited before anything is asked of a third party: a repeat of a finished write asks nothing."""
         ...
 
-    async def may_resume(self, kind: str, object_id: str) -> bool:
-        """Whether this call may finish what an interrupted call without a key has left."""
+    async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
+        """Make this call the owner of what *step* of an interrupted call without a key has made; whether it is."""
         ...
 
     async def undo(self, step: Step[Any], intent: Intent) -> None:

@@ -75,7 +75,7 @@ async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checkli
         plan = await call.plan(partial(_checklist, call, card_id, params))
         if plan["skipped"] is not None:
             return mapping.checklist(plan["skipped"], card_id, 0, skipped=True)
-        begun = plan["unfinished"] or await call.step(CREATE_CHECKLIST, {"card_id": card_id, "name": params.name})
+        begun = plan["unfinished"] or await call.step(CREATE_CHECKLIST, _intent(card_id, params))
         await _add_items(call, card_id, begun, params.items)
     return mapping.checklist(begun, card_id, len(params.items))
 
@@ -83,26 +83,32 @@ async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checkli
 # Planning
 
 
+def _intent(card_id: str, params: AttachChecklist) -> Intent:
+    """What the checklist is made of."""
+    return {"card_id": card_id, "name": params.name}
+
+
 async def _checklist(call: BoardsCall, card_id: str, params: AttachChecklist) -> Kept:
     """Whether there is one already: to be left as it is, or to be finished."""
     namesakes = mapping.called(params.name, await call.upstream.get_card_checklists(card_id))
-    unfinished = await _unfinished(call, card_id, namesakes, params.items)
+    unfinished = await _unfinished(call, card_id, namesakes, params)
     skips = namesakes and unfinished is None and params.skip_if_present
     return {"unfinished": unfinished, "skipped": mapping.kept_checklist(namesakes[0]) if skips else None}
 
 
 async def _unfinished(
-    call: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], wanted: Sequence[str]
+    call: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], params: AttachChecklist
 ) -> Kept | None:
-    """The unfinished checklist that a call of this account began with these items, if there is one.
+    """The unfinished checklist that a call of this account began with these items, if there is one, taken over.
 
     If this process does not remember it, its items, their positions and its maker identify it.
     """
+    wanted = params.items
     for checklist in namesakes:
         remembered = call.memory.get(f"checklist {checklist.id}")
         unknown = remembered is None and mapping.is_unfinished(checklist, wanted)
         begun = remembered == list(wanted) or (unknown and await _is_our_checklist(call, card_id, checklist))
-        if begun and await call.may_resume("checklist", checklist.id):
+        if begun and await call.take_over(CREATE_CHECKLIST, _intent(card_id, params), checklist.id):
             return await _settled(call, card_id, checklist)
     return None
 
