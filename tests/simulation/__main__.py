@@ -26,7 +26,7 @@ def main() -> int:
     failures = []
     began = told = time.perf_counter()
     seeds = wanted.seed or range(wanted.start, wanted.start + wanted.seeds)
-    stories = (story(seed, wanted.processes) for seed in seeds)
+    stories = (story(seed, processes) for processes in wanted.processes for seed in seeds)
     done = 0
     try:
         for done, outcome in enumerate(many(installation, stories, wanted.workers), 1):
@@ -56,7 +56,14 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--seed", type=int, action="append", help="this one, and others named like it, in place of a range"
     )
-    parser.add_argument("--processes", type=int, choices=(1, 2), help="processes of the gateway; both if not given")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        nargs="+",
+        choices=(1, 2),
+        default=[None],
+        help="processes of the gateway: each history with each of these numbers; with one of them if not given",
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="histories at the same time")
     parser.add_argument("--show", type=int, default=SHOWN, help="failures told in full")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false", help="tell failures as they are")
