@@ -32,7 +32,8 @@ class Looking:
 
     def under(self, subject: str, label: str) -> list[Message]:
         """The messages with that label whose subject is exactly that."""
-        return [found for found in self.own.messages.values() if label in found.label_ids and _is(found, subject)]
+        held = list(self.own.messages.values())  # a call that was given up may still be adding to them
+        return [found for found in held if label in found.label_ids and _is(found, subject)]
 
     def sent(self, subject: str) -> list[Message]:
         """The sent messages with that subject."""
