@@ -20,8 +20,6 @@ from harness.postgres import postgres
 from harness.schedule import LONGEST
 from harness.valkey import Server, valkey_server
 
-pytest_plugins = ["harness.forking"]
-
 os.environ["GATEWAY_ENV_FILE"] = os.devnull
 """Whatever the folder's own .env says is for whoever works there, not for tests."""
 

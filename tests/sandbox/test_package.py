@@ -132,7 +132,7 @@ def test_the_fixture_is_there_in_pytest(environment: Path, tmp_path: Path) -> No
     (tmp_path / "pytest.ini").write_text("[pytest]\nsandbox_only = chat\n")
     (tmp_path / "test_using.py").write_text(USING)
     # What is borrowed brings plugins that take seconds to load.
-    without = [f"-pno:{name}" for name in ("schemathesis", "playwright", "hypothesispytest", "cacheprovider")]
+    without = [f"-pno:{name}" for name in ("schemathesis", "playwright", "hypothesispytest", "cacheprovider", "xdist")]
     run = [str(environment / "python"), "-m", "pytest", "-q", *without, str(tmp_path)]
 
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)

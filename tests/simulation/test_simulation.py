@@ -3,15 +3,12 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from shutil import rmtree
 
 import pytest
 
-from simulation.history import Installation, install
 from simulation.story import ByHand, Story, Write, story
-from simulation.workers import one
+from simulation.workers import Stage
 from simulation.writes import KINDS
 
 TESTS = Path(__file__).parent.parent
@@ -27,19 +24,10 @@ print(json.dumps(told))
 """
 
 
-@pytest.fixture(scope="module")
-def installation() -> Iterator[Installation]:
-    installed = install()
-    yield installed
-    rmtree(installed.template.parent)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_faults_every_write_keeps_the_promise(installation: Installation, kind: str) -> None:
+def test_without_faults_every_write_keeps_the_promise(stage: Stage, kind: str) -> None:
     asked = Write(0.5, kind, "Content", "key")
-    outcome = one(
-        installation, Story(1, (asked, Write(0.6, kind, "Content", "key"), Write(9.0, kind, "Content", "key")))
-    )
+    outcome = stage(Story(1, (asked, Write(0.6, kind, "Content", "key"), Write(9.0, kind, "Content", "key"))))
 
     assert [] == list(outcome.broken)
     assert any("is answered 200" in line for line in outcome.lines)
@@ -61,14 +49,14 @@ def test_a_seed_gives_the_same_history_again() -> None:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_what_colleagues_make_is_seen_once_and_in_order(installation: Installation, processes: int) -> None:
+def test_what_colleagues_make_is_seen_once_and_in_order(stage: Stage, processes: int) -> None:
     by_hand = [
         ByHand(2.0, "notes.create_page", "First"),
         ByHand(3.0, "chat.post_message", "Second"),
         ByHand(4.0, "chat.post_message", "Third"),
     ]
     asked = Write(1.0, "chat.post_message", "Second", "key")
-    outcome = one(installation, Story(1, (asked, *by_hand), processes=processes, watch=True))
+    outcome = stage(Story(1, (asked, *by_hand), processes=processes, watch=True))
 
     assert [] == list(outcome.broken)
 

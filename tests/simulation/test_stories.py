@@ -1,17 +1,10 @@
-"""The failures that were known before writes had one protocol, each as a story.
-
-They are not collected by themselves: ``pytest tests/simulation/stories.py`` runs them.
-"""
-
-from collections.abc import Iterator
-from shutil import rmtree
+"""The failures that were known before writes had one protocol, and those found since, each as a story."""
 
 import pytest
 
-from simulation.history import Installation, install
 from simulation.story import ByHand, Crash, Disk, Freeze, Item, Network, Story, Write
 from simulation.vendors import Trouble
-from simulation.workers import Outcome, one
+from simulation.workers import Stage
 
 CREATED = ["notes.create_page", "boards.create_card", "boards.comment_on_card", "crm.create_deal"]
 MADE_AT_ONCE = [*CREATED, "tables.create_records", "tables.attach_file", "chat.post_message"]
@@ -23,16 +16,9 @@ LATE = Trouble("silence", done_after=20.0)
 """No answer in time, though the request was carried out."""
 
 
-@pytest.fixture(scope="module")
-def installation() -> Iterator[Installation]:
-    installed = install()
-    yield installed
-    rmtree(installed.template.parent)
-
-
-def told(installation: Installation, *items: Item, processes: int = 1, sleeps: bool = False) -> list[str]:
+def told(stage: Stage, *items: Item, processes: int = 1, sleeps: bool = False) -> list[str]:
     """What is broken after these things have happened."""
-    outcome: Outcome = one(installation, Story(0, items, processes=processes, sleeps=sleeps))
+    outcome = stage(Story(0, items, processes=processes, sleeps=sleeps))
     print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
     return list(outcome.broken)
 
@@ -51,9 +37,9 @@ def dies(moves: int, *, at: float = 0.0, again: float = 0.05) -> Crash:
 
 
 @pytest.mark.parametrize("kind", MADE_AT_ONCE)
-def test_a_repeat_with_another_body_does_not_write_again(installation: Installation, kind: str) -> None:
+def test_a_repeat_with_another_body_does_not_write_again(stage: Stage, kind: str) -> None:
     broken = told(
-        installation,
+        stage,
         Network(0, Trouble("cut", done_after=2.0)),
         asked(kind),
         asked(kind, at=10, content="Content changed"),
@@ -67,25 +53,23 @@ def test_a_repeat_with_another_body_does_not_write_again(installation: Installat
 
 @pytest.mark.parametrize("trouble", [LOST, Trouble("failure")], ids=["cut", "failed"])
 @pytest.mark.parametrize("kind", ["tables.create_vague_record", "notes.create_vague_page", "crm.create_deal"])
-def test_an_object_that_a_colleague_made_before_is_not_taken(
-    installation: Installation, kind: str, trouble: Trouble
-) -> None:
-    broken = told(installation, ByHand(-30, kind, "nothing"), Network(0, trouble), asked(kind, content="nothing"))
+def test_an_object_that_a_colleague_made_before_is_not_taken(stage: Stage, kind: str, trouble: Trouble) -> None:
+    broken = told(stage, ByHand(-30, kind, "nothing"), Network(0, trouble), asked(kind, content="nothing"))
 
     assert [] == broken
 
 
-def test_without_a_key_an_object_that_a_colleague_made_before_is_not_taken(installation: Installation) -> None:
+def test_without_a_key_an_object_that_a_colleague_made_before_is_not_taken(stage: Stage) -> None:
     by_hand = ByHand(-30, "crm.create_deal", "Content")
-    broken = told(installation, by_hand, Network(0, LOST), asked("crm.create_deal", key=None))
+    broken = told(stage, by_hand, Network(0, LOST), asked("crm.create_deal", key=None))
 
     assert [] == broken
 
 
-def test_a_page_of_nothing_is_not_an_older_one(installation: Installation) -> None:
+def test_a_page_of_nothing_is_not_an_older_one(stage: Stage) -> None:
     older = asked("notes.create_vague_page", key="older", content="nothing")
     newer = asked("notes.create_vague_page", at=20, key="newer", content="nothing")
-    broken = told(installation, older, dies(1, at=10), Network(1, LOST), newer)
+    broken = told(stage, older, dies(1, at=10), Network(1, LOST), newer)
 
     assert [] == broken
 
@@ -94,9 +78,9 @@ def test_a_page_of_nothing_is_not_an_older_one(installation: Installation) -> No
 
 
 @pytest.mark.parametrize("kind", [*CREATED, "tables.create_vague_record"])
-def test_two_keys_do_not_share_an_object_after_a_restart(installation: Installation, kind: str) -> None:
+def test_two_keys_do_not_share_an_object_after_a_restart(stage: Stage, kind: str) -> None:
     broken = told(
-        installation,
+        stage,
         Network(0, LOST),
         asked(kind, key="first"),
         asked(kind, at=10, key="second"),
@@ -107,10 +91,10 @@ def test_two_keys_do_not_share_an_object_after_a_restart(installation: Installat
     assert [] == broken
 
 
-def test_what_a_repeat_under_a_key_may_go_on_with_is_not_finished_without_a_key(installation: Installation) -> None:
+def test_what_a_repeat_under_a_key_may_go_on_with_is_not_finished_without_a_key(stage: Stage) -> None:
     kind = "boards.attach_checklist"
     broken = told(
-        installation,
+        stage,
         Network(0, Trouble("silence", done_after=20.0)),
         asked(kind),
         dies(1, at=1),
@@ -125,38 +109,38 @@ def test_what_a_repeat_under_a_key_may_go_on_with_is_not_finished_without_a_key(
 # 4. Nothing is sent while the last step may still be carried out
 
 
-def test_blocks_that_come_late_are_not_appended_twice(installation: Installation) -> None:
+def test_blocks_that_come_late_are_not_appended_twice(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=25.0))
-    broken = told(installation, late, asked("notes.create_long_page"), asked("notes.create_long_page", at=14))
+    broken = told(stage, late, asked("notes.create_long_page"), asked("notes.create_long_page", at=14))
 
     assert [] == broken
 
 
-def test_blocks_on_their_way_when_the_process_dies_are_not_appended_twice(installation: Installation) -> None:
+def test_blocks_on_their_way_when_the_process_dies_are_not_appended_twice(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=8.0))
-    broken = told(installation, late, asked("notes.create_long_page"), dies(1, at=1.2))
+    broken = told(stage, late, asked("notes.create_long_page"), dies(1, at=1.2))
 
     assert [] == broken
 
 
-def test_a_note_on_its_way_when_the_process_dies_is_not_logged_twice(installation: Installation) -> None:
+def test_a_note_on_its_way_when_the_process_dies_is_not_logged_twice(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=20.0))
-    broken = told(installation, late, asked("crm.update_deal"), dies(1, at=2))
+    broken = told(stage, late, asked("crm.update_deal"), dies(1, at=2))
 
     assert [] == broken
 
 
-def test_a_note_that_comes_late_is_not_told_as_missing(installation: Installation) -> None:
+def test_a_note_that_comes_late_is_not_told_as_missing(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=25.0))
-    broken = told(installation, late, asked("crm.update_deal"))
+    broken = told(stage, late, asked("crm.update_deal"))
 
     assert [] == broken
 
 
 @pytest.mark.parametrize("key", ["key", None], ids=["with a key", "without"])
-def test_a_draft_is_not_sent_again_while_it_may_be_on_its_way(installation: Installation, key: str | None) -> None:
+def test_a_draft_is_not_sent_again_while_it_may_be_on_its_way(stage: Stage, key: str | None) -> None:
     late = Network(1, Trouble("cut", done_after=3.0))
-    broken = told(installation, late, asked("mail.send_message", key=key))
+    broken = told(stage, late, asked("mail.send_message", key=key))
 
     assert [] == broken
 
@@ -165,18 +149,18 @@ def test_a_draft_is_not_sent_again_while_it_may_be_on_its_way(installation: Inst
 
 
 @pytest.mark.parametrize("kind", MADE_AT_ONCE)
-def test_a_request_that_outlives_the_process_by_far_is_not_repeated(installation: Installation, kind: str) -> None:
+def test_a_request_that_outlives_the_process_by_far_is_not_repeated(stage: Stage, kind: str) -> None:
     late = Network(0, Trouble("silence", done_after=25.0))
-    broken = told(installation, late, asked(kind), dies(1, at=2))
+    broken = told(stage, late, asked(kind), dies(1, at=2))
 
     assert [] == broken
 
 
 @pytest.mark.parametrize("status", ["502", "503", "504"])
 @pytest.mark.parametrize("kind", MADE_AT_ONCE)
-def test_a_request_that_outlives_the_edge_is_not_repeated(installation: Installation, kind: str, status: str) -> None:
+def test_a_request_that_outlives_the_edge_is_not_repeated(stage: Stage, kind: str, status: str) -> None:
     late = Network(0, Trouble(status, done_after=20.0))
-    broken = told(installation, late, asked(kind))
+    broken = told(stage, late, asked(kind))
 
     assert [] == broken
 
@@ -186,17 +170,17 @@ def test_a_request_that_outlives_the_edge_is_not_repeated(installation: Installa
 
 @pytest.mark.parametrize("away", [1.0, 25.0])
 @pytest.mark.parametrize("at", [0.02, 0.12])
-def test_storage_that_is_away_blocks_no_key(installation: Installation, at: float, away: float) -> None:
-    broken = told(installation, asked("boards.comment_on_card"), Disk(at, "away", away))
+def test_storage_that_is_away_blocks_no_key(stage: Stage, at: float, away: float) -> None:
+    broken = told(stage, asked("boards.comment_on_card"), Disk(at, "away", away))
 
     assert [] == broken
 
 
 @pytest.mark.parametrize("what", ["refused", "unacknowledged"])
 @pytest.mark.parametrize("at", [0.0, 0.02, 0.2])
-def test_a_commit_that_fails_blocks_no_key(installation: Installation, at: float, what: str) -> None:
+def test_a_commit_that_fails_blocks_no_key(stage: Stage, at: float, what: str) -> None:
     kind = "refused" if what == "refused" else "unacknowledged"
-    broken = told(installation, asked("chat.post_message"), Disk(at, kind, 2))  # type: ignore[arg-type]
+    broken = told(stage, asked("chat.post_message"), Disk(at, kind, 2))  # type: ignore[arg-type]
 
     assert [] == broken
 
@@ -205,10 +189,10 @@ def test_a_commit_that_fails_blocks_no_key(installation: Installation, at: float
 
 
 @pytest.mark.parametrize("kind", MADE_AT_ONCE)
-def test_a_second_process_does_not_take_what_a_living_one_holds(installation: Installation, kind: str) -> None:
+def test_a_second_process_does_not_take_what_a_living_one_holds(stage: Stage, kind: str) -> None:
     elsewhere = Write(0.0, "mail.create_draft", "Other", "other", process=1)
     broken = told(
-        installation,
+        stage,
         Network(0, LATE),
         asked(kind),
         elsewhere,
@@ -221,9 +205,9 @@ def test_a_second_process_does_not_take_what_a_living_one_holds(installation: In
 
 
 @pytest.mark.parametrize("kind", MADE_AT_ONCE)
-def test_a_process_that_wakes_up_late_overwrites_nothing(installation: Installation, kind: str) -> None:
+def test_a_process_that_wakes_up_late_overwrites_nothing(stage: Stage, kind: str) -> None:
     broken = told(
-        installation,
+        stage,
         asked(kind),
         Freeze(0.04, 0, 40.0),
         Write(20.8, kind, "Content", "key", process=1),
@@ -238,8 +222,8 @@ def test_a_process_that_wakes_up_late_overwrites_nothing(installation: Installat
 
 
 @pytest.mark.parametrize("trouble", [LOST, SILENT, Trouble("failure")], ids=["cut", "silence", "failed"])
-def test_a_guarded_update_can_be_finished(installation: Installation, trouble: Trouble) -> None:
-    broken = told(installation, Network(1, trouble), asked("notes.update_page"))
+def test_a_guarded_update_can_be_finished(stage: Stage, trouble: Trouble) -> None:
+    broken = told(stage, Network(1, trouble), asked("notes.update_page"))
 
     assert [] == broken
 
@@ -258,8 +242,8 @@ def test_a_guarded_update_can_be_finished(installation: Installation, trouble: T
         "boards.attach_checklist",
     ],
 )
-def test_a_refusal_halfway_tells_what_stands(installation: Installation, kind: str) -> None:
-    broken = told(installation, Network(1, Trouble("refusal")), asked(kind))
+def test_a_refusal_halfway_tells_what_stands(stage: Stage, kind: str) -> None:
+    broken = told(stage, Network(1, Trouble("refusal")), asked(kind))
 
     assert [] == broken
 
@@ -268,9 +252,7 @@ def test_a_refusal_halfway_tells_what_stands(installation: Installation, kind: s
 
 
 @pytest.mark.parametrize("kind", MADE_AT_ONCE)
-def test_an_accepted_step_with_an_answer_of_another_shape_is_not_repeated(
-    installation: Installation, kind: str
-) -> None:
-    broken = told(installation, Network(0, Trouble("odd", done_after=0.05, told_after=0.2)), asked(kind))
+def test_an_accepted_step_with_an_answer_of_another_shape_is_not_repeated(stage: Stage, kind: str) -> None:
+    broken = told(stage, Network(0, Trouble("odd", done_after=0.05, told_after=0.2)), asked(kind))
 
     assert [] == broken

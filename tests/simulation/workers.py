@@ -6,11 +6,14 @@ import pickle
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from multiprocessing.connection import Connection, Pipe, wait
+from shutil import rmtree
 from typing import Any
 
-from simulation.history import Installation, happen
+from simulation.history import Installation, happen, install
 from simulation.story import Story
 
 LONGEST_SECONDS = 60
@@ -29,6 +32,45 @@ class Outcome:
     def invariants(self) -> frozenset[str]:
         """The numbers of what is broken."""
         return frozenset(sentence.split()[0] for sentence in self.broken)
+
+
+Stage = Callable[[Story], Outcome]
+"""Tells what becomes of a story."""
+
+
+@contextmanager
+def stage() -> Iterator[Stage]:
+    """Lets histories happen in forks of a process without threads, whatever the present one has.
+
+    What is forked while another thread holds a lock, such as SQLite's own, waits for that lock without end.
+    """
+    here, there = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=_perform, args=(there,))
+    process.start()
+    there.close()
+
+    def performed(story: Story) -> Outcome:
+        here.send(story)
+        outcome: Outcome = here.recv()
+        return outcome
+
+    try:
+        yield performed
+    finally:
+        here.close()
+        process.join()
+
+
+def _perform(asked: "Connection[Any, Any]") -> None:
+    """Tell what becomes of each story that comes, until no more can."""
+    installation = install()
+    try:
+        while True:
+            asked.send(one(installation, asked.recv()))
+    except EOFError:
+        pass
+    finally:
+        rmtree(installation.template.parent)
 
 
 def one(installation: Installation, story: Story) -> Outcome:
