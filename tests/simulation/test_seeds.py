@@ -37,6 +37,7 @@ BROKE = {
     1506036: "a refused step's row stayed when storage was away, as if somebody still made an equal object",
     1308742: "two pages of one minute, which nobody can tell the order of",
     1013930: "an equal write took the object while its own was still on the way",
+    1901861: "a call without a key and the repeat of one with a key filled one checklist together",
 }
 
 
