@@ -45,11 +45,13 @@ def watched(room: Watched, token: str) -> Watched:
 
 
 @pytest.fixture
-def delivered(watched: Watched) -> Watched:
+def delivered(watched: Watched) -> Iterator[Watched]:
     """The room, while the stand-in delivers what happens."""
     address = f"{watched.gateway.base_url}/hooks/notes"
     watched.emulator.stage.knobs |= {"events_url": address, "deliver_twice": False, "deliver_disordered": False}
-    return watched
+    yield watched
+    # One that arrives later would wake the room while the next test looks whether something else does.
+    wait_until(lambda: not watched.emulator._deliverer.background._tasks)
 
 
 def opened(watched: Watched) -> str:
