@@ -197,7 +197,7 @@ def test_a_second_process_does_not_take_what_a_living_one_holds(stage: Stage, ki
         asked(kind),
         elsewhere,
         Crash(0.6, 1, 1, 0.05),
-        Write(20.8, kind, "Content", "key", process=1),
+        Write(3.0, kind, "Content", "key", process=1),
         processes=2,
     )
 
@@ -210,8 +210,8 @@ def test_a_process_that_wakes_up_late_overwrites_nothing(stage: Stage, kind: str
         stage,
         asked(kind),
         Freeze(0.04, 0, 40.0),
-        Write(20.8, kind, "Content", "key", process=1),
-        Write(20.8, kind, "Content", "key", process=1),
+        Write(20.0, kind, "Content", "key", process=1),
+        Write(30.0, kind, "Content", "key", process=1),
         processes=2,
     )
 
