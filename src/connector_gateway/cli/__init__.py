@@ -11,6 +11,7 @@ import click
 from typing_extensions import override
 
 from connector_gateway import __version__
+from connector_gateway.cli.garbage import loading
 
 HERE = "connector_gateway.cli"
 SANDBOX = "workspace_sandbox.cli"
@@ -77,7 +78,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, summary = COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(module), cmd_name)
+        with loading():
+            command: click.Command = getattr(import_module(module), cmd_name)
         command.short_help = summary
         return command
 

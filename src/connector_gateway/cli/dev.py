@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from connector_gateway.cli.dev_folder import claimed
+from connector_gateway.cli.garbage import loading
 
 HOST = "127.0.0.1"
 MAX_PORT = 65_535
@@ -57,7 +58,8 @@ def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -
     # The sandbox gives its first port up last; whether the others are free, it says itself.
     _wait_for_ports([port, sandbox_port])
     with claimed(data, RELEASE_SECONDS), _sandbox(place) as sandbox:
-        from connector_gateway.cli.dev_setup import serve_dev  # noqa: PLC0415  # loaded while the sandbox starts
+        with loading():
+            from connector_gateway.cli.dev_setup import serve_dev  # noqa: PLC0415  # while the sandbox starts
 
         asyncio.run(serve_dev(place, sandbox, fresh=fresh, quiet=quiet))
 
