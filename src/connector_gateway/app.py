@@ -68,7 +68,7 @@ from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
 from connector_gateway.kit.identifiers import ProcessId, ulid
 from connector_gateway.kit.operation import AnyConnector, names_of
 from connector_gateway.kit.transport import Transport
-from connector_gateway.mcp import McpEndpoint
+from connector_gateway.mcp.endpoint import McpEndpoint
 from connector_gateway.settings import DAY_SECONDS, Settings
 from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
