@@ -39,11 +39,13 @@ def run(*words: str, wrapper: Sequence[str] = (), **options: Any) -> "subprocess
 
 def _is_like_this(environment: Mapping[str, str] | None) -> bool:
     """Whether Python itself is told the same in *environment* as it was here."""
-    return environment is None or _of_python(environment) == _of_python(os.environ)
+    return environment is None or of_python(environment) == of_python(os.environ)
 
 
-def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "LC_", "LANG"))}
+def of_python(environment: Mapping[str, str]) -> dict[str, str]:
+    """What Python heeds; an empty variable is none to it."""
+    heeded = ("PYTHON", "LC_", "LANG")
+    return {name: value for name, value in environment.items() if value and name.startswith(heeded)}
 
 
 class Forked(subprocess.Popen[Any]):
