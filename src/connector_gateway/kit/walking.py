@@ -16,14 +16,16 @@ class Pages(Generic[P]):
     """The pages of a listing, limited to *most* pages on purpose; ``complete`` tells whether these were all.
 
     Check ``complete`` before you conclude anything from what is missing. Use ``walk`` if only the whole list will do.
-    Iteration also ends when the third party leads back to a page that it gave before.
+    Iteration also ends when the third party leads back to a page that it gave before. Where the *whole* list is asked
+    for, an end before its last page is an ``UpstreamError``.
     """
 
     # No generator: the event loop keeps account of each of those until it is closed, and rooms walk in layers. Two of
     # the three in a search were a fiftieth of it (decision 45).
 
-    def __init__(self, fetch: Fetch[P], *, most: int, start: str | None = None) -> None:
+    def __init__(self, fetch: Fetch[P], *, most: int, start: str | None = None, whole: bool = False) -> None:
         self._fetch = fetch
+        self._whole = whole
         self._most = most
         self._start = start
         self._cursor = start
@@ -42,6 +44,10 @@ class Pages(Generic[P]):
 
     async def __anext__(self) -> P:
         if self._ended or self.read >= self._most:
+            if self._whole and not self.complete:
+                raise UpstreamError(
+                    f"The application's list does not end: {self.read} pages were read, and there are more."
+                )
             raise StopAsyncIteration
         page, cursor = await self._fetch(self._cursor)
         self.read += 1
@@ -53,23 +59,9 @@ class Pages(Generic[P]):
         return page
 
 
-class _AllPages(Pages[P]):
-    """The pages of a listing to its end."""
-
-    async def __anext__(self) -> P:
-        try:
-            return await super().__anext__()
-        except StopAsyncIteration:
-            if not self.complete:
-                raise UpstreamError(
-                    f"The application's list does not end: {self.read} pages were read, and there are more."
-                ) from None
-            raise
-
-
 def walk_pages(fetch: Fetch[P], *, most: int, start: str | None = None) -> AsyncIterator[P]:
     """Every page of a listing; ``UpstreamError`` if it has more than *most* pages, or leads back to an earlier page."""
-    return aiter(_AllPages(fetch, most=most, start=start))
+    return aiter(Pages(fetch, most=most, start=start, whole=True))
 
 
 async def walk(fetch: Fetch[Iterable[T]], *, most: int, start: str | None = None) -> AsyncIterator[T]:
