@@ -61,13 +61,11 @@ class ConnectionPacer:
         self._begun = False
         """Whether a request was let through; a call that has sent one may go on while the process stops."""
 
-    async def admit(self, charges: Sequence[Charge], deadline: float) -> Turn:
+    def admit(self, charges: Sequence[Charge], deadline: float) -> Awaitable[Turn]:
         """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
         if not self._begun:
             self._stopping.check()
-        turn = await self._turn(charges, deadline)
-        self._begun = True
-        return turn
+        return self._turn(charges, deadline)
 
     async def _turn(self, charges: Sequence[Charge], deadline: float) -> Turn:
         takes = self._takes(charges)
@@ -78,6 +76,7 @@ class ConnectionPacer:
             with self._usage.waiting(takes, self._connection_id):
                 await self._wait(turn, turn.wait, deadline)
         self._usage.sent(takes, self._connection_id)
+        self._begun = True
         return turn
 
     async def again(self, turn: Sent, deadline: float) -> None:

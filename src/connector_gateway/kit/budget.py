@@ -1,7 +1,7 @@
 """How many requests a third party allows, and how much of that one request uses."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -62,7 +62,7 @@ class Turn(Protocol):
 class Pacer(Protocol):
     """Lets requests through at the pace that one connector's budgets allow, in order."""
 
-    async def admit(self, charges: Sequence[Charge], deadline: float) -> Turn:
+    def admit(self, charges: Sequence[Charge], deadline: float) -> Awaitable[Turn]:
         """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
         ...
 

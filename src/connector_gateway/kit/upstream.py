@@ -352,6 +352,8 @@ class Upstream:
         secrets = request.used = await self.credential_source.credentials()
         queued = time.perf_counter()
         turn = await self.pacer.admit(request.charges, deadline)
+        if self.places is None:
+            return await self._send_in_time(request, secrets, turn, queued, deadline)
         # After the turn: who is refused for want of one is told so at once, and with the true wait.
         async with self._place(deadline):
             return await self._send_in_time(request, secrets, turn, queued, deadline)
