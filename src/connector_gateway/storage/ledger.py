@@ -122,6 +122,11 @@ class Ledger:
     def remaining(self, now: float) -> float:
         """Units that could still be taken in the window that ends at *now*."""
         self._forget(now)
+        return self.left
+
+    @property
+    def left(self) -> float:
+        """The same for the window that was asked about last."""
         return max(0.0, self.budget.limit - self._sum)
 
     def gone(self, now: float, late: float = 0.0) -> list[LedgerEntry]:

@@ -98,7 +98,7 @@ class InMemory:
         at = ledger.earliest(now, take.units)
         if at <= now:
             ledger.insert(LedgerEntry(now, take.units))
-        return Allowance(int(take.budget.limit), int(ledger.remaining(now)), at - now)
+        return Allowance(int(take.budget.limit), int(ledger.left), at - now)
 
     async def peek(self, take: Take) -> Allowance:
         """What is left of the window; nothing is taken."""
