@@ -284,7 +284,7 @@ def _check_fitness(value: Any, path: str, depth: int, faults: list[Detail]) -> N
         _check_members(value, path, depth, faults)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            if not isinstance(item, str) or _is_unfit(item):
+            if not (isinstance(item, str) and item.isprintable()):
                 _check_fitness(item, cut(f"{path}.{index}"), depth + 1, faults)
     elif isinstance(value, int | Decimal) and _beyond_measure(value):
         faults.append({"parameter": path, "message": "Is a number beyond all measure", "value": value})
@@ -292,10 +292,10 @@ def _check_fitness(value: Any, path: str, depth: int, faults: list[Detail]) -> N
 
 def _check_members(value: Mapping[str, Any], path: str, depth: int, faults: list[Detail]) -> None:
     for name, item in value.items():
-        if _is_unfit(name):
+        if not name.isprintable() and _is_unfit(name):
             faults.append({"parameter": path or "body", "message": "Has a name with control characters"})
         # Most values are texts that are fit, whose place need not be told (decision 45).
-        elif not isinstance(item, str) or _is_unfit(item):
+        elif not (isinstance(item, str) and item.isprintable()):
             _check_fitness(item, cut(f"{path}.{name}" if path else name), depth + 1, faults)
 
 
