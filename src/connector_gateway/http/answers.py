@@ -53,19 +53,20 @@ class HttpExchange:
 
         self.run = Run(surface)
 
-    def header(self, name: str) -> str | None:
+    def header(self, name: bytes) -> str | None:
         """A header of the request, as text; ``MalformedRequest`` where it stands more than once."""
-        value = self.headers.get(name.encode())
+        value = self.headers.get(name)
         if value is None:
             return None
         if len(self.headers) < len(self.scope["headers"]):
             self._require_once(name)
         return value.decode("latin-1")
 
-    def _require_once(self, name: str) -> None:
+    def _require_once(self, name: bytes) -> None:
         """Refuse what a proxy and this service could read differently."""
-        if [found for found, _ in self.scope["headers"]].count(name.encode()) > 1:
-            raise MalformedRequest(f"The header {name} stands more than once.", {"header": name})
+        if [found for found, _ in self.scope["headers"]].count(name) > 1:
+            told = name.decode()
+            raise MalformedRequest(f"The header {told} stands more than once.", {"header": told})
 
     def prefers(self, preference: bytes) -> bool:
         """Whether a ``Prefer`` header names *preference* (RFC 7240), in any case and with any value."""

@@ -24,7 +24,7 @@ async def read_body(exchange: HttpExchange, max_bytes: int) -> Body:
     text = await _read(exchange, max_bytes)
     if text is None:
         return Body(refusal=_too_large(max_bytes))
-    encoding = exchange.header("content-encoding") or PLAIN
+    encoding = exchange.header(b"content-encoding") or PLAIN
     if encoding.strip().lower() != PLAIN:
         return Body(
             refusal=UnsupportedMediaType(
@@ -33,7 +33,7 @@ async def read_body(exchange: HttpExchange, max_bytes: int) -> Body:
                 remedy="Send the body without Content-Encoding.",
             )
         )
-    content_type = (exchange.header("content-type") or "").partition(";")[0].strip().lower()
+    content_type = (exchange.header(b"content-type") or "").partition(";")[0].strip().lower()
     if content_type != JSON_TYPE and (text or content_type):
         return Body(refusal=UnsupportedMediaType(_declared(content_type)))
     if not text:
@@ -43,7 +43,7 @@ async def read_body(exchange: HttpExchange, max_bytes: int) -> Body:
 
 async def _read(exchange: HttpExchange, max_bytes: int) -> bytes | None:
     """The body; None where it is too large, ``RequestIncomplete`` where it does not arrive whole."""
-    declared = exchange.header("content-length")
+    declared = exchange.header(b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > max_bytes:
         return None
     # Many bodies that grow at the same time, each in one piece, would leave gaps as large as themselves.

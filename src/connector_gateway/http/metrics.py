@@ -66,7 +66,7 @@ class MetricsEndpoint:
             await Response(await self._exposition(), media_type=MEDIA_TYPE)(scope, receive, send)
 
     def _let_in(self, exchange: HttpExchange) -> None:
-        if self._token and not hmac.compare_digest(bearer(exchange.header("authorization")).encode(), self._token):
+        if self._token and not hmac.compare_digest(bearer(exchange.header(b"authorization")).encode(), self._token):
             raise InvalidApiKey("This is not the token of the metrics.")
 
 

@@ -53,7 +53,7 @@ class Edge:
     async def peek(self, exchange: HttpExchange) -> None:
         """Read how many calls a valid key has left, for answers to requests that are not calls."""
         try:
-            caller = await self.keys.authenticate(exchange.header("authorization"))
+            caller = await self.keys.authenticate(exchange.header(b"authorization"))
         except GatewayError:
             return
         exchange.run.allowance = await self.limits.peek(caller)
@@ -73,7 +73,7 @@ class OperationEndpoint:
         exchange, edge, operation = HttpExchange(scope, receive), self._edge, self._operation
         exchange.run.dry_run = operation.scope == "write" and exchange.prefers(b"dry-run")
         try:
-            caller = await edge.keys.authenticate(exchange.header("authorization"))
+            caller = await edge.keys.authenticate(exchange.header(b"authorization"))
             arguments = Arguments(path=scope["path_params"], query=query_of(scope))
             body = None if operation.method == "GET" else partial(self._body, exchange, arguments)
             answer = enveloped(
@@ -93,7 +93,7 @@ class OperationEndpoint:
 
     async def _body(self, exchange: HttpExchange, arguments: Arguments) -> Body:
         """The body; the key's header is read along with it, so that a run tells of it where it stands twice."""
-        arguments.idempotency_header = exchange.header("idempotency-key")
+        arguments.idempotency_header = exchange.header(b"idempotency-key")
         return await read_body(exchange, self._edge.max_body_bytes)
 
 

@@ -51,7 +51,7 @@ class McpEndpoint:
     async def _admit(self, exchange: HttpExchange) -> tuple["Surface", Caller, Body]:
         """Who asks, what, and what speaks the protocol."""
         self._check_origin(exchange)
-        caller = await self._edge.keys.authenticate(exchange.header("authorization"))
+        caller = await self._edge.keys.authenticate(exchange.header(b"authorization"))
         body = await read_body(exchange, self._edge.max_body_bytes)
         if body.refusal is not None:
             raise body.refusal
@@ -61,7 +61,7 @@ class McpEndpoint:
     def _check_origin(self, exchange: HttpExchange) -> None:
         """Refuse web pages of others, also those whose name was made to lead to this machine."""
         within = _is_loopback((exchange.scope.get("server") or ("",))[0])
-        origin, host = exchange.header("origin"), _host_of(f"//{exchange.header('host') or ''}")
+        origin, host = exchange.header(b"origin"), _host_of(f"//{exchange.header(b'host') or ''}")
         if origin is not None and not self._is_own(origin) and not (within and _is_loopback(_host_of(origin))):
             raise OriginNotAllowed(f"Pages of {cut(origin)} may not ask here.")
         # A name that leads here over a network is for that network to judge; this machine itself is open to others.

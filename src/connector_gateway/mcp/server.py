@@ -268,7 +268,7 @@ def _trimmed(scope: Scope) -> Scope:
 
 def _hangs_up_to_cancel(exchange: HttpExchange) -> bool:
     """Whether a client of this version means its call to be cancelled when it hangs up; formerly it did not."""
-    version = exchange.header("mcp-protocol-version")
+    version = exchange.header(b"mcp-protocol-version")
     return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
 
 

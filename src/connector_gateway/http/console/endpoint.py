@@ -94,7 +94,7 @@ async def _form(exchange: HttpExchange) -> Mapping[str, str]:
 def _ours(visit: Visit) -> bool:
     """Whether a form was shown by this console, to this browser."""
     given = visit.form.get("form_token", "")
-    return is_own_form(visit.exchange.header("sec-fetch-site")) and hmac.compare_digest(
+    return is_own_form(visit.exchange.header(b"sec-fetch-site")) and hmac.compare_digest(
         given.encode(errors="replace"), visit.session.form_token.encode()
     )
 

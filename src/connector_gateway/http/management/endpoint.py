@@ -51,7 +51,7 @@ class ManagementEndpoint:
     async def _let_in(self, exchange: HttpExchange) -> Caller | None:
         """None for the operator; the holder of a key where keys are let in."""
         async with self._management.guesses.slowed(exchange.address):
-            caller = await self._caller(exchange.header("authorization"))
+            caller = await self._caller(exchange.header(b"authorization"))
         if caller is None:
             return None
         await self._allow(exchange, caller)
