@@ -15,7 +15,7 @@ import yaml
 
 from harness.balancing import balancing
 from harness.serving import free_port
-from harness.starting import COMMAND, of_python, start
+from harness.starting import COMMAND, start
 from harness.waiting import wait_until
 
 DEPLOY = Path(__file__).parent.parent.parent / "deploy"
@@ -61,9 +61,7 @@ class Gateway:
         self.address = f"http://127.0.0.1:{self.port}"
         self._folder = folder
         self._log = logs / f"{name}.log"
-        own = {"PATH": os.environ["PATH"], "GATEWAY_ACCESS_LOG": "on"}
-        # Otherwise it would be started anew, in place of forked.
-        self._environment = own | of_python(os.environ) | dict(environment)
+        self._environment = {"PATH": os.environ["PATH"], "GATEWAY_ACCESS_LOG": "on"} | dict(environment)
         self._sources = sources
         self.process: subprocess.Popen[Any] | None = None
 
