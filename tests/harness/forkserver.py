@@ -10,6 +10,7 @@ import json
 import os
 import runpy
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -17,7 +18,15 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
 
-IMPORTED = ("connector_gateway.app", "connector_gateway.cli.serving", "rich.table", "rich.syntax")
+from harness import starting
+
+IMPORTED = (
+    "connector_gateway.app",
+    "connector_gateway.cli.serving",
+    "workspace_sandbox.cli",
+    "rich.table",
+    "rich.syntax",
+)
 """Nothing that looks at the terminal or the environment when it is imported, as ``cli.output`` does."""
 
 MOST_BYTES = 1 << 20
@@ -31,6 +40,10 @@ def main() -> None:
     gc.collect()
     # Otherwise each process would look through all of it again at its end, which takes 0.3 s, and copy it for that.
     gc.freeze()
+    _serve(asked)
+
+
+def _serve(asked: socket.socket) -> None:
     while True:
         request, streams, _, _ = socket.recv_fds(asked, MOST_BYTES, 3)
         if not request:
@@ -63,8 +76,18 @@ def _forked(asked: socket.socket) -> bool:
     return True
 
 
-def _begin(streams: Sequence[int], words: Sequence[str], folder: str, environment: dict[str, str]) -> None:
-    """Be the command that *words* are."""
+def _begin(
+    streams: Sequence[int],
+    words: Sequence[str],
+    folder: str,
+    environment: dict[str, str],
+    *,
+    has_folder: bool,
+    has_session: bool,
+) -> None:
+    """Be the command that *words* are, with modules of *folder* if it *has_folder*."""
+    if has_session:
+        os.setsid()
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -73,9 +96,24 @@ def _begin(streams: Sequence[int], words: Sequence[str], folder: str, environmen
     time.tzset()
     os.chdir(folder)
     sys.stdin, sys.stdout, sys.stderr = _stream(0, "r"), _stream(1, "w"), _stream(2, "w", "backslashreplace")
-    sys.path[0] = folder
+    sys.path[:1] = [folder] if has_folder else []
     sys.argv[1:] = words
+    if words[:1] == ["dev"]:
+        _fork_what_it_starts()
     runpy.run_module("connector_gateway", run_name="__main__", alter_sys=True)
+
+
+def _fork_what_it_starts() -> None:
+    """Have the sandbox of ``dev`` forked as well, from what this process is now."""
+    asking, asked = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if not os.fork():
+        # A terminal's Ctrl-C is for the command alone.
+        os.setsid()
+        asking.close()
+        _serve(asked)
+        sys.exit()
+    asked.close()
+    subprocess.Popen = starting.beside(asking)  # type: ignore[assignment,misc]  # in this process
 
 
 def _stream(number: int, mode: str, errors: str | None = None) -> TextIOWrapper:

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = [sys.executable, "-m", "connector_gateway"]
+OWN = [sys.executable, "-P", "-m", "connector_gateway"]
+"""How we start ourselves: no module is taken from the working folder."""
+
 TESTS = Path(__file__).parent.parent
 PR_SET_CHILD_SUBREAPER = 36
 ONE_AT_A_TIME = threading.Lock()
@@ -39,13 +42,11 @@ def run(*words: str, wrapper: Sequence[str] = (), **options: Any) -> "subprocess
 
 def _is_like_this(environment: Mapping[str, str] | None) -> bool:
     """Whether Python itself is told the same in *environment* as it was here."""
-    return environment is None or of_python(environment) == of_python(os.environ)
+    return environment is None or _of_python(environment) == _of_python(os.environ)
 
 
-def of_python(environment: Mapping[str, str]) -> dict[str, str]:
-    """What Python heeds; an empty variable is none to it."""
-    heeded = ("PYTHON", "LC_", "LANG")
-    return {name: value for name, value in environment.items() if value and name.startswith(heeded)}
+def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "LC_", "LANG"))}
 
 
 class Forked(subprocess.Popen[Any]):
@@ -53,23 +54,41 @@ class Forked(subprocess.Popen[Any]):
 
     def _execute_child(self, args: list[str], *more: Any) -> None:
         """What the standard library's class does once it has made its pipes."""
+        self._fork(_server(), args[len(COMMAND) :], more, has_folder=True)
+
+    def _fork(self, server: socket.socket, words: list[str], more: Sequence[Any], *, has_folder: bool) -> None:
         folder, environment = more[4:6]
         pipes = more[9:15]
         wanted = {
-            "words": args[len(COMMAND) :],
+            "words": words,
             "folder": str(folder or Path.cwd()),
             "environment": dict(os.environ if environment is None else environment),
+            "has_folder": has_folder,
+            "has_session": bool(more[20]),
         }
         streams = [pipe if pipe >= 0 else number for number, pipe in enumerate((pipes[0], pipes[3], pipes[5]))]
-        self.pid = _forked(json.dumps(wanted).encode(), streams)
+        self.pid = _forked(server, json.dumps(wanted).encode(), streams)
         self._child_created = True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]  # the class's own
 
 
-def _forked(wanted: bytes, streams: list[int]) -> int:
+def beside(server: socket.socket) -> type[subprocess.Popen[Any]]:
+    """What starts processes, but asks *server* for those that we are ourselves."""
+
+    class Beside(Forked):
+        def _execute_child(self, args: list[str], *more: Any) -> None:
+            if args[: len(OWN)] == OWN:
+                self._fork(server, args[len(OWN) :], more, has_folder=False)
+            else:
+                super(Forked, self)._execute_child(args, *more)  # type: ignore[misc]  # the class's own
+
+    return Beside
+
+
+def _forked(server: socket.socket, wanted: bytes, streams: list[int]) -> int:
     """The number of a new process, which becomes a child of this one."""
     with ONE_AT_A_TIME:
-        server, prctl = _server(), ctypes.CDLL(None).prctl
+        prctl = ctypes.CDLL(None).prctl
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         try:
             socket.send_fds(server, [wanted], streams)
