@@ -108,7 +108,7 @@ class Beginning:
         self._chance = emulator.stage.random.getstate()
         self._knobs: dict[str, Any] = {}
         self._planted_at = emulator.stage.clock.now()
-        self._touches = emulator.stage.touches
+        self._touches: int | None = emulator.stage.touches
         self._clock = emulator.stage.clock
 
     def remember(self) -> None:
@@ -121,27 +121,36 @@ class Beginning:
         stage = self._emulator.stage
         if self._is_there(stage):
             return
-        self._return(stage)
-        self._touches, self._clock = stage.touches, stage.clock
-
-    def _return(self, stage: Stage) -> None:
         stage.reset()
         # What a folder has of it is of before.
         stage.touches += 1
+        if stage.clock is self._clock:
+            self._return()
+            self._touches = stage.touches
+        else:
+            # By the clock of a test, which may be another one each time, so it is not written down.
+            self._plant()
+            self._touches = None
+
+    def _return(self) -> None:
+        stage = self._emulator.stage
         # Seeds are told in days before now: what was planted a while ago is planted anew.
         fresh = 0 <= stage.clock.now() - self._planted_at < FRESH_SECONDS
-        if self._content and fresh and stage.clock is self._clock:
+        if self._content and fresh:
             stage.knobs.update(copy.deepcopy(self._knobs))
             stage.random.setstate(self._chance)
             _forget_deliveries(self._emulator)
             # Read when it is asked for (decision 78): most tests ask one of the six applications.
             self._emulator.sleep(partial(_wake, self._emulator, self._content))
-            return
-        self._planted_at = stage.clock.now()
+        else:
+            self._planted_at = stage.clock.now()
+            self._plant()
+            self._write_down()
+
+    def _plant(self) -> None:
         self._emulator.awaken()
         self._emulator.reset()
         self._sow()
-        self._write_down()
 
     def _write_down(self) -> None:
         stage = self._emulator.stage

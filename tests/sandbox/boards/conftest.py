@@ -21,7 +21,6 @@ def played() -> Iterator[tuple[BoardsEmulator, str]]:
 @pytest.fixture
 def trello(played: tuple[BoardsEmulator, str]) -> Iterator[Trello]:
     emulator, control = played
-    emulator.stage.reset()
-    emulator.reset()
     with requests.Session() as session:
+        session.post(f"{control}/_control/reset", timeout=60)
         yield Trello(emulator, control, session)

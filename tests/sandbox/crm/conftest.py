@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from connector_gateway.kit.clock import SystemClock
 from harness.clocks import HandClock
 from harness.playing import playing
 from sandbox.crm.portal import BEGAN, Api
@@ -24,7 +23,6 @@ def played() -> Iterator[Api]:
 @pytest.fixture
 def limited(played: Api) -> Api:
     """The seed, with everything as it is at first."""
-    played.emulator.stage.clock = SystemClock()
     played.control("reset")
     return played
 
@@ -37,8 +35,9 @@ def crm(limited: Api) -> Api:
 
 
 @pytest.fixture
-def clock(limited: Api) -> HandClock:
+def clock(limited: Api) -> Iterator[HandClock]:
     """A clock in the emulator's hands."""
-    clock = HandClock(BEGAN)
-    limited.emulator.stage.clock = clock
-    return clock
+    stage = limited.emulator.stage
+    own, stage.clock = stage.clock, HandClock(BEGAN)
+    yield stage.clock
+    stage.clock = own
