@@ -74,7 +74,7 @@ class Organization:
         return self.roles.get(member.id, "admin") if member.id in self.members else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Author:
     """Who does something, by which application (none: by hand), and when."""
 

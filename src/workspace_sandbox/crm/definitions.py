@@ -36,7 +36,7 @@ class Option:
         return {"label": self.label, "value": self.value, "displayOrder": position, "hidden": self.hidden}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Definition:
     """One property of one object type."""
 

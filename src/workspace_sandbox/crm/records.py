@@ -36,7 +36,7 @@ class Maker:
         return dict(zip(MADE_BY, (self.source, self.id, self.source, self.user_id, self.user_id), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Record:
     """A contact, company, deal or note as it was at one time; empty properties are absent."""
 

@@ -3,6 +3,8 @@
 Everything is written but what belongs to the process: the stage with its clock, what delivers, and the emulator itself
 are named in the bytes, and are those of the reader when they are read. So are the constants of its modules, which the
 code tells apart by what they are and not by what they are like.
+
+Frozen classes with thousands of objects have no slots: with both, Python code reads each of them back.
 """
 
 import copy

@@ -27,7 +27,7 @@ def _encoded(uid: str) -> str:
     return quote(uid, safe="!'()*-._~")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parent:
     """Where an object lies: ``workspace``, or the kind and id of another object."""
 
