@@ -77,6 +77,8 @@ class Leaks:
     def found(self) -> list[str]:
         """What was told of secrets since the last look: where, and what kind it is, without the secret itself."""
         said, self._said = self._said, {}
+        if not said:
+            return []
         text = "\n".join(said)
         return [
             f"{kind}, in {where}"
