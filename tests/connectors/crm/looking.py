@@ -46,7 +46,8 @@ class Looking:
         return min(record.id for record in self._live("companies") if self._has(record, domain=domain))
 
     def _live(self, plural: str) -> Iterator[Record]:
-        records = self.emulator.portal.records[plural].values()
+        # A call that was given up may still be adding to them.
+        records = list(self.emulator.portal.records[plural].values())
         return (record for record in records if record.archived_at is None)
 
     def _has(self, record: Record, **properties: str) -> bool:
