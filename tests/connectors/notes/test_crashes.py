@@ -48,7 +48,7 @@ def create(installation: Installation, emulator: NotesEmulator, name: str, **mor
 
 
 def pages(emulator: NotesEmulator, name: str) -> list[str]:
-    return [page.id for page in emulator.workspace.pages.values() if page.title == name]
+    return [page.id for page in list(emulator.workspace.pages.values()) if page.title == name]
 
 
 def killed_in(installation: Installation, emulator: NotesEmulator, fault: dict[str, Any], **more: Any) -> str:
