@@ -200,15 +200,7 @@ class Gateway:
             grace_seconds=self._timeouts.grace_seconds,
             holding=holding,
         )
-        return Work(
-            operation=operation,
-            params=params,
-            run=run,
-            connection=connection,
-            call=call,
-            upstream=upstream,
-            cursors=self._cursors,
-        )
+        return Work(operation, params, run, connection, call, upstream, self._cursors)
 
     def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
         cursor = vars(params).get("cursor")

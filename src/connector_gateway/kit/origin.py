@@ -6,10 +6,11 @@ was an eighth of what a call costs, so only its pool and its parser are used her
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from io import BytesIO
 
 import aiohttp
+from aiohttp.client_reqrep import ConnectionKey
 from aiohttp.connector import Connection
 from yarl import URL
 
@@ -50,6 +51,15 @@ def never() -> bool:
     return False
 
 
+class _Described(aiohttp.ClientRequest):
+    """Stands for all requests to one server where the pool looks for a connection; it is never sent."""
+
+    @cached_property
+    def connection_key(self) -> ConnectionKey:
+        """By what the pool knows the server; aiohttp puts it together whenever it is asked for."""
+        return super().connection_key
+
+
 class Origin:
     """The server at one scheme, host and port."""
 
@@ -58,9 +68,7 @@ class Origin:
             raise RuntimeError("The pool is closed.")
         self._pool = session.connector
         self._timeout = session.timeout
-        self._described = aiohttp.ClientRequest("GET", URL(address), headers=session.headers, session=session)
-        """Stands for all requests to this server where the pool looks for a connection; it is never sent."""
-
+        self._described = _Described("GET", URL(address), headers=session.headers, session=session)
         self._fields = lru_cache(maxsize=64)(self._common_fields)
 
     async def exchange(

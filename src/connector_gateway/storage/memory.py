@@ -29,10 +29,11 @@ class MemoryTurn:
     clock: Clock
     at: float
     wait: float
-    granted: bool = True
     taken: Sequence[tuple[Ledger, LedgerEntry]] = ()
     number: int = 0
     """Its place in the queue."""
+
+    granted: bool = True
 
     def stale(self) -> bool:
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
@@ -125,7 +126,7 @@ class InMemory:
         taken = [(ledger, LedgerEntry(at, units, turn)) for ledger, units in wanted]
         for ledger, entry in taken:
             ledger.insert(entry)
-        return MemoryTurn(self._clock, at, at - now, granted=True, taken=taken, number=number)
+        return MemoryTurn(self._clock, at, at - now, taken, number)
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> MemoryTurn:
         """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
