@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import shutil
 import signal
 import socket
 import sqlite3
@@ -286,6 +287,22 @@ def test_a_second_one_in_the_same_folder_is_refused_and_forgets_nothing(running:
     assert 200 == running.call("notes", "/databases", limit=1).status_code
 
 
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a ``dev`` that was told to stop."""
+    folder = tmp_path_factory.mktemp("stopped")
+    with dev(folder, free_block(), "--quiet") as running:
+        running.process.send_signal(signal.SIGINT)
+        running.process.wait(60)
+    return folder
+
+
+@pytest.fixture
+def served(stopped: Path, tmp_path: Path) -> Path:
+    """A copy of that folder."""
+    return Path(shutil.copytree(stopped, tmp_path / "served"))
+
+
 UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
 """What keeps a superuser to the permissions of files."""
 
@@ -337,17 +354,14 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 @requirement("settings:place")
 @pytest.mark.parametrize("options", [[], ["--fresh"]])
-def test_a_data_folder_that_is_read_only_is_named_and_keeps_what_it_has(tmp_path: Path, options: list[str]) -> None:
-    with dev(tmp_path, free_block(), "--quiet") as running:
-        running.process.send_signal(signal.SIGINT)
-        running.process.wait(60)
-    before = contents(tmp_path)
+def test_a_data_folder_that_is_read_only_is_named_and_keeps_what_it_has(served: Path, options: list[str]) -> None:
+    before = contents(served)
 
-    tmp_path.chmod(0o500)
-    told = refused(tmp_path, *free_ports(), *options, wrapper=UNPRIVILEGED)
+    served.chmod(0o500)
+    told = refused(served, *free_ports(), *options, wrapper=UNPRIVILEGED)
 
-    assert f"Error: The folder {tmp_path} cannot be written to by this user. Name another with --data." == told
-    assert before == contents(tmp_path)
+    assert f"Error: The folder {served} cannot be written to by this user. Name another with --data." == told
+    assert before == contents(served)
 
 
 @requirement("settings:place")
@@ -430,18 +444,15 @@ def test_files_of_others_by_the_same_names_are_refused_and_stay(tmp_path: Path, 
     assert before == contents(tmp_path)
 
 
-def test_a_fresh_start_whose_ports_are_taken_has_removed_nothing(tmp_path: Path) -> None:
+def test_a_fresh_start_whose_ports_are_taken_has_removed_nothing(served: Path) -> None:
     port = free_block()
-    with dev(tmp_path, port, "--quiet") as running:
-        running.process.send_signal(signal.SIGINT)
-        running.process.wait(60)
-        before = contents(tmp_path)
-        with socket.create_server(("127.0.0.1", port + 4)):
-            process = begun(tmp_path, port, "--fresh")
-            process.communicate(timeout=30)
+    before = contents(served)
+    with socket.create_server(("127.0.0.1", port + 4)):
+        process = begun(served, port, "--fresh")
+        process.communicate(timeout=30)
 
     assert 1 == process.returncode
-    assert before == contents(tmp_path)
+    assert before == contents(served)
 
 
 def test_a_keyed_write_makes_one_object_before_and_after_a_restart(tmp_path: Path) -> None:
@@ -474,15 +485,11 @@ def test_of_two_started_at_once_on_one_folder_one_runs_and_the_other_says_why(tm
     assert f"Error: The folder {tmp_path} is being served by another process, process {other.pid} on" in told
 
 
-def test_a_database_of_a_newer_version_is_told_and_stays(tmp_path: Path) -> None:
-    port = free_block()
-    with dev(tmp_path, port, "--quiet") as running:
-        running.process.send_signal(signal.SIGINT)
-        running.process.wait(60)
-    with closing(sqlite3.connect(tmp_path / "gateway.db")) as database, database:
+def test_a_database_of_a_newer_version_is_told_and_stays(served: Path) -> None:
+    with closing(sqlite3.connect(served / "gateway.db")) as database, database:
         database.execute("UPDATE alembic_version SET version_num = '9999'")
 
-    process = begun(tmp_path, port)
+    process = begun(served, free_block())
     _, told = process.communicate(timeout=30)
 
     assert 1 == process.returncode
