@@ -8,7 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from connector_gateway.storage.database import Database
-from harness.postgres import drop_database, new_database
+from connector_gateway.storage.tables import metadata
+from harness.postgres import drop_database, execute, new_database
+
+OTHERS = "datname = current_database() AND pid <> pg_backend_pid()"
+EMPTYING = (
+    f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {OTHERS}",
+    *(f"DELETE FROM {table.name}" for table in reversed(metadata.sorted_tables)),
+)
+"""Ends what is still connected to a database, and takes all rows out of it."""
 
 
 def sqlite_in(folder: Path) -> str:
@@ -32,6 +40,24 @@ def temporary_postgres(server: str) -> Iterator[str]:
         yield address
     finally:
         drop_database(server, address)
+
+
+@contextmanager
+def emptied_postgres(server: str) -> Iterator[str]:
+    """The address of a database of *server*, which is emptied at the end for who asks next.
+
+    To make one and to drop it takes 30 ms of CPU. Only for tests that change nothing but rows.
+    """
+    spare = _spare_postgres(server)
+    address = spare.pop() if spare else postgres_on(server)
+    yield address
+    execute(address, *EMPTYING)
+    spare.append(address)
+
+
+@cache
+def _spare_postgres(_server: str) -> list[str]:
+    return []
 
 
 @cache
