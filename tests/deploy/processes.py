@@ -15,7 +15,7 @@ import yaml
 
 from harness.balancing import balancing
 from harness.serving import free_port
-from harness.starting import COMMAND, start
+from harness.starting import COMMAND, of_python, start
 from harness.waiting import wait_until
 
 DEPLOY = Path(__file__).parent.parent.parent / "deploy"
@@ -61,7 +61,8 @@ class Gateway:
         self.address = f"http://127.0.0.1:{self.port}"
         self._folder = folder
         self._log = logs / f"{name}.log"
-        self._environment = {"PATH": os.environ["PATH"], "GATEWAY_ACCESS_LOG": "on"} | dict(environment)
+        # Otherwise it would be started anew, in place of forked.
+        self._environment = {"PATH": os.environ["PATH"]} | of_python(os.environ) | dict(environment)
         self._sources = sources
         self.process: subprocess.Popen[Any] | None = None
 
@@ -85,10 +86,6 @@ class Gateway:
             else:
                 environment = self._environment | {"PYTHONPATH": str(self._sources)}
                 self.process = subprocess.Popen([*COMMAND, *words], env=environment, **where)
-
-    def has_answered(self) -> bool:
-        """Whether it has answered a call since it was started."""
-        return '"/v1/connectors/' in self._log.read_text(encoding="utf-8")
 
     def tell_to_end(self) -> None:
         """As whoever runs the container tells it."""

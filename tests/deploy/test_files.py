@@ -49,7 +49,6 @@ def deployment(
         own = {
             "GATEWAY_DATABASE_URL": common_postgres.replace("+psycopg", ""),
             "GATEWAY_SHARED_URL": valkey_of_tests.url,
-            "GATEWAY_RETIRE_SECONDS": "0.3",
             # So that calls wait for their turn, and the machine is not what is tried.
             "GATEWAY_NOTES_BUDGET": "10/1",
         }

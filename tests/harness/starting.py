@@ -42,10 +42,11 @@ def run(*words: str, wrapper: Sequence[str] = (), **options: Any) -> "subprocess
 
 def _is_like_this(environment: Mapping[str, str] | None) -> bool:
     """Whether Python itself is told the same in *environment* as it was here."""
-    return environment is None or _of_python(environment) == _of_python(os.environ)
+    return environment is None or of_python(environment) == of_python(os.environ)
 
 
-def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
+def of_python(environment: Mapping[str, str]) -> dict[str, str]:
+    """What Python itself is told in *environment*."""
     return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "LC_", "LANG"))}
 
 
