@@ -35,7 +35,7 @@ from connector_gateway.kit.errors import (
     StorageUnavailable,
 )
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id
-from connector_gateway.kit.redaction import NO_SECRETS, Redaction
+from connector_gateway.kit.redaction import Redaction
 from connector_gateway.kit.upstream import Exchange, Trace
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -109,7 +109,7 @@ class Run:
     """By the process's own stopwatch, in seconds."""
 
     trace: Trace = field(default_factory=Trace)
-    redaction: Redaction = field(default=NO_SECRETS, repr=False)
+    redaction: Redaction = field(default_factory=Redaction, repr=False)
     """Hides the secrets of the connection that it goes through."""
 
     allowance: Allowance | None = None

@@ -86,10 +86,6 @@ class Redaction:
         return text
 
 
-NO_SECRETS = Redaction()
-"""Hides nothing, where no secret is known."""
-
-
 def _long(secrets: Iterable[str]) -> Iterator[str]:
     return (secret for secret in secrets if len(secret) >= LEAST_LENGTH)
 
