@@ -42,7 +42,10 @@ ConsoleRenderer.get_active().exception_formatter = plain_traceback
 TESTS = Path(__file__).parent
 
 COLLECT_FROM = 10_000
-"""New objects from which on garbage is looked for; Python's 700 costs a third of the processor's time."""
+"""New objects from which on garbage is looked for among them; Python's 700 costs a third of the processor's time."""
+
+NEVER = 1_000_000
+"""Older ones are looked through where sandboxes have ended, which is what leaves much garbage (``harness.playing``)."""
 
 
 @pytest.hookimpl(trylast=True)
@@ -77,7 +80,7 @@ def pytest_collection() -> None:
 def pytest_collection_finish() -> None:
     """Leave what was imported and collected out of garbage collection."""
     gc.freeze()
-    gc.set_threshold(COLLECT_FROM)
+    gc.set_threshold(COLLECT_FROM, NEVER)
     gc.enable()
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -289,7 +290,7 @@ async def test_of_several_connections_one_must_be_named(gateway: Gateway) -> Non
         for name in ("Sales", "Support")
     ]
     key = gateway.run(gateway.app.keys.create(other, "read"))["key"]
-    caller = Gateway(gateway.base_url, gateway.app, gateway.sandbox, key, other, {}, gateway.loop, gateway.http)
+    caller = replace(gateway, key=key, workspace_id=other, connections={})
     async with agent(caller) as client:
         unnamed = await client.call_tool("notes_list_databases", {"connection_id": None})
         chosen = await client.call_tool("notes_list_databases", {"connection_id": made[1]})
@@ -305,7 +306,7 @@ async def test_without_a_connection_nothing_is_listed_and_nothing_called(gateway
     other = gateway.run(gateway.app.workspaces.create("empty", "paid"))["workspace_id"]
     gateway.run(gateway.app.connections.create(other, "notes", None))
     key = gateway.run(gateway.app.keys.create(other, "read"))["key"]
-    caller = Gateway(gateway.base_url, gateway.app, gateway.sandbox, key, other, {}, gateway.loop, gateway.http)
+    caller = replace(gateway, key=key, workspace_id=other, connections={})
     async with agent(caller) as client:
         listed = (await client.list_tools()).tools
         called = await client.call_tool("notes_list_databases", {})
@@ -321,7 +322,7 @@ async def test_a_name_that_would_turn_what_stands_around_it_does_not(gateway: Ga
     names = ("\u202egpj.exe\u2066", "\u05e9\u05dc\u05d5\u05dd")
     made = [gateway.run(gateway.app.connections.create(other, "notes", credentials, name=name)) for name in names]
     key = gateway.run(gateway.app.keys.create(other, "read"))["key"]
-    caller = Gateway(gateway.base_url, gateway.app, gateway.sandbox, key, other, {}, gateway.loop, gateway.http)
+    caller = replace(gateway, key=key, workspace_id=other, connections={})
     async with agent(caller) as client:
         listed = (await client.list_resources()).resources
         unnamed = await client.call_tool("notes_list_databases", {})

@@ -44,7 +44,7 @@ def latest(gateway: Gateway) -> dict[str, Any]:
 @requirement("agents:cancelled")
 @pytest.mark.parametrize("meta", [{}, TOLD], ids=["one answer", "a stream"])
 def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway, meta: dict[str, Any]) -> None:
-    gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=1, times=1)
+    gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=0.5, times=1)
     given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Goes on"}}
     request = posted("tools/call", name="notes_create_page", arguments=given, _meta=meta)
     body = json.dumps(request["json"]).encode()
@@ -64,7 +64,7 @@ def test_a_call_under_way_is_answered_while_the_service_stops(
 ) -> None:
     request = posted("tools/call", name="notes_list_databases", arguments={"limit": 1}, _meta=meta)
     with installed(sandbox, tmp_path) as installation:
-        fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 1.0}
+        fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 0.5}
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         request["headers"]["Authorization"] = f"Bearer {installation.key}"
         calling = Calling(lambda: httpx.post(installation.base_url + PATH, **request, timeout=60))

@@ -34,13 +34,6 @@ def write(gateway: Gateway, text: str) -> object:
     return answer.data["page_id"]
 
 
-def moved(restored: Gateway, to: Gateway) -> Gateway:
-    """The caller of a former gateway at *to*: its key and connections."""
-    return Gateway(
-        to.base_url, to.app, to.sandbox, restored.key, restored.workspace_id, restored.connections, to.loop, to.http
-    )
-
-
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_what_is_restored_serves_and_does_no_write_twice(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -61,7 +54,7 @@ def test_what_is_restored_serves_and_does_no_write_twice(
             history = before.request("GET", "/v1/runs").data
         run(restore, **{**variables, "DATABASE": str(there / "gateway.db"), "NEW_URL": new_url})
         with serving(sandbox, there, connectors=ROOMS, database_url=new_url) as again:
-            caller = moved(before, again)
+            caller = again.asked_by(before)
             repeated = write(caller, "before")
             kept = caller.request("GET", "/v1/runs").data
             made = caller.journal("notes").count(("POST", "/v1/pages", 200))

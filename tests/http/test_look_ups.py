@@ -37,7 +37,7 @@ def test_a_write_behind_one_that_hangs_is_refused_after_the_queueing_time(tmp_pa
     ):
         gateway.clear("notes")
         path = f"/notes/pages/{gateway.examples('notes')['page_id']}"
-        gateway.fault("notes", method="PATCH", fault="delay", seconds=1, times=1)
+        gateway.fault("notes", method="PATCH", fault="delay", seconds=0.6, times=1)
         replies = gateway.together(*[lambda: gateway.patch(path, archived=True)] * 2)
         refused = [reply for reply in replies if reply.status == 409]
 

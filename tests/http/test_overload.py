@@ -16,7 +16,7 @@ def test_a_call_too_many_is_refused_at_once_and_found_in_the_history(tmp_path: P
         serving(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_MAX_CALLS="1") as gateway,
     ):
         gateway.clear("notes")
-        gateway.fault("notes", path="/v1/search", fault="delay", seconds=1, times=1)
+        gateway.fault("notes", path="/v1/search", fault="delay", seconds=0.5, times=1)
         replies = gateway.together(*[lambda: gateway.get("/notes/databases", limit=1)] * 3)
         refused = [reply for reply in replies if reply.status == 503]
         run = gateway.request("GET", f"/v1/runs/{refused[0].body['run_id']}").data

@@ -30,7 +30,7 @@ def test_a_call_under_way_is_answered_and_then_the_process_ends(
     sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("stopping")
-    fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 1.0}
+    fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 0.5}
     with installed(sandbox, folder) as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         url = f"{installation.base_url}/v1/connectors/notes/databases"
@@ -106,7 +106,7 @@ def test_a_call_that_waits_for_its_turn_is_refused_at_once(sandbox: Sandbox, tmp
 
 @requirement("stopping:waiting")
 def test_a_call_that_waits_for_another_with_its_key_is_refused_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
-    fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1.0}
+    fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 0.5}
     with installed(sandbox, tmp_path) as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         first = written(installation, "key-1")

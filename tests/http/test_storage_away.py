@@ -93,7 +93,7 @@ def test_several_may_be_opened_where_that_is_wanted(gateway: Gateway) -> None:
 
 @requirement("storage:alone")
 def test_a_gateway_that_another_one_has_replaced_stops_by_itself(gateway: Gateway) -> None:
-    gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=1.0)
+    gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=0.5)
     body = {"database_id": gateway.examples("notes")["database_id"], "properties": {}, "idempotency_key": "key-1"}
     with ThreadPoolExecutor(2) as callers:
         going_on = callers.submit(lambda: gateway.post("/notes/pages", **body))

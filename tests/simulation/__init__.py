@@ -16,3 +16,6 @@ I0  the simulation itself failed
 
 Not covered: PostgreSQL, deliveries (webhooks), a key's calls per minute, OAuth, and reading operations.
 """
+
+HASH_SEED = "PYTHONHASHSEED"
+"""The order of sets differs between processes without it."""

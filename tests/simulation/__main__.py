@@ -6,10 +6,12 @@ import shutil
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
 
-HASH_SEED = "PYTHONHASHSEED"
-"""The order of sets would differ between runs without it."""
+from simulation import HASH_SEED
 
+SEEDS = 1000
 SHOWN = 3
 """Failures that are made smaller and told in full; of the others only the seed and what is broken."""
 
@@ -25,8 +27,10 @@ def main() -> int:
     broken: Counter[str] = Counter()
     failures = []
     began = told = time.perf_counter()
-    seeds = wanted.seed or range(wanted.start, wanted.start + wanted.seeds)
-    stories = (story(seed, processes) for processes in wanted.processes for seed in seeds)
+    stories = chain(
+        (story(seed) for seed in wanted.seed),
+        (story(seed, processes) for processes in wanted.processes for seed in _ranged(wanted)),
+    )
     done = 0
     try:
         for done, outcome in enumerate(many(installation, stories, wanted.workers), 1):
@@ -49,13 +53,17 @@ def main() -> int:
     return 1 if failures else 0
 
 
+def _ranged(wanted: argparse.Namespace) -> Iterable[int]:
+    """The seeds that are not named one by one."""
+    how_many = (0 if wanted.seed else SEEDS) if wanted.seeds is None else wanted.seeds
+    return range(wanted.start, wanted.start + how_many)
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("simulation", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=1000, help="how many histories")
+    parser.add_argument("--seeds", type=int, help=f"how many histories: {SEEDS}, or none beside --seed")
     parser.add_argument("--start", type=int, default=1, help="the first seed")
-    parser.add_argument(
-        "--seed", type=int, action="append", help="this one, and others named like it, in place of a range"
-    )
+    parser.add_argument("--seed", type=int, action="append", default=[], help="this one, and others named like it")
     parser.add_argument(
         "--processes",
         type=int,

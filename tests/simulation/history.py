@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import gc
 import logging
 import os
 import random as global_random
@@ -121,6 +122,15 @@ class SeededMint(identifiers._Mint):
 
 def install() -> Installation:
     """What histories begin with; made once, and copied by forking."""
+    # Nearly all that is made stays, and would be looked through for garbage for a third of the time.
+    gc.disable()
+    try:
+        return _installed()
+    finally:
+        gc.enable()
+
+
+def _installed() -> Installation:
     vendors = Vendors()
     template = Path(tempfile.mkdtemp(dir=FOLDER, prefix="simulation-")) / "template.db"
     app = App(settings(environment(vendors, template, limits=True, watch=False)), clock=HandClock())

@@ -30,8 +30,8 @@ def gateway(room: Gateway) -> Gateway:
 
 @pytest.fixture
 def unsettled(room: Gateway, tmp_path: Path) -> Iterator[Gateway]:
-    """A gateway whose application may work on a request for four seconds, longer than it is waited for."""
-    settings: dict[str, Any] = {"GATEWAY_CHAT_SETTLE_SECONDS": "4", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
+    """A gateway whose application may work on a request for two seconds, longer than it is waited for."""
+    settings: dict[str, Any] = {"GATEWAY_CHAT_SETTLE_SECONDS": "2", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5"}
     with serving(room.sandbox, tmp_path, connectors=only("chat"), **settings) as gateway:
         gateway.clear("chat")
         yield gateway

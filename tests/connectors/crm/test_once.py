@@ -19,7 +19,7 @@ CREATE_NOTE = ("POST", f"{OBJECTS}/notes")
 CREATE_COMPANY = ("POST", f"{OBJECTS}/companies")
 READ_DEALS = ("POST", f"{OBJECTS}/deals/batch/read")
 
-SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1", "GATEWAY_CRM_SETTLE_SECONDS": "3"}
+SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "1.5"}
 """Less timeouts for one answer than a request may take, and time enough for it to be carried out."""
 
 
@@ -250,7 +250,7 @@ def test_a_contact_belongs_to_the_key_that_made_it(writer: Writer) -> None:
 def test_a_request_slower_than_the_time_out_is_carried_out_once(
     slow: Writer, write: str, request_of: tuple[str, str]
 ) -> None:
-    slow.harm(request_of, fault="delay", seconds=2.2)
+    slow.harm(request_of, fault="delay", seconds=1.1)
     silent = getattr(slow, write)(**keyed(slow))
     done = slow.insist(write, **keyed(slow))
 
@@ -261,7 +261,7 @@ def test_a_request_slower_than_the_time_out_is_carried_out_once(
 
 @requirement("crm:once:slow")
 def test_a_slow_note_behind_a_change_is_logged_once_and_told_so(slow: Writer) -> None:
-    slow.harm(CREATE_NOTE, fault="delay", seconds=2.2)
+    slow.harm(CREATE_NOTE, fault="delay", seconds=1.1)
     silent = slow.move(note="slow words", **keyed(slow))
     done = slow.insist("move", note="slow words", **keyed(slow))
 
@@ -273,7 +273,7 @@ def test_a_slow_note_behind_a_change_is_logged_once_and_told_so(slow: Writer) ->
 @requirement("crm:once:slow")
 def test_a_company_made_slower_than_the_time_out_is_made_once(slow: Writer) -> None:
     slow.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies/search", fault="delay", times=2)
-    slow.harm(CREATE_COMPANY, fault="delay", seconds=2.2)
+    slow.harm(CREATE_COMPANY, fault="delay", seconds=1.1)
     silent = slow.found(**keyed(slow))
     done = slow.insist("found", **keyed(slow))
 

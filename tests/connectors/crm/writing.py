@@ -70,8 +70,7 @@ class Writer:
 
     def through(self, gateway: Gateway) -> "Writer":
         """The same caller after a restart, when another process answers."""
-        caller = replace(self.gateway, base_url=gateway.base_url, app=gateway.app, loop=gateway.loop, http=gateway.http)
-        return replace(self, gateway=caller)
+        return replace(self, gateway=gateway.asked_by(self.gateway))
 
     def sent(self, request: tuple[str, str]) -> int:
         """How often such a request has reached the application."""

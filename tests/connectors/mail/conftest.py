@@ -35,8 +35,8 @@ def gateway(room: Gateway) -> Gateway:
 
 @pytest.fixture
 def unsettled(mail_sandbox: Sandbox, tmp_path: Path) -> Iterator[Gateway]:
-    """A gateway whose application may work on a request for four seconds, longer than it is waited for."""
-    settings: dict[str, Any] = {"GATEWAY_MAIL_SETTLE_SECONDS": "4", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
+    """A gateway whose application may work on a request for two seconds, longer than it is waited for."""
+    settings: dict[str, Any] = {"GATEWAY_MAIL_SETTLE_SECONDS": "2", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5"}
     with serving(mail_sandbox, tmp_path, connectors=only("mail"), **settings) as gateway:
         gateway.clear("mail")
         yield gateway

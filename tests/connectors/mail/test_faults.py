@@ -386,7 +386,7 @@ def test_a_request_that_takes_longer_than_it_is_waited_for_sends_one_message(
     writer: Writer, unsettled: Gateway, path: str
 ) -> None:
     writer = writer.at(unsettled)
-    writer.harm(path, fault="delay", seconds=2.6)
+    writer.harm(path, fault="delay", seconds=1.3)
 
     first = writer.keyed("send")
     early = writer.keyed("send")

@@ -53,7 +53,7 @@ def gateway(room: Gateway, seeded: list[Base]) -> Gateway:
 @pytest.fixture
 def unsettled(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway in front of an application that may work on a request for a minute."""
-    settings = {"GATEWAY_TABLES_SETTLE_SECONDS": "60", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1"}
+    settings = {"GATEWAY_TABLES_SETTLE_SECONDS": "60", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5"}
     rooms: dict[str, Any] = {"connectors": only("tables"), **settings}
     with serving(gateway.sandbox, tmp_path, files=local_files(), **rooms) as unhurried:
         yield unhurried

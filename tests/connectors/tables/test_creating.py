@@ -467,7 +467,7 @@ def test_a_repeat_after_nothing_was_done_creates(gateway: Gateway, inside: Looki
 
 
 def test_a_repeat_finds_what_was_done_after_nobody_waited_any_longer(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="POST", fault="delay", seconds=5)
+    gateway.fault("tables", method="POST", fault="delay", seconds=1.5)
     first = create(gateway, {"Name": "slow"}, headers=keyed("slow"))
     inside.wait_for(Name="slow")
     again = create(gateway, {"Name": "slow"}, headers=keyed("slow"))

@@ -158,7 +158,7 @@ def test_what_the_application_says_to_have_failed_is_not_waited_for(unsettled: G
 
 @requirement("calls:never-blindly")
 def test_an_application_slower_than_anybody_waits_creates_one_record(unsettled: Gateway, inside: Looking) -> None:
-    fail(unsettled, fault="delay", seconds=2.7)
+    fail(unsettled, fault="delay", seconds=1.4)
     first = create(unsettled, {"Name": "slow"}, key="slow")
     create(unsettled, {"Name": "slow"}, key="slow")
     inside.wait_for(Name="slow")
