@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import httpx
+import uvicorn.server
 from urllib3 import BaseHTTPResponse, PoolManager
 
 from connector_gateway.app import App
@@ -32,6 +33,9 @@ T = TypeVar("T")
 MOST_AT_ONCE = 100
 """Calls of one caller."""
 
+IDLE_SECONDS = 600
+"""Longer than any caller is silent."""
+
 OPERATOR = "op_0123456789abcdef0123456789abcdef"
 FAST = {
     "GATEWAY_WATCH": "off",
@@ -47,6 +51,20 @@ Budgets are opened wide unless a test is about pacing.
 WIDE = "100000/1"
 SETTLE_SECONDS = "0.3"
 """Twice the grace time: the first call says that nothing is known, and a repeat at once waits and then writes."""
+
+
+class _Hurried:
+    """What uvicorn waits with: it looks whether it is to stop ten times a second, and then waits once more."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    @staticmethod
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(seconds / 10)
+
+
+uvicorn.server.asyncio = _Hurried()  # type: ignore[assignment, attr-defined]  # what it has imported
 
 
 @dataclass(frozen=True)
@@ -246,6 +264,8 @@ def serving(
     LEAKS.learn([OPERATOR], "the operator token")
     LEAKS.learn((site.client.client_secret for site in read.sites.values() if site.client), "a secret of a client")
     running = server(cast(Any, Overheard(app.http())), "127.0.0.1", port)
+    # Whoever sends a call just as the gateway closes an idle connection gets no answer.
+    running.config.timeout_keep_alive = IDLE_SECONDS
     thread = threading.Thread(target=running.run, name="gateway", daemon=True)
     thread.start()
     try:
