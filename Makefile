@@ -18,7 +18,7 @@ together: .venv/test  ## What deploy/compose.yaml runs, without containers; ARGS
 # What is compiled is kept, also where PYTHONDONTWRITEBYTECODE is set: pytest rewrites the assertions of 350 modules,
 # which each worker would do for itself at every run, in 18 s of CPU in place of 6. The first time is with the installation.
 test: .venv/test  ## The whole suite; ARGS="-k notes" pass through, WORKERS=4 at the same time
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(or $(WORKERS),6) --dist loadfile --no-loadscope-reorder $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(or $(WORKERS),5) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 javascript: .venv/test  ## The vendors' libraries, a generated client, linters and MCP's own suite; fetches them from npm
 	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript tests/sandbox/guides tests/agents/protocol tests/clients
