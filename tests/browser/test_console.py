@@ -96,9 +96,11 @@ async def test_signing_in_needs_no_more_than_a_keyboard(browser: Browser, house:
     async with window(browser, house.base_url) as opened:
         keyboard = opened.page.keyboard
         await opened.open("/console/runs")
+        await expect(opened.page.locator("input:focus")).to_be_editable()
         await keyboard.type("wrong")
         await keyboard.press("Enter")
         await expect(opened.page.get_by_role("alert")).to_contain_text("not the operator token")
+        await expect(opened.page.locator("input:focus")).to_be_editable()
         await keyboard.type(OPERATOR)
         await keyboard.press("Enter")
         await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Runs")
