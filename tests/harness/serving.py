@@ -115,7 +115,7 @@ class Gateway:
     loop: asyncio.AbstractEventLoop
     http: httpx.Client = field(repr=False, default_factory=lambda: httpx.Client(timeout=60))
     pool: PoolManager = field(repr=False, default_factory=lambda: PoolManager(maxsize=MOST_AT_ONCE, timeout=60))
-    """What calls are sent by: it takes a third of the time that a client of httpx takes for each."""
+    """What calls are sent by: it takes half of the time that a client of httpx takes for each."""
 
     opened: ExitStack = field(repr=False, default_factory=ExitStack)
     """What is closed when the gateway has been used."""
