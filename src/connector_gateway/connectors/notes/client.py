@@ -2,10 +2,10 @@
 
 from __future__ import annotations  # functions are made in each call (decision 45)
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote, unquote
 
 from connector_gateway.connectors.notes import wire
@@ -40,11 +40,21 @@ MAX_PAGES = 200
 OBJECTS: Mapping[Any, str] = {wire.Page: "page", wire.DataSource: "data_source"}
 """What the vendor calls the kinds of items that one list may mix."""
 
+LISTS: Mapping[Any, Any] = {
+    wire.Page: wire.Listing[wire.Page],
+    wire.DataSource: wire.Listing[wire.DataSource],
+    wire.Raw: wire.Listing[wire.Raw],
+}
+"""A page of a list, by the kind of its items."""
+
 MINUTE = timedelta(minutes=1)
 """How exactly the vendor tells times: whatever happened within a minute bears its beginning."""
 
 Body = dict[str, Any]
 """What is sent."""
+
+Query = Callable[[datetime | None], AsyncIterator[wire.Listing[wire.Page]]]
+"""Asks for rows from a minute on."""
 
 T = TypeVar("T")
 
@@ -88,16 +98,16 @@ class NotesClient:
 
     async def search_data_source_pages(self) -> AsyncIterator[Sequence[wire.DataSource]]:
         """The same, one upstream page after the other. Source: as of the items."""
-        async for _, sources in self._listed("/v1/search", _last_edited_first("data_source"), wire.DataSource):
-            yield sources
+        async for listing in self._listed("/v1/search", _last_edited_first("data_source"), wire.DataSource):
+            yield listing.results
 
     async def search_pages(self) -> AsyncIterator[wire.Page]:
         """The pages shared with the connection, last edited first, as far as the vendor's late index has come.
 
         Source: developers.notion.com/reference/post-search, read 2026-11.
         """
-        async for _, found in self._listed("/v1/search", _last_edited_first("page"), wire.Page):
-            for page in found:
+        async for listing in self._listed("/v1/search", _last_edited_first("page"), wire.Page):
+            for page in listing.results:
                 yield page
 
     async def retrieve_database(self, database_id: str) -> wire.Database:
@@ -108,7 +118,7 @@ class NotesClient:
         """A data source with its schema. Source: developers.notion.com/reference/retrieve-a-data-source, 2026-11."""
         return unwrap(await self._read(f"/v1/data_sources/{data_source_id}"), wire.DataSource, DatabaseNotShared)
 
-    async def rows(
+    def rows(
         self,
         data_source_id: str,
         condition: Body | None = None,
@@ -116,7 +126,7 @@ class NotesClient:
         *,
         newest_first: bool = False,
         reached: datetime | None = None,
-    ) -> AsyncIterator[list[wire.Page]]:
+    ) -> AsyncIterator[Sequence[wire.Page]]:
         """Every row that *condition* lets through, once, in order of creation, one upstream page after the other.
 
         Where the vendor stops, another query begins at the minute that was *reached*.
@@ -125,30 +135,12 @@ class NotesClient:
         """
         path = f"/v1/data_sources/{data_source_id}/query"
         # The vendor tells identifiers percent-encoded, and takes them plain here; encoded twice it finds none.
-        query = [("filter_properties", unquote(property_id)) for property_id in property_ids]
-        seen: set[str] = set()
-        start = reached
-        while True:
-            incomplete, last = False, start
-            body = _in_order(condition, start, newest_first=newest_first)
-            async for listing, found in self._listed(path, body, wire.Page, query):
-                progress = listing.request_status
-                incomplete = incomplete or (progress is not None and progress.type == "incomplete")
-                # The next query begins at a whole minute, so that the rows of that minute come again.
-                rows = [row for row in found if row.id not in seen]
-                if rows:
-                    seen.update(row.id for row in rows)
-                    last = rows[-1].created_time
-                    yield rows
-            if not incomplete:
-                return
-            # More rows in one minute than a query lists (10,000): there is no way to ask for the others.
-            if last == start:
-                yield []
-                last = start and start + (-MINUTE if newest_first else MINUTE)
-            if last is None:
-                return
-            start = last
+        shown = [("filter_properties", unquote(property_id)) for property_id in property_ids]
+
+        def query(start: datetime | None) -> AsyncIterator[wire.Listing[wire.Page]]:
+            return self._listed(path, _in_order(condition, start, newest_first=newest_first), wire.Page, shown)
+
+        return _Rows(query, reached, -MINUTE if newest_first else MINUTE)
 
     async def create_page(
         self, data_source_id: str, properties: Mapping[str, Any], children: Sequence[Body], names: Names
@@ -229,17 +221,16 @@ class NotesClient:
 
     def _listed(
         self, path: str, body: Mapping[str, Any], kind: type[T], query: Sequence[tuple[str, str]] = ()
-    ) -> AsyncIterator[tuple[wire.Listing, list[T]]]:
+    ) -> AsyncIterator[wire.Listing[T]]:
         """Every page of a list that is asked for by POST, with those of its items that are of one kind."""
 
         async def ask(cursor: str | None, size: int) -> Answer:
             paged = {**body, **_page_at(cursor, size)}
             return await self._upstream.send("POST", path, CHARGE, writes=False, query=query, json=paged)
 
-        async def fetch(cursor: str | None) -> tuple[tuple[wire.Listing, list[T]], str | None]:
-            answer = await fitting(partial(ask, cursor), PAGE_SIZE)
-            listing = unwrap(answer, wire.Listing, DatabaseNotShared)
-            return (listing, _items(answer, listing, kind)), listing.next_cursor
+        async def fetch(cursor: str | None) -> tuple[wire.Listing[T], str | None]:
+            listing = _listing(await fitting(partial(ask, cursor), PAGE_SIZE), kind)
+            return listing, listing.next_cursor
 
         return walk_pages(fetch, most=MAX_PAGES)
 
@@ -258,10 +249,62 @@ class NotesClient:
         return await self._upstream.send(method, path, CHARGE, writes=True, json=body, expects={503}, collides=collides)
 
 
-def _items(answer: Answer, listing: wire.Listing, kind: type[T]) -> list[T]:
-    """The items of one kind; each is read by itself, since the vendor mixes kinds of which only some are wanted."""
-    parts = [Answer(answer.status, answer.headers, bytes(raw), doubt=answer.doubt) for raw in listing.results]
-    return [part.read(kind) for part in parts if part.read(wire.Listed).object == OBJECTS[kind]]
+class _Rows:
+    """What ``NotesClient.rows`` gives; no generator, for which see ``Pages``."""
+
+    def __init__(self, query: Query, start: datetime | None, step: timedelta) -> None:
+        self._query = query
+        self._start = self._last = start
+        self._step = step
+        """From one minute to the next, in the order of the rows."""
+
+        self._pages: AsyncIterator[wire.Listing[wire.Page]] | None = query(start)
+        self._incomplete = False
+        self._seen: set[str] = set()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Sequence[wire.Page]:
+        while self._pages is not None:
+            try:
+                listing = await anext(self._pages)
+            except StopAsyncIteration:
+                if self._ask_again():
+                    return []
+                continue
+            progress = listing.request_status
+            self._incomplete = self._incomplete or (progress is not None and progress.type == "incomplete")
+            # The next query begins at a whole minute, so that the rows of that minute come again.
+            rows = [row for row in listing.results if row.id not in self._seen]
+            if rows:
+                self._seen.update([row.id for row in rows])
+                self._last = rows[-1].created_time
+                return rows
+        raise StopAsyncIteration
+
+    def _ask_again(self) -> bool:
+        """Query again from the minute that was reached, if there is more; whether some rows of it cannot be had."""
+        # More rows in one minute than a query lists (10,000): there is no way to ask for the others.
+        stuck = self._incomplete and self._last == self._start
+        if stuck and self._last is not None:
+            self._last += self._step
+        self._start = self._last
+        self._pages = self._query(self._start) if self._incomplete and self._start is not None else None
+        self._incomplete = False
+        return stuck
+
+
+def _listing(answer: Answer, kind: type[T]) -> wire.Listing[T]:
+    """A page of a list, with those of its items that are of one kind."""
+    listing: wire.Listing[T] | None = answer.glance(LISTS[kind]) if answer.accepted else None
+    if listing is not None:
+        return listing
+    # The vendor may mix kinds of which only some are wanted: then each item is read by itself.
+    mixed = unwrap(answer, LISTS[wire.Raw], DatabaseNotShared)
+    parts = [Answer(answer.status, answer.headers, bytes(raw), doubt=answer.doubt) for raw in mixed.results]
+    wanted = [part.read(kind) for part in parts if part.read(wire.Listed).object == OBJECTS[kind]]
+    return wire.Listing(results=wanted, next_cursor=mixed.next_cursor, request_status=mixed.request_status)
 
 
 def _page_at(cursor: str | None, size: int) -> Body:

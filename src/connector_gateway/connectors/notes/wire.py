@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 
 import msgspec
 
 from connector_gateway.kit.wire import Wire
+
+T = TypeVar("T")
 
 At = Annotated[datetime, msgspec.Meta(tz=True)]
 """An instant, told with its offset."""
@@ -197,7 +199,7 @@ class PageState(Wire):
     last_edited_time: At
 
 
-class Page(PageState):
+class Page(PageState, tag_field="object", tag="page"):
     """A page with its values."""
 
     url: str
@@ -216,10 +218,10 @@ class Listed(Wire):
     object: str
 
 
-class Listing(Wire):
-    """A page of such a list; what kind an item is has to be seen first."""
+class Listing(Wire, Generic[T]):
+    """A page of a list: of items of one kind, or of parts whose kind has to be seen first."""
 
-    results: Sequence[Raw]
+    results: Sequence[T]
     next_cursor: str | None = None
     request_status: "Progress | None" = None
 
@@ -257,7 +259,7 @@ class Property(Wire):
     multi_select: Choices | None = None
 
 
-class DataSource(Wire):
+class DataSource(Wire, tag_field="object", tag="data_source"):
     """A data source with its schema."""
 
     id: str
