@@ -4,12 +4,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from connector_gateway.core.details import cut, faults_of, listing, without_values
@@ -68,8 +68,7 @@ class Body:
                 self.refusal = fault
 
 
-@dataclass(slots=True)
-class Arguments:
+class Arguments(Struct):
     """The arguments of one call: path and query as text, the body as it came, the key of the header."""
 
     path: Mapping[str, str]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import Connection as Writing
 from sqlalchemy import and_, bindparam, delete, literal_column, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -129,8 +130,7 @@ class First:
     data: bytes
 
 
-@dataclass(slots=True)
-class Claim:
+class Claim(Struct):
     """A claim that this call holds."""
 
     name: ClaimName

@@ -1,9 +1,9 @@
 """The envelope: the shape of every answer; it holds ``data`` as JSON text, ready to be stored, replayed and sent."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from msgspec import Struct
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
@@ -30,8 +30,7 @@ REASON = ("vendor_code", "vendor_message")
 _SEQUENCE: TypeAdapter[Sequence[Any]] = TypeAdapter(Sequence[Any])
 
 
-@dataclass(slots=True)
-class Envelope:
+class Envelope(Struct):
     """The answer to one call."""
 
     run_id: RunId

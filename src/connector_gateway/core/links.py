@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 from connector_gateway.core.connections import Connection
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.secrets import SecretKeys
@@ -54,8 +56,7 @@ class Links:
         return Linked(held["c"], held["f"])
 
 
-@dataclass(slots=True)
-class ConnectionLinks:
+class ConnectionLinks(Struct):
     """The links of one connection."""
 
     links: Links

@@ -4,9 +4,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Collection, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
+from msgspec import Struct, field
 from sqlalchemy import (
     ColumnElement,
     Select,
@@ -99,8 +100,7 @@ class RunsPage:
     before: str | None
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """One call on its way, from the edge to its answer."""
 
     surface: str
@@ -109,7 +109,7 @@ class Run:
     """By the process's own stopwatch, in seconds."""
 
     trace: Trace = field(default_factory=Trace)
-    redaction: Redaction = field(default_factory=Redaction, repr=False)
+    redaction: Redaction = field(default_factory=Redaction)
     """Hides the secrets of the connection that it goes through."""
 
     allowance: Allowance | None = None

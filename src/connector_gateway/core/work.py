@@ -4,9 +4,10 @@ from __future__ import annotations  # functions are made in each call (decision 
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from connector_gateway.core.claims import First
 from connector_gateway.core.connections import Connection
@@ -56,8 +57,7 @@ class NoSteps:
         await self.step(step, intent)
 
 
-@dataclass(slots=True)
-class Work:
+class Work(Struct):
     """One operation with everything it needs."""
 
     operation: AnyOperation

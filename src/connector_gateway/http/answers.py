@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
+from msgspec import Struct
 from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
@@ -26,8 +26,7 @@ MAX_REQUEST_ID = 200
 log = structlog.get_logger()
 
 
-@dataclass(slots=True)
-class HttpResponse:
+class HttpResponse(Struct):
     """What is sent back."""
 
     status: int

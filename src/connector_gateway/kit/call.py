@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, UpstreamConflict
@@ -51,8 +53,7 @@ class Memory(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LookUp(Generic[T]):
+class LookUp(Struct, Generic[T], frozen=True):
     """A look-up whose result is remembered for a while; the result is never None."""
 
     name: str
@@ -111,8 +112,7 @@ class Download:
     pieces: AsyncIterator[bytes]
 
 
-@dataclass(slots=True)
-class Call(Generic[C]):
+class Call(Struct, Generic[C]):
     """One operation being carried out: the room's client, and everything else that it may use."""
 
     upstream: C

@@ -1,8 +1,9 @@
 """What is held in memory of large answers of third parties, counted over all calls (decision 48)."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Protocol, Self
+
+from msgspec import Struct
 
 from connector_gateway.kit.errors import Overloaded
 
@@ -32,8 +33,7 @@ class HeldBytes:
         self._free += size_bytes
 
 
-@dataclass(slots=True)
-class Holding:
+class Holding(Struct):
     """What one call holds; it is given back where the context ends."""
 
     total: HeldBytes
@@ -79,8 +79,7 @@ class Counting(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """Counts the answer to a write for *holding*: it may be what is too much for others, but is not refused itself.
 
     What was to be done is done, so that a refusal would only leave a doubt.

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from io import BytesIO
@@ -11,6 +10,7 @@ from typing import Any, Self, TypeVar
 import aiohttp
 import msgspec
 from aiohttp.http_exceptions import HttpProcessingError
+from msgspec import Struct
 from pydantic_core import from_json
 from yarl import URL
 
@@ -54,17 +54,16 @@ _UNREAD = object()
 """Stands for a body that nobody has read yet."""
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """What a third party answered."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
-    doubt: Doubt | None = field(default=None, kw_only=True)
+    doubt: Doubt | None = None
     """Why the outcome is unknown if the body of a success cannot be read; set after a write."""
 
-    _raw: Any = field(default=_UNREAD, init=False, repr=False, compare=False)
+    _raw: Any = _UNREAD
 
     @property
     def accepted(self) -> bool:

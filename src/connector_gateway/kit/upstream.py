@@ -4,12 +4,14 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from random import random
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote_plus
+
+from msgspec import Struct, field
 
 from connector_gateway.kit.budget import Charge, Pacer, Turn
 from connector_gateway.kit.clock import Clock
@@ -79,8 +81,7 @@ class Pause:
         return named or charges
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(Struct):
     """One request to the third party, as the history keeps it: without query, body and token."""
 
     at: float
@@ -91,8 +92,7 @@ class Exchange:
     duration_ms: float
 
 
-@dataclass(slots=True)
-class Trace:
+class Trace(Struct):
     """The exchanges of one run, in order."""
 
     exchanges: list[Exchange] = field(default_factory=list)
@@ -152,8 +152,7 @@ class Timeouts:
     """The pause before the second attempt; it doubles, with jitter."""
 
 
-@dataclass(slots=True)
-class Request:
+class Request(Struct):
     """One request of a room's client, ready to be sent as often as its nature allows."""
 
     method: str
@@ -165,12 +164,15 @@ class Request:
     writes: bool
     expects: Container[int]
     collides: Callable[[Answer], bool]
-    used: Mapping[str, str] = field(default_factory=dict, repr=False)
+    used: Mapping[str, str] = field(default_factory=dict)
     """The credentials it was sent with last."""
 
+    def __repr__(self) -> str:
+        # Whoever prints it must not print those.
+        return f"<{self.method} {self.path}>"
 
-@dataclass(slots=True)
-class Streamed(Answer):
+
+class Streamed(Answer, kw_only=True):
     """An answer whose body, where it was accepted, is still to come."""
 
     pieces: AsyncIterator[bytes]
@@ -205,8 +207,7 @@ class ThirdParty:
     """Is told of every request once it has ended."""
 
 
-@dataclass(slots=True)
-class Upstream:
+class Upstream(Struct):
     """The authorised client that a room's own client is built on.
 
     One is made in each call. What all calls have in common stands in ``third_party``: passing each part of it by its
@@ -422,7 +423,7 @@ class Upstream:
             status, received, pieces = await opened.enter_async_context(answering)
             seen.status = status
             turn.answered()
-            answer = Streamed(status, received, b"", pieces)
+            answer = Streamed(status, received, b"", pieces=pieces)
             if answer.accepted:
                 await stack.enter_async_context(opened.pop_all())
             else:

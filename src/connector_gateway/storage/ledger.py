@@ -1,8 +1,9 @@
 """What was taken of one budget, and when: the arithmetic of sliding windows, without a clock of its own."""
 
 from bisect import bisect_left, bisect_right, insort
-from dataclasses import dataclass
 from operator import attrgetter
+
+from msgspec import Struct
 
 from connector_gateway.kit.budget import Budget
 from connector_gateway.storage.lateness import Lateness
@@ -14,8 +15,7 @@ PRUNE_FROM = 32
 """Entries that have left the window are dropped when there are so many, and as many as those inside it."""
 
 
-@dataclass(slots=True, eq=False)
-class LedgerEntry:
+class LedgerEntry(Struct, eq=False):
     """``units`` taken at ``at``, in epoch seconds, in the past or the future."""
 
     at: float

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from itertools import count, islice
+
+from msgspec import Struct
 
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock
@@ -22,8 +23,7 @@ TIDY_WITH_NEW = 2
 """Ledgers that are looked at whenever one is added, so that the idle ones never grow in number by themselves."""
 
 
-@dataclass(slots=True)
-class MemoryTurn:
+class MemoryTurn(Struct):
     """A turn, when it comes, and what it takes of the budgets."""
 
     clock: Clock

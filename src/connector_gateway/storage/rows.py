@@ -7,6 +7,7 @@ left out here (decision 15).
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Dialect, Insert
@@ -73,7 +74,11 @@ class _Compiled:
         ordered = [name.removesuffix("_m0") for name in one.positiontup or columns]
         # Values are still bound by SQLAlchemy's types, so that a row reads the same however it was written.
         types = {column.name: column.type.dialect_impl(dialect) for column in statement.table.columns}
-        self._columns = [(name, types[name].bind_processor(dialect)) for name in ordered]
+        self._values = itemgetter(*ordered)
+        forms = [(place, types[name].bind_processor(dialect)) for place, name in enumerate(ordered)]
+        self._forms = [(place, form) for place, form in forms if form is not None]
+        """What few columns need before the driver takes their values."""
+
         self._texts: dict[int, str] = {}
 
     def text(self, count: int) -> str:
@@ -85,7 +90,12 @@ class _Compiled:
 
     def parameters(self, rows: Sequence[Row]) -> Any:
         """The values of *rows* in the driver's form."""
-        values = [row[name] if form is None else form(row[name]) for row in rows for name, form in self._columns]
+        values: list[Any] = []
+        for row in rows:
+            bound = list(self._values(row))
+            for place, form in self._forms:
+                bound[place] = form(bound[place])
+            values += bound
         if self._names is None:
             return values
         names = (f"{name}_m{number}" for number in range(len(rows)) for name in self._names)

@@ -6,8 +6,9 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from connector_gateway.kit.budget import Budget
 
@@ -22,8 +23,7 @@ class StoreAway(Exception):
     """The store could not be asked, or cannot count: nothing is known of what it has done."""
 
 
-@dataclass(slots=True)
-class Take:
+class Take(Struct):
     """``units`` to be taken of ``budget``; ``name`` tells whose it is."""
 
     name: str
@@ -33,8 +33,7 @@ class Take:
     """What ``budget`` is a share of, if it is one."""
 
 
-@dataclass(slots=True)
-class Allowance:
+class Allowance(Struct):
     """What is left of a window; with ``retry_after`` above 0, nothing was taken."""
 
     limit: int

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from connector_gateway.storage.rows import Put
@@ -13,8 +13,7 @@ T = TypeVar("T")
 Work = Callable[[Connection], T]
 
 
-@dataclass(slots=True, eq=False)
-class PutsWriter:
+class PutsWriter(Struct, eq=False):
     """Writes rows together with those of its neighbours, if its fence holds."""
 
     puts: Sequence[Put]
@@ -23,8 +22,7 @@ class PutsWriter:
     about: str | None = None
 
 
-@dataclass(slots=True, eq=False)
-class WorkWriter:
+class WorkWriter(Struct, eq=False):
     """Runs a function inside the transaction."""
 
     work: Work[Any]
