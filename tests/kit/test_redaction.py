@@ -11,6 +11,7 @@ import pytest
 
 from connector_gateway.kit.errors import UpstreamRefused
 from connector_gateway.kit.redaction import Redaction
+from connector_gateway.kit.upstream import Request
 from harness.requirement import requirement
 
 SECRET = "xoxb-12345/abcdefgh+IJKL mnop&é="  # made up
@@ -88,3 +89,21 @@ def test_how_a_fault_came_about_is_told_without_secrets() -> None:
 
 def test_a_redaction_does_not_show_what_it_hides() -> None:
     assert SECRET not in repr(REDACTION)
+
+
+def test_a_request_that_is_printed_shows_no_credentials() -> None:
+    headers = {"Authorization": f"Bearer {SECRET}"}
+    request = Request(
+        method="GET",
+        path="/v1/pages",
+        url=f"https://api.example/v1/pages?token={SECRET}",
+        headers=headers,
+        body=None,
+        charges=(),
+        writes=False,
+        expects=(),
+        collides=lambda _: False,
+        used=headers,
+    )
+
+    assert "<GET /v1/pages>" == repr(request)
