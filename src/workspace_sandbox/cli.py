@@ -88,12 +88,15 @@ def sandbox(
 
 
 def _made(chosen: Mapping[str, type[Emulator]], seed: Path | None, places: Mapping[str, Any]) -> Sandbox:
-    """The sandbox of the applications *chosen*, with what the file *seed* tells of them."""
+    """The sandbox of the applications *chosen*, with what the file *seed* tells of them.
+
+    It is distinct, since a gateway remembers what it has made when the sandbox is started again.
+    """
     if seed is None:
-        return Sandbox(chosen, **places)
+        return Sandbox(chosen, distinct=True, **places)
     file = SeedFile(seed, APPLICATIONS)
     try:
-        return Sandbox(chosen, seeds=file.told, **places)
+        return Sandbox(chosen, distinct=True, seeds=file.told, **places)
     except InvalidSeed as fault:
         raise file.explained(fault) from fault
 

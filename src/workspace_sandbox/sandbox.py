@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -38,6 +39,7 @@ class Sandbox:
     With a *hooks_url*, those that deliver what happens do so from the start, each to its own address below it.
     What *seeds* tell of an application is made beside what there is, at each beginning; ``InvalidSeed`` if not.
     With a folder as *data*, it goes on with what it finds there, and keeps there what it holds.
+    Identifiers of what is made differ from those before each reset; if it is *distinct*, also from other sandboxes'.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Sandbox:
         clock: Clock | None = None,
         data: Path | None = None,
         seeds: Mapping[str, Any] | None = None,
+        distinct: bool = False,
     ) -> None:
         self.host = host
         self.port = port
@@ -70,6 +73,9 @@ class Sandbox:
         self._beginnings = {
             name: Beginning(emulator, partial(self._sow, name)) for name, emulator in self.emulators.items()
         }
+        # What goes on from a folder was another sandbox before.
+        if distinct or data:
+            self._set_apart()
         self._runners: list[web.AppRunner] = []
         self._kept: dict[str, int] = {}
         self._kept_clock: tuple[float, float | None] | None = None
@@ -140,6 +146,11 @@ class Sandbox:
             "examples": {name: emulator.examples() for name, emulator in self.emulators.items()},
             **({"seeded": self._seeded} if self._seeds else {}),
         }
+
+    def _set_apart(self) -> None:
+        for emulator in self.emulators.values():
+            emulator.stage.origin = secrets.token_hex(8)
+            emulator.stage.begin_anew()
 
     def _sow(self, name: str) -> None:
         """Make what a seed tells of an application; nobody is told of it."""

@@ -4,13 +4,15 @@ import asyncio
 import gc
 import json
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from harness.clocks import HandClock
 from harness.playing import playing, stand_in
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.asking import Misread
@@ -102,6 +104,56 @@ def test_resets_one_after_the_other_lead_to_the_same(sandbox: Sandbox, control: 
     control.post("/reset")
 
     assert once == pages(sandbox)
+
+
+def made_in(sandbox: Sandbox, name: str) -> str:
+    """What a new object of an application is called; chat tells objects apart by time alone."""
+    emulator = sandbox.emulators[name]
+    emulator.stage.touches += 1
+    examples = emulator.examples()
+    acts: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+        "notes": ("page_id", {**ACT, "database_id": examples.get("database_id")}),
+        "boards": ("card_id", {"action": "create_card", "name": "Kept", "list_id": examples.get("list_ids", [""])[0]}),
+        "mail": ("id", {"action": "receive", "from": "ada@kept.example", "subject": "Kept", "body_html": "Kept"}),
+        "crm": ("id", {"action": "create_contact", "properties": {"email": "ada@kept.example"}}),
+        "tables": ("id", {"action": "create_record", "base_id": examples.get("base_id"), "fields": {"Name": "Kept"}}),
+    }
+    key, act = acts[name]
+    return str(emulator.act({"table": examples.get("table"), **act})[key])
+
+
+WITH_IDENTIFIERS = [name for name in APPLICATIONS if name != "chat"]
+
+
+@pytest.mark.parametrize("name", WITH_IDENTIFIERS)
+def test_no_identifier_comes_again(name: str) -> None:
+    sandbox = Sandbox({name: EMULATORS[name]}, clock=HandClock())
+    sandbox.save("beginning")
+    made = [made_in(sandbox, name)]
+    for again in (sandbox.reset, sandbox.reset, partial(sandbox.load, "beginning"), partial(sandbox.load, "beginning")):
+        again()
+        made.append(made_in(sandbox, name))
+
+    assert 5 == len(set(made))
+
+
+@pytest.mark.parametrize("name", WITH_IDENTIFIERS)
+def test_the_same_steps_make_the_same_identifiers(name: str) -> None:
+    def steps() -> Iterator[str]:
+        sandbox = Sandbox({name: EMULATORS[name]}, clock=HandClock())
+        yield made_in(sandbox, name)
+        sandbox.reset()
+        yield made_in(sandbox, name)
+
+    assert list(steps()) == list(steps())
+
+
+@pytest.mark.parametrize("name", WITH_IDENTIFIERS)
+def test_a_distinct_sandbox_makes_none_that_another_made(name: str) -> None:
+    first, second = (Sandbox({name: EMULATORS[name]}, clock=HandClock(), distinct=True) for _ in range(2))
+
+    assert first.describe() == second.describe()
+    assert made_in(first, name) != made_in(second, name)
 
 
 def test_an_application_that_nobody_asked_is_left_as_it_is(sandbox: Sandbox, control: httpx.Client) -> None:

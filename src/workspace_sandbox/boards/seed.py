@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from itertools import count, cycle
-from random import Random
 from typing import Any
 
 from workspace_sandbox.boards.access import Access, App, Token
@@ -18,6 +17,7 @@ from workspace_sandbox.boards.state import (
     stamp,
 )
 from workspace_sandbox.boards.store import Store
+from workspace_sandbox.kit.chance import Chance
 
 APP = App("63dc0a1b2c3d4e5f60718293", "Connector Gateway", "0d2f5b7c9e1a4836b5c7d9e0f1a2b3c4", "5ec7e7" * 10 + "5ec7")
 TOKEN = "ATTA" + "4b1d9f7e3c5a6802" * 4 + "8C0FFEE1"
@@ -91,7 +91,7 @@ class Seeder:
     """Fills a store, a little later with every step."""
 
     def __init__(self) -> None:
-        self.store = Store(Random("boards"))
+        self.store = Store(Chance("boards"))
         self._steps = count()
         self._cards = count()
         add = self.store.add_member

@@ -1,7 +1,6 @@
 """Keeps every object there is, and the rules of what can be done to them."""
 
 from collections.abc import Callable, Iterable, Mapping
-from random import Random
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +21,7 @@ from workspace_sandbox.boards.state import (
     stamp,
 )
 from workspace_sandbox.boards.wire import Refusal
+from workspace_sandbox.kit.chance import Chance
 
 LINK_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -44,7 +44,7 @@ def unheard(_: Action) -> None:
 class Store:
     """Every object there is, by id, and everything that can be done to them."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Chance) -> None:
         self.random = random
         self.members: dict[str, Member] = {}
         self.boards: dict[str, Board] = {}
@@ -59,7 +59,7 @@ class Store:
         self.organizations: dict[str, Organization] = {}
         self.emit: Callable[[Action], None] = unheard
         """Told of every action."""
-        self._process = f"{random.getrandbits(40):010x}"
+        self._process = random.getrandbits(40)
         self._minted = random.getrandbits(20)
 
     def let_go(self) -> None:
@@ -76,7 +76,8 @@ class Store:
     def mint(self, at: float) -> str:
         """A new id: the seconds of *at*, a process, a counter."""
         self._minted += 1
-        return f"{int(at) & 0xFFFFFFFF:08x}{self._process}{self._minted & 0xFFFFFF:06x}"
+        process = self._process ^ self.random.origin
+        return f"{int(at) & 0xFFFFFFFF:08x}{process:010x}{self._minted & 0xFFFFFF:06x}"
 
     def link(self, identifier: str) -> str:
         """A new short link to *identifier*."""

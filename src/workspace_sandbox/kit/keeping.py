@@ -60,39 +60,39 @@ class Unreadable(ValueError):
 
 
 def held(emulator: Emulator) -> bytes:
-    """All that *emulator* holds now, with its knobs and its chance; not its journal, its faults and its deliveries."""
+    """All that *emulator* holds now, with its knobs; not its journal, its faults and its deliveries."""
     emulator.awaken()
     target = io.BytesIO()
     stage = emulator.stage
     state = {name: value for name, value in vars(emulator).items() if name not in WORKINGS}
-    _Writer(target, emulator).dump((dict(stage.knobs), stage.random.getstate(), state))
+    _Writer(target, emulator).dump((dict(stage.knobs), state))
     return target.getvalue()
 
 
 def restore(emulator: Emulator, content: bytes) -> None:
     """Let *emulator* hold what *content* holds; what it was delivering is dropped."""
-    knobs, chance, state = _read(emulator, content)
+    knobs, state = _read(emulator, content)
     emulator.stage.knobs.update(knobs)
-    emulator.stage.random.setstate(chance)
     _forget_deliveries(emulator)
     emulator.sleep(partial(vars(emulator).update, state))
     emulator.awaken()
+    emulator.stage.begin_anew()
 
 
-def _read(emulator: Emulator, content: bytes) -> tuple[dict[str, Any], Any, dict[str, Any]]:
+def _read(emulator: Emulator, content: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
-        knobs, chance, state = _Reader(io.BytesIO(content), emulator).load()
+        knobs, state = _Reader(io.BytesIO(content), emulator).load()
     except Unreadable:
         raise
     except Exception as fault:
         raise Unreadable(f"the bytes cannot be read ({type(fault).__name__})") from fault
-    return knobs, chance, state
+    return knobs, state
 
 
 def _wake(emulator: Emulator, content: bytes) -> None:
-    """Let *emulator* hold what *content* holds, and leave knobs and chance as they have been turned since."""
+    """Let *emulator* hold what *content* holds, and leave knobs as they have been turned since."""
     with uncollected():
-        vars(emulator).update(_read(emulator, content)[2])
+        vars(emulator).update(_read(emulator, content)[1])
 
 
 def _forget_deliveries(emulator: Emulator) -> None:
@@ -107,7 +107,6 @@ class Beginning:
         self._emulator = emulator
         self._sow = sow
         self._content = b""
-        self._chance = emulator.stage.random.getstate()
         self._knobs: dict[str, Any] = {}
         self._planted_at = emulator.stage.clock.now()
         self._touches: int | None = emulator.stage.touches
@@ -133,6 +132,7 @@ class Beginning:
             # By the clock of a test, which may be another one each time, so it is not written down.
             self._plant()
             self._touches = None
+        stage.begin_anew()
 
     def _return(self) -> None:
         stage = self._emulator.stage
@@ -140,7 +140,6 @@ class Beginning:
         fresh = 0 <= stage.clock.now() - self._planted_at < FRESH_SECONDS
         if self._content and fresh:
             stage.knobs.update(copy.deepcopy(self._knobs))
-            stage.random.setstate(self._chance)
             _forget_deliveries(self._emulator)
             # Read when it is asked for (decision 78): most tests ask one of the six applications.
             self._emulator.sleep(partial(_wake, self._emulator, self._content))
@@ -157,7 +156,7 @@ class Beginning:
     def _write_down(self) -> None:
         stage = self._emulator.stage
         self._content = held(self._emulator)
-        self._knobs, self._chance = copy.deepcopy(stage.knobs), stage.random.getstate()
+        self._knobs = copy.deepcopy(stage.knobs)
 
     def _is_there(self, stage: Stage) -> bool:
         untouched = stage.touches == self._touches and stage.clock is self._clock

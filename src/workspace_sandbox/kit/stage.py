@@ -11,6 +11,7 @@ from uuid import UUID
 
 from aiohttp import web
 
+from workspace_sandbox.kit.chance import Chance
 from workspace_sandbox.kit.clock import Clock, SteeredClock
 from workspace_sandbox.kit.faults import Fault, FaultKind, tokens_of
 
@@ -36,7 +37,11 @@ class Stage:
 
     def __init__(self, clock: Clock, **knobs: Any) -> None:
         self.clock = clock
-        self.random = Random(0)
+        self.random = Chance(0)
+        self.origin = ""
+        """What sets this sandbox apart from others; without it, the same steps make the same identifiers."""
+
+        self._beginnings = 0
         self._request_ids = Random("requests")
         self.default_knobs = {"limits": True, **knobs}
         self.knobs = dict(self.default_knobs)
@@ -52,12 +57,17 @@ class Stage:
         self._delays: set[asyncio.Future[None]] = set()
 
     def reset(self) -> None:
-        """Forget journal and faults, put the knobs back, and start the same random sequence again."""
-        self.random = Random(0)
+        """Forget journal and faults, put the knobs back, and draw as at the first start."""
+        self.random = Chance(0)
         self._request_ids = Random("requests")
         self.knobs = dict(self.default_knobs)
         self.journal.clear()
         self.forget_faults()
+
+    def begin_anew(self) -> None:
+        """Give what is made from now on identifiers that nothing had before; what was planted keeps its own."""
+        self._beginnings += 1
+        self.random.begin_anew(f"{self.origin} {self._beginnings}")
 
     def request_id(self) -> str:
         """The identifier of a request, drawn apart: what is made does not depend on how much was asked before."""

@@ -1,9 +1,11 @@
 """Every keyed write makes one page, the right one, and nothing half done goes untold."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from connector_gateway.connectors.notes import NOTES
 from connectors.notes.pages import (
     BLOCKS,
     PAGES,
@@ -16,11 +18,12 @@ from connectors.notes.pages import (
     workspace_of,
     writes,
 )
+from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, Restarting
+from harness.serving import Gateway, Reply, Restarting, serving
 from harness.waiting import wait_until
 from sandbox.notes.asking import Notes, text
-from workspace_sandbox.notes import edits
+from workspace_sandbox.notes import NotesEmulator, edits
 from workspace_sandbox.notes.state import User, Workspace
 
 HTML = "<html><body>Bad Gateway</body></html>"
@@ -217,6 +220,16 @@ def test_a_listing_that_is_cut_off_is_no_evidence_that_nothing_was_made(gateway:
     )
     assert 200 == late.status
     assert 1 == found(gateway, leads, name)
+
+
+def test_a_lost_answer_is_found_after_each_reset_of_the_sandbox(tmp_path: Path) -> None:
+    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, connectors={"notes": NOTES}) as gateway:
+        leads = str(gateway.examples("notes")["database_id"])
+        for _ in range(3):
+            sandbox.reset()
+            gateway.fault("notes", method="POST", path=PAGES, fault="drop_after")
+
+            assert 200 == create(gateway, leads, "Again", idempotency_key=new_name()).status
 
 
 # When something may still come

@@ -7,15 +7,14 @@ import requests
 
 from harness.clocks import HandClock
 from harness.playing import stand_in
-from sandbox.chat.calling import GENERAL, Chat, code_of, consent
+from sandbox.chat.calling import GENERAL, Chat
 from workspace_sandbox.chat import ChatEmulator
 
 
 def test_a_reset_repeats_the_same_state(chat: Chat, clock: HandClock) -> None:
     def play() -> tuple[Any, ...]:
-        code = code_of(consent(chat, auto_approve="1"))
         posted = chat("chat.postMessage", channel="U04NW000033", text="x")
-        return code, posted, chat("conversations.list", limit=999), chat("conversations.history", channel=GENERAL)
+        return posted, chat("conversations.list", limit=999), chat("conversations.history", channel=GENERAL)
 
     first = play()
     chat.act("message", channel_id=GENERAL, text="more")

@@ -86,11 +86,11 @@ def test_a_bug_is_answered_in_the_dialect_too(crm: Api) -> None:
     assert "internal error" == answer.json()["message"]
 
 
-def test_a_reset_repeats_the_same_ids_and_correlations(limited: Api, clock: HandClock) -> None:
+def test_a_reset_repeats_the_same_records_and_correlations(limited: Api, clock: HandClock) -> None:
     def story() -> list[Any]:
+        limited.make("contacts", email="again@example.test")
+        limited.make("deals", dealname="again")
         return [
-            limited.make("contacts", email="again@example.test"),
-            limited.make("deals", dealname="again"),
             limited("GET", f"{OBJECTS}/contacts/1").json(),
             limited.find("contacts", equal("tier", "gold"), limit=3),
             limited.emulator.examples(),

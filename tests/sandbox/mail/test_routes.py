@@ -27,7 +27,7 @@ def test_the_seed_is_large_and_has_every_kind_of_place(mail: Mail) -> None:
     assert all(counts.values())
 
 
-def test_a_reset_brings_back_the_same_state_and_the_same_future(mail: Mail) -> None:
+def test_a_reset_brings_back_the_same_state_and_the_same_labels(mail: Mail) -> None:
     mail.control.post("/reset")
     before = (mail.get("/messages"), mail.get("/labels"), mail.get("/profile"), mail.get("/drafts"))
     label = mail.post("/labels", {"name": "Short lived"})
