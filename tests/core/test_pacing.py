@@ -418,6 +418,23 @@ def test_calls_that_queue_go_before_polls() -> None:
 
 
 @requirement("events:calls-first")
+def test_polls_leave_a_fifth_of_a_budget_to_calls() -> None:
+    busy = street(all="50/60")
+
+    async def calls_among_polls() -> None:
+        polls = [asyncio.create_task(busy.poll()) for _ in range(60)]
+        await busy.clock.sleep(10)
+        await busy.crowd(range(10))
+        for poll in polls:
+            poll.cancel()
+
+    in_no_time(calls_among_polls())
+
+    assert ["poll"] * 40 + [*range(10)] == busy.names
+    assert 11 > busy.times[-1]
+
+
+@requirement("events:calls-first")
 def test_a_poll_gets_its_turn_at_last_however_many_calls_there_are() -> None:
     busy = street(all="3/1")
 

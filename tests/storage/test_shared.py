@@ -118,6 +118,14 @@ async def test_a_spare_turn_leaves_room_for_another_request(shared: Counting, cl
     assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
 
 
+async def test_of_a_larger_budget_a_spare_turn_leaves_a_fifth(shared: Counting, clock: HandClock) -> None:
+    one = Take("upstream:notes:a", Budget(20, 60), 1)
+    turns = [await shared.reserve_if_spare([one]) for _ in range(17)]
+
+    assert [True] * 16 + [False] == [turn.granted for turn in turns]
+    assert [0] * 4 == [(await shared.reserve([one], 0)).wait for _ in range(4)]
+
+
 async def test_a_small_request_goes_before_a_large_one_that_has_to_wait(shared: Counting, clock: HandClock) -> None:
     await shared.spend(take("upstream:notes:a", 2))
     large = await shared.reserve([take("upstream:notes:a", 3)], 100)

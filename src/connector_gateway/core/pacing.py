@@ -121,7 +121,7 @@ class ConnectionPacer:
 
 
 class YieldingPacer(ConnectionPacer):
-    """Paces the requests of polls: they go after those of calls, and leave room for the next call."""
+    """Paces the requests of polls: they go after those of calls, and leave room for the next calls."""
 
     async def admit(self, charges: Sequence[Charge], deadline: float) -> Turn:
         """Wait until no other request wants the turn; after ``YIELD_SECONDS``, wait in line as a call does."""

@@ -13,6 +13,8 @@ local now = CLOCK[1] * 1000000 + CLOCK[2]
 -- meanwhile: `share.py` has the same.
 local SHARE = 0.5
 local SHORT = 2 * 1000000
+-- What polls leave to calls of a budget: `shared.py` has the same.
+local ROOM = 0.2
 local DAY = 24 * 60 * 60 * 1000
 
 local function text(number)
@@ -281,7 +283,7 @@ function act.spare()
   local at = now
   for _, ledger in ipairs(ledgers) do
     local units = ledger.units
-    ledger.units = math.min(units + 1, ledger.limit)
+    ledger.units = math.min(units + math.max(1, ledger.limit * ROOM), ledger.limit)
     at = math.max(at, earliest(ledger, 0))
     ledger.units = units
   end

@@ -11,7 +11,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream import Timeouts
 from connector_gateway.storage.ledger import Ledger, LedgerEntry
 from connector_gateway.storage.locks import Locks
-from connector_gateway.storage.shared import STALE, Allowance, Take
+from connector_gateway.storage.shared import ROOM, STALE, Allowance, Take
 
 MOST_LEARNED = 10_000
 """While fewer ledgers than this are kept, idle ones stay that know how quick a third party answers, without entries."""
@@ -129,11 +129,11 @@ class InMemory:
         return MemoryTurn(self._clock, at, at - now, taken, number)
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> MemoryTurn:
-        """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
+        """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
         self._tidy_for_new()
         now = self._clock.now()
         wanted = [(self._ledger(take), take) for take in takes]
-        spare = max([ledger.earliest(now, with_another(take)) for ledger, take in wanted], default=now)
+        spare = max([ledger.earliest(now, with_room(take)) for ledger, take in wanted], default=now)
         if spare > now:
             return MemoryTurn(self._clock, spare, spare - now, granted=False)
         return self._reserved([(ledger, take.units) for ledger, take in wanted], now, now)
@@ -225,6 +225,6 @@ class InMemory:
                 del self._ledgers[name]
 
 
-def with_another(take: Take) -> float:
-    """The units of *take* and of a small request after it, as far as the budget has so many."""
-    return min(take.units + 1, take.budget.limit)
+def with_room(take: Take) -> float:
+    """The units of *take* and the room for calls after it, as far as the budget has so many."""
+    return min(take.units + max(1, take.budget.limit * ROOM), take.budget.limit)

@@ -77,7 +77,7 @@ class Store(Counting, Forgetful, Protocol):
         ...
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> StoreTurn:
-        """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
+        """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
         ...
 
 
@@ -323,7 +323,7 @@ class WithFallback:
         return await self._local.reserve(self._shares(takes), max_wait_seconds)
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> Turn:
-        """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
+        """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
         try:
             if self._away_since is None:
                 return self._given(takes, await self.store.reserve_if_spare(takes))

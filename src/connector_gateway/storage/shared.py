@@ -15,6 +15,9 @@ from connector_gateway.kit.budget import Budget
 STALE = 0.5
 """The part of a window after which a turn is confirmed once more if its request has not left yet (decision 93)."""
 
+ROOM = 0.2
+"""The part of a budget that polls leave to calls, one unit at least: whoever is in doubt looks without waiting."""
+
 UPSTREAM = "upstream"
 """What the names of upstream budgets begin with."""
 
@@ -106,7 +109,7 @@ class Counting(Protocol):
         ...
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> Turn:
-        """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
+        """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
         ...
 
     async def close(self, takes: Sequence[Take], seconds: float) -> None:

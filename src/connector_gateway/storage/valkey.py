@@ -193,7 +193,7 @@ class Valkey:
         return await self._turn("reserve", min(max(max_wait_seconds, 0.0), 1e9) * MICRO, takes)
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> ValkeyTurn:
-        """Reserve a turn that comes at once and leaves room for another; otherwise none, and when to ask again."""
+        """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
         turn = await self._turn("spare", "", takes)
         if turn.granted and turn.wait > 0:
             turn.release()
