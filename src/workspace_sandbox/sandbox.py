@@ -149,7 +149,7 @@ class Sandbox:
 
     def _set_apart(self) -> None:
         for emulator in self.emulators.values():
-            emulator.stage.origin = secrets.token_hex(8)
+            emulator.stage.salt = secrets.token_hex(8)
             emulator.stage.begin_anew()
 
     def _sow(self, name: str) -> None:

@@ -76,7 +76,7 @@ class Store:
     def mint(self, at: float) -> str:
         """A new id: the seconds of *at*, a process, a counter."""
         self._minted += 1
-        process = self._process ^ self.random.origin
+        process = self._process ^ self.random.offset
         return f"{int(at) & 0xFFFFFFFF:08x}{process:010x}{self._minted & 0xFFFFFF:06x}"
 
     def link(self, identifier: str) -> str:

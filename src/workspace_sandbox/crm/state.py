@@ -279,7 +279,7 @@ class Portal:
     def _next_id(self, kind: Kind) -> int:
         # With gaps, so that a client that counts on the next number fails here.
         chance = self.stage.random
-        self.latest[kind.plural] = max(self.latest[kind.plural], chance.origin) + 1 + chance.randrange(40)
+        self.latest[kind.plural] = max(self.latest[kind.plural], chance.offset) + 1 + chance.randrange(40)
         return self.latest[kind.plural]
 
     def _associated(self, record: Record, target: str) -> Iterable[int]:

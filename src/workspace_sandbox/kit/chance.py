@@ -2,17 +2,17 @@
 
 from random import Random
 
-ORIGIN_BITS = 36
+OFFSET_BITS = 36
 """Room for 69 billion; identifiers of records are that long."""
 
 
 class Chance(Random):
     """The same at each first start, and another after each new beginning."""
 
-    origin = 0
+    offset = 0
     """What sets identifiers that are counted apart from those of earlier beginnings."""
 
     def begin_anew(self, word: str) -> None:
         """Go on as *word* tells: no application gives an identifier again."""
         self.seed(word)
-        self.origin = self.getrandbits(ORIGIN_BITS)
+        self.offset = self.getrandbits(OFFSET_BITS)

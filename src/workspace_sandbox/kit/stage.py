@@ -38,7 +38,7 @@ class Stage:
     def __init__(self, clock: Clock, **knobs: Any) -> None:
         self.clock = clock
         self.random = Chance(0)
-        self.origin = ""
+        self.salt = ""
         """What sets this sandbox apart from others; without it, the same steps make the same identifiers."""
 
         self._beginnings = 0
@@ -67,7 +67,7 @@ class Stage:
     def begin_anew(self) -> None:
         """Give what is made from now on identifiers that nothing had before; what was planted keeps its own."""
         self._beginnings += 1
-        self.random.begin_anew(f"{self.origin} {self._beginnings}")
+        self.random.begin_anew(f"{self.salt} {self._beginnings}")
 
     def request_id(self) -> str:
         """The identifier of a request, drawn apart: what is made does not depend on how much was asked before."""

@@ -60,19 +60,21 @@ def test_the_text_for_a_dead_token_is_a_knob(trello: Trello) -> None:
     assert (401, TEXT, "invalid app token") == refused(trello.ask("GET", "/1/members/me"))
 
 
-def test_a_reset_repeats_the_same_state(trello: Trello) -> None:
+def test_a_reset_repeats_the_same_state_but_for_new_identifiers(trello: Trello) -> None:
     def shape() -> tuple[Any, ...]:
         made = trello.card("After the reset")
         board = trello.get(f"/boards/{trello.examples['board_id']}", lists="all", cards="all", labels="all")
         cards = [card for card in board.pop("cards") if card["id"] != made["id"]]
-        return made["idShort"], board, cards
+        return {made["shortLink"], made["id"][8:]}, (made["idShort"], board, cards)
 
     trello.steer("/reset")
-    first = shape()
+    made, first = shape()
     trello.steer("/boards/revoke")
     trello.steer("/reset")
+    made_again, second = shape()
 
-    assert first == shape()
+    assert first == second
+    assert not made & made_again
 
 
 def test_a_colleague_acts_by_hand(trello: Trello) -> None:

@@ -7,21 +7,24 @@ import requests
 
 from harness.clocks import HandClock
 from harness.playing import stand_in
-from sandbox.chat.calling import GENERAL, Chat
+from sandbox.chat.calling import GENERAL, Chat, code_of, consent
 from workspace_sandbox.chat import ChatEmulator
 
 
-def test_a_reset_repeats_the_same_state(chat: Chat, clock: HandClock) -> None:
-    def play() -> tuple[Any, ...]:
+def test_a_reset_repeats_the_same_state_with_another_code(chat: Chat, clock: HandClock) -> None:
+    def play() -> tuple[str, list[Any]]:
+        code = code_of(consent(chat, auto_approve="1"))
         posted = chat("chat.postMessage", channel="U04NW000033", text="x")
-        return posted, chat("conversations.list", limit=999), chat("conversations.history", channel=GENERAL)
+        return code, [posted, chat("conversations.list", limit=999), chat("conversations.history", channel=GENERAL)]
 
-    first = play()
+    code, first = play()
     chat.act("message", channel_id=GENERAL, text="more")
     chat.steer("revoke")
     chat.reset()
+    new_code, second = play()
 
-    assert first == play()
+    assert first == second
+    assert code != new_code
 
 
 def test_the_examples_are_what_they_say(chat: Chat) -> None:

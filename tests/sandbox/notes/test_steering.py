@@ -33,15 +33,16 @@ def test_each_token_has_a_budget_of_its_own(notes: Notes, clock: HandClock) -> N
 
 
 def test_a_reset_repeats_everything_but_new_identifiers(notes: Notes) -> None:
-    def play() -> list[Any]:
+    def play() -> tuple[set[str], list[Any]]:
         notes.reset()
         page = notes.create({"Name": {"title": text("Again")}, "Stage": {"select": {"name": "New option"}}})
         raw = notes.ask("POST", "/v1/search", {"page_size": 7})
-        return [plain(page, "Stage"), raw["request_id"], notes.examples]
+        return {page["id"], raw["next_cursor"]}, [plain(page, "Stage"), raw["request_id"], notes.examples]
 
-    first, second = play(), play()
+    (made, first), (made_again, second) = play(), play()
 
     assert first == second
+    assert not made & made_again
 
 
 def test_a_reset_forgets_what_was_done(notes: Notes) -> None:

@@ -52,14 +52,15 @@ def test_the_first_record_has_a_value_in_every_field_and_one_type_nobody_knows(a
     assert set(STRICT) <= {field["type"] for field in fields}
 
 
-def test_a_reset_repeats_the_same_state(airtable: Played) -> None:
+def test_a_reset_repeats_the_same_state_but_no_identifier(airtable: Played) -> None:
     before = airtable.get(airtable.leads)["records"]
-    airtable.create(Name="Acme")
+    made = airtable.create(Name="Acme")["id"]
 
     airtable.control("reset")
     airtable.knobs(limits=False)
 
     assert before == airtable.get(airtable.leads)["records"]
+    assert made != airtable.create(Name="Acme")["id"]
 
 
 def test_without_a_token_nobody_is_let_in(airtable: Played) -> None:

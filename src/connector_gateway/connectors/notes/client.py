@@ -19,6 +19,7 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, failed, retry_after
 from connector_gateway.kit.walking import fitting, walk, walk_pages
+from connector_gateway.kit.wire import Wire
 
 ADDRESS = "https://api.notion.com"
 VERSION = "2026-03-11"
@@ -37,9 +38,6 @@ PAGE_SIZE = 100
 MAX_PAGES = 200
 """Upstream pages of one listing before it is given up as endless."""
 
-OBJECTS: Mapping[Any, str] = {wire.Page: "page", wire.DataSource: "data_source"}
-"""What the vendor calls the kinds of items that one list may mix."""
-
 LISTS: Mapping[Any, Any] = {
     wire.Page: wire.Listing[wire.Page],
     wire.DataSource: wire.Listing[wire.DataSource],
@@ -56,7 +54,7 @@ Body = dict[str, Any]
 Query = Callable[[datetime | None], AsyncIterator[wire.Listing[wire.Page]]]
 """Asks for rows from a minute on."""
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Wire)
 
 
 BLOCKED = "public_api_request_blocked"
@@ -303,7 +301,7 @@ def _listing(answer: Answer, kind: type[T]) -> wire.Listing[T]:
     # The vendor may mix kinds of which only some are wanted: then each item is read by itself.
     mixed = unwrap(answer, LISTS[wire.Raw], DatabaseNotShared)
     parts = [Answer(answer.status, answer.headers, bytes(raw), doubt=answer.doubt) for raw in mixed.results]
-    wanted = [part.read(kind) for part in parts if part.read(wire.Listed).object == OBJECTS[kind]]
+    wanted = [part.read(kind) for part in parts if part.read(wire.Listed).object == kind.__struct_config__.tag]
     return wire.Listing(results=wanted, next_cursor=mixed.next_cursor, request_status=mixed.request_status)
 
 
