@@ -1,7 +1,7 @@
 """Pacing on virtual time: whole minutes of queueing, over in milliseconds."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from connector_gateway.core.pacing import (
     stretched,
     third_partys,
 )
-from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.budget import Budget, Charge, Deadline
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.storage.memory import InMemory
 from harness.clocks import NOON, LoopClock, in_no_time
@@ -45,13 +45,13 @@ class Street:
     async def walk(
         self, name: Any = "", *, patience: float = 1000.0, charges: Sequence[Charge] = (ONE,), account: str = "account"
     ) -> None:
-        await self.pacer_of(account).admit(charges, self.clock.now() + patience)
+        await self.pacer_of(account).admit(charges, Deadline(self.clock.now() + patience))
         self.passed.append((name, round(self.clock.now() - NOON, 6)))
 
     async def poll(self, name: Any = "poll", *, patience: float = 1000.0) -> None:
         """A request that nobody waits for."""
         pacer = YieldingPacer("notes", stretched(self.budgets), "account", self.shared, self.clock)
-        await pacer.admit((ONE,), self.clock.now() + patience)
+        await pacer.admit((ONE,), Deadline(self.clock.now() + patience))
         self.passed.append((name, round(self.clock.now() - NOON, 6)))
 
     async def crowd(self, names: Iterable[int]) -> None:
@@ -177,10 +177,10 @@ def test_a_stale_turn_comes_again_in_order() -> None:
     busy = street(all="3/1")
 
     async def held_up() -> None:
-        turn = await busy.pacer.admit([ONE], NOON)
+        turn = await busy.pacer.admit([ONE], Deadline(NOON))
         await busy.clock.sleep(5)
         await busy.crowd(range(4))
-        await busy.pacer.again(turn, NOON + 100)
+        await busy.pacer.again(turn, Deadline(NOON + 100))
         busy.passed.append(("late", round(busy.clock.now() - NOON, 6)))
 
     in_no_time(held_up())
@@ -193,12 +193,40 @@ def test_a_call_that_is_held_up_beyond_its_patience_is_refused() -> None:
     busy = street(all="3/1")
 
     async def held_up() -> None:
-        turn = await busy.pacer.admit([ONE], NOON)
+        turn = await busy.pacer.admit([ONE], Deadline(NOON))
         await busy.clock.sleep(5)
-        await busy.pacer.again(turn, NOON + 4)
+        await busy.pacer.again(turn, Deadline(NOON + 4))
 
     with pytest.raises(UpstreamRateLimited):
         in_no_time(held_up())
+
+
+@pytest.mark.parametrize("seconds_before", [0.0, 2.0], ids=["closed already", "closed while it waits in line"])
+def test_who_may_wait_long_in_line_is_told_at_once_of_a_budget_that_is_closed_for_longer(seconds_before: float) -> None:
+    busy = street(all="1/10")
+
+    async def throttled() -> float:
+        await busy.walk("first")
+        closing = asyncio.create_task(_after(seconds_before, busy.pacer.close([ONE], 90)))
+        if not seconds_before:
+            await closing
+        with pytest.raises(UpstreamRateLimited) as refused:
+            await busy.pacer_of("account").admit([ONE], Deadline(NOON + 120, closed_seconds=30))
+        await closing
+        with pytest.raises(UpstreamRateLimited):
+            await busy.walk("impatient", patience=30)
+        await busy.walk("patient", patience=120)
+        return refused.value.retry_after or 0
+
+    retry_after = in_no_time(throttled())
+
+    assert 80 <= retry_after <= 90
+    assert [("first", 0.0), ("patient", seconds_before + 90)] == busy.passed
+
+
+async def _after(seconds: float, deed: Coroutine[Any, Any, None]) -> None:
+    await asyncio.sleep(seconds)
+    await deed
 
 
 def test_a_throttling_third_party_stops_the_budget_for_everyone() -> None:
@@ -292,7 +320,7 @@ def test_who_was_asked_for_an_account_has_that_counted_for_it() -> None:
 
     async def three() -> None:
         pacer = AnonymousPacer("notes", stretched(busy.budgets), "its secrets", busy.shared, busy.clock)
-        await pacer.admit(charges, busy.clock.now())
+        await pacer.admit(charges, Deadline(busy.clock.now()))
         await pacer.count_for("account")
         await asyncio.gather(*(busy.walk(number, charges=charges) for number in range(2)))
 

@@ -6,14 +6,14 @@ import pytest
 
 from connector_gateway.core.pacing import ConnectionPacer, YieldingPacer
 from connector_gateway.core.stopping import Stopping
-from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.budget import Budget, Charge, Deadline
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import Overloaded
 from connector_gateway.storage.memory import InMemory
 from harness.requirement import requirement
 
 ONE = (Charge("all"),)
-FAR = 2_000_000_000.0
+FAR = Deadline(2_000_000_000.0)
 
 
 class Queue:

@@ -8,7 +8,7 @@ import pytest
 
 from connector_gateway.core.pacing import ConnectionPacer, stretched
 from connector_gateway.core.usage import MOST, SLOT_SECONDS, SLOTS, BudgetUse, Usage
-from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.budget import Budget, Charge, Deadline
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.storage.memory import InMemory
 from connector_gateway.storage.shared import Take
@@ -37,7 +37,7 @@ class Street:
             usage=self.usage,
             connection_id=f"of {account}",
         )
-        await pacer.admit(charges or (Charge("all"),), self.clock.now() + seconds)
+        await pacer.admit(charges or (Charge("all"),), Deadline(self.clock.now() + seconds))
 
     def one(self) -> BudgetUse:
         (use,) = self.usage.list()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.core.pacing import ConnectionPacer
-from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.budget import Budget, Charge, Deadline
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.transport import Answer, Transport
 from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
@@ -27,7 +27,7 @@ class Frozen(Transport):
     async def exchange(self, *given: Any, **named: Any) -> Answer:
         for seconds, others in self._before:
             self._clock.at += seconds
-            await self._pacer.admit([Charge("all", units=others)], self._clock.at)
+            await self._pacer.admit([Charge("all", units=others)], Deadline(self._clock.at))
         self._before = []
         return await super().exchange(*given, **named)
 

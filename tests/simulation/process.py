@@ -64,6 +64,11 @@ class Reply:
     def run_id(self) -> str | None:
         return self.body.get("run_id") if self.status else None
 
+    @property
+    def told(self) -> str:
+        """It in one or two words."""
+        return {0: "cut", 200: "200"}.get(self.status, f"{self.status} {self.code}")
+
 
 BROKEN = Reply(0)
 

@@ -5,7 +5,7 @@ from math import inf
 
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.usage import Usage
-from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.budget import Budget, Charge, Deadline
 from connector_gateway.kit.budget import Turn as Sent
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamRateLimited
@@ -61,44 +61,52 @@ class ConnectionPacer:
         self._begun = False
         """Whether a request was let through; a call that has sent one may go on while the process stops."""
 
-    def admit(self, charges: Sequence[Charge], deadline: float) -> Awaitable[Turn]:
-        """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
+    def admit(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[Turn]:
+        """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*."""
         if not self._begun:
             self._stopping.check()
         return self._turn(charges, deadline)
 
-    async def _turn(self, charges: Sequence[Charge], deadline: float) -> Turn:
+    async def _turn(self, charges: Sequence[Charge], deadline: Deadline) -> Turn:
         takes = self._takes(charges)
-        turn = await self._shared.reserve(takes, deadline - self._clock.now())
+        turn = await self._shared.reserve(takes, self._patience(takes, deadline))
         if turn.wait > 0:
             if not turn.granted:
                 raise _too_long(turn.wait)
             with self._usage.waiting(takes, self._connection_id):
-                await self._wait(turn, turn.wait, deadline)
+                await self._wait(turn, turn.wait, takes, deadline)
         self._usage.sent(takes, self._connection_id)
         self._begun = True
         return turn
 
-    async def again(self, turn: Sent, deadline: float) -> None:
+    async def again(self, turn: Sent, deadline: Deadline) -> None:
         """Wait until *turn*, which was let through and is stale, comes again; raises as ``admit`` does."""
         # Asked even so often, a process that is held up each time must end at last.
-        if (late := self._clock.now() - deadline) > 0:
+        if (late := self._clock.now() - deadline.turn) > 0:
             turn.release()
             raise _too_long(late)
-        await self._wait(turn, await turn.confirm(), deadline)
+        await self._wait(turn, await turn.confirm(), (), deadline)
 
-    async def _wait(self, turn: Sent, wait: float, deadline: float) -> None:
+    async def _wait(self, turn: Sent, wait: float, takes: Sequence[Take], deadline: Deadline) -> None:
         """Wait until *turn* has come; those in front may be late, and then it may come too late."""
         try:
             while wait > 0:
                 await self._pause(wait)
                 wait = await turn.confirm()
-                if wait > 0 and self._clock.now() + wait > deadline:
+                if wait > 0 and wait > self._patience(takes, deadline):
                     raise _too_long(wait)
         # Also when the caller leaves: a turn that nobody uses would hold up those behind it.
         except BaseException:
             turn.release()
             raise
+
+    def _patience(self, takes: Sequence[Take], deadline: Deadline) -> float:
+        """For how long a turn may be waited for: not at all where a third party has closed a budget for too long."""
+        in_line = deadline.turn - self._clock.now()
+        if in_line <= deadline.closed_seconds:
+            return in_line
+        closed = max([self._shared.closed_seconds(take.name) for take in takes], default=0.0)
+        return 0.0 if closed and closed >= deadline.closed_seconds else in_line
 
     def _pause(self, seconds: float) -> Awaitable[None]:
         pause = self._clock.sleep(seconds)
@@ -123,10 +131,10 @@ class ConnectionPacer:
 class YieldingPacer(ConnectionPacer):
     """Paces the requests of polls: they go after those of calls, and leave room for the next calls."""
 
-    async def admit(self, charges: Sequence[Charge], deadline: float) -> Turn:
+    async def admit(self, charges: Sequence[Charge], deadline: Deadline) -> Turn:
         """Wait until no other request wants the turn; after ``YIELD_SECONDS``, wait in line as a call does."""
         takes = self._takes(charges)
-        yields_until = min(self._clock.now() + YIELD_SECONDS, deadline)
+        yields_until = min(self._clock.now() + YIELD_SECONDS, deadline.turn)
         while (rest := yields_until - self._clock.now()) > 0:
             turn = await self._shared.reserve_if_spare(takes)
             if turn.granted:
@@ -146,7 +154,7 @@ class AnonymousPacer(ConnectionPacer):
         super().__init__(connector, budgets, secrets, shared, clock)
         self._admitted: list[Charge] = []
 
-    async def admit(self, charges: Sequence[Charge], deadline: float) -> Turn:
+    async def admit(self, charges: Sequence[Charge], deadline: Deadline) -> Turn:
         """Wait for a turn of budgets that nobody else takes from, but for those that all accounts share."""
         turn = await super().admit(charges, deadline)
         self._admitted += [charge for charge in charges if not charge.on]

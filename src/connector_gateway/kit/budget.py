@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -39,6 +41,16 @@ class Charge:
     units: float = 1
 
 
+class Deadline(Struct, frozen=True):
+    """How long a request may wait."""
+
+    turn: float
+    """Until when for its turn, in epoch seconds."""
+
+    closed_seconds: float = math.inf
+    """For a budget that the third party has closed: not at all if it stays so for as long."""
+
+
 class Turn(Protocol):
     """A request's place in the order."""
 
@@ -62,11 +74,11 @@ class Turn(Protocol):
 class Pacer(Protocol):
     """Lets requests through at the pace that one connector's budgets allow, in order."""
 
-    def admit(self, charges: Sequence[Charge], deadline: float) -> Awaitable[Turn]:
-        """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*, in epoch seconds."""
+    def admit(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[Turn]:
+        """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*."""
         ...
 
-    async def again(self, turn: Turn, deadline: float) -> None:
+    async def again(self, turn: Turn, deadline: Deadline) -> None:
         """Wait until *turn*, which was let through and is stale, comes again; raises as ``admit`` does."""
         ...
 

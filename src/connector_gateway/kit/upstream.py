@@ -13,7 +13,7 @@ from urllib.parse import quote_plus
 
 from msgspec import Struct, field
 
-from connector_gateway.kit.budget import Charge, Pacer, Turn
+from connector_gateway.kit.budget import Charge, Deadline, Pacer, Turn
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.errors import (
@@ -238,6 +238,11 @@ class Upstream(Struct):
     """Is awaited before anything is sent, where something is to be done first; see ``Steps``."""
 
     _begun: bool = False
+    """Whether a request was answered."""
+
+    _changed: bool = False
+    """Whether one that writes was."""
+
     _heard: tuple[str, float] | None = None
     """The ``Date`` of the last answer, and when it came."""
 
@@ -306,7 +311,7 @@ class Upstream(Struct):
         except (NotSent, TimedOut, Cut) as fault:
             self._give_up_on(fault, request, last=True)
 
-    async def _deliver(self, request: Request, exchange: Callable[[Request, float], Awaitable[A]]) -> A:
+    async def _deliver(self, request: Request, exchange: Callable[[Request, Deadline], Awaitable[A]]) -> A:
         """Send the request, again if it may be, until an answer can be returned or the attempts are used up."""
         deadline = await self._deadline()
         attempt, renewed = 0, False
@@ -331,8 +336,7 @@ class Upstream(Struct):
             elif not last and request.collides(answer):
                 await self._back_off(attempt)
             elif answer.status < 500 or answer.status in request.expects:
-                # What was begun waits longer: half a write is worse than a slow one.
-                self._begun = True
+                self._begun, self._changed = True, self._changed or request.writes
                 if request.writes:
                     _require_readable(answer)
                 return answer
@@ -341,14 +345,17 @@ class Upstream(Struct):
             else:
                 await self._back_off(attempt)
 
-    async def _deadline(self) -> float:
-        """Until when a request may wait for its turn, once it may be sent at all."""
+    async def _deadline(self) -> Deadline:
+        """Until when a request may wait, once it may be sent at all."""
         if self.before_asking is not None:
             await self.before_asking()
-        seconds = self.timeouts.run_seconds if self._begun else self.timeouts.queue_seconds
-        return self.third_party.clock.now() + seconds
+        queue, run = self.timeouts.queue_seconds, self.timeouts.run_seconds
+        # What was begun waits longer in line. What the application tells to come back much later is told that as well,
+        # but for half a write, which is worse than a slow one (decision 103).
+        in_line = run if self._begun else queue
+        return Deadline(self.third_party.clock.now() + in_line, run if self._changed else queue)
 
-    async def _exchange(self, request: Request, deadline: float) -> Answer:
+    async def _exchange(self, request: Request, deadline: Deadline) -> Answer:
         """Wait for a turn, and then for a place where there are few; send the request once."""
         secrets = request.used = await self.credential_source.credentials()
         queued = time.perf_counter()
@@ -360,7 +367,7 @@ class Upstream(Struct):
             return await self._send_in_time(request, secrets, turn, queued, deadline)
 
     async def _send_in_time(
-        self, request: Request, secrets: Mapping[str, str], turn: Turn, queued: float, deadline: float
+        self, request: Request, secrets: Mapping[str, str], turn: Turn, queued: float, deadline: Deadline
     ) -> Answer:
         """Send the request once; while it cannot leave soon after its turn, that is waited for again (decision 93)."""
         while True:
@@ -369,12 +376,12 @@ class Upstream(Struct):
             except Stale:
                 await self.pacer.again(turn, deadline)
 
-    def _place(self, deadline: float, *, large: bool = False) -> AbstractAsyncContextManager[None]:
+    def _place(self, deadline: Deadline, *, large: bool = False) -> AbstractAsyncContextManager[None]:
         """A place among the few that the account has; nothing where it is free to have many."""
         if self.places is None:
             return FREE
         take = self.places.large if large else self.places.one
-        return take(deadline - self.third_party.clock.now())
+        return take(deadline.turn - self.third_party.clock.now())
 
     async def _send_once(self, request: Request, secrets: Mapping[str, str], turn: Turn, queued: float) -> Answer:
         """Send the request, and record it however it ends; ``Stale`` if it did not leave."""
@@ -406,7 +413,7 @@ class Upstream(Struct):
                 third_party.exchanged(seen)
         return answer
 
-    async def _open(self, stack: AsyncExitStack, request: Request, deadline: float, *, at_once: bool) -> Streamed:
+    async def _open(self, stack: AsyncExitStack, request: Request, deadline: Deadline, *, at_once: bool) -> Streamed:
         """Wait for a turn and send the request once; an accepted body stays open on *stack*, timed to its end."""
         secrets = request.used = await self.credential_source.credentials()
         queued = time.perf_counter()
@@ -448,13 +455,13 @@ class Upstream(Struct):
         if last:
             raise UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
 
-    async def _rest(self, request: Request, pause: float | Pause, deadline: float) -> None:
+    async def _rest(self, request: Request, pause: float | Pause, deadline: Deadline) -> None:
         """Pause the budgets; ``UpstreamRateLimited`` if the pause is longer than the call may wait."""
         pause = pause if isinstance(pause, Pause) else Pause(pause)
         seconds = max(pause.seconds, self.timeouts.backoff_seconds)
         # Closed for all who share the budget, lest each of them runs into the same refusal (decision 3).
         await self.pacer.close(pause.of(request.charges), seconds)
-        if self.third_party.clock.now() + seconds > deadline:
+        if seconds >= deadline.closed_seconds or self.third_party.clock.now() + seconds > deadline.turn:
             raise UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
 
     async def _back_off(self, attempt: int) -> None:

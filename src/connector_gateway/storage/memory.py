@@ -184,7 +184,8 @@ class InMemory:
 
     def closed_seconds(self, name: str) -> float:
         """For how many seconds a budget is closed still, but for what was only held back here."""
-        return max(0.0, self._closed.get(name, 0.0) - self._clock.now())
+        until = self._closed.get(name)
+        return 0.0 if until is None else max(0.0, until - self._clock.now())
 
     def hold_back(self, take: Take, seconds: float) -> None:
         """Give no turns of this budget for so many seconds, which nobody else need know."""

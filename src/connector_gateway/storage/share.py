@@ -362,6 +362,10 @@ class WithFallback:
             self.lost(away)
         self.recount.owe(takes)
 
+    def closed_seconds(self, name: str) -> float:
+        """For how many seconds a third party has closed a budget, as far as this process knows."""
+        return self._local.closed_seconds(name)
+
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Lease | None]:
         """Hold the object *name* while inside; without the store only where no other process lives.

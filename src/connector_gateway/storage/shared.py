@@ -131,6 +131,10 @@ class Counting(Protocol):
 class Shared(Counting, Protocol):
     """The same, what only this process holds, and how the store is."""
 
+    def closed_seconds(self, name: str) -> float:
+        """For how many seconds a third party has closed a budget, as far as this process knows."""
+        ...
+
     @property
     def state(self) -> str:
         """What is counted in, and whether it is there."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -9,17 +10,23 @@ from connector_gateway.connectors.chat import CHAT
 from connectors.chat.reading import PRIVATE, RANDOM, UNJOINED
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
+from harness.serving import Gateway, Reply, serving
 from workspace_sandbox.chat import ChatEmulator
 
 
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with (
-        playing(chat=ChatEmulator) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("chat"), connectors={"chat": CHAT}) as gateway,
-    ):
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[Gateway]:
+    """One for each test, since a budget that the vendor has closed stays closed."""
+    with playing(chat=ChatEmulator) as sandbox, serving(sandbox, tmp_path, connectors={"chat": CHAT}) as gateway:
         yield gateway
+
+
+def throttled(gateway: Gateway) -> Reply:
+    """The answer to a post that the vendor refuses for a minute and a half."""
+    gateway.fault(
+        "chat", path="/api/chat.postMessage", fault="status", status=429, headers={"Retry-After": "90"}, body=""
+    )
+    return gateway.post("/chat/messages", channel=UNJOINED, text="not now", idempotency_key="throttled")
 
 
 @requirement("limits:bursts")
@@ -38,22 +45,22 @@ def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gate
 
 @requirement("limits:retry-after", "calls:retry-after")
 def test_a_throttle_longer_than_a_call_may_wait_is_told_with_its_length(gateway: Gateway) -> None:
-    gateway.fault(
-        "chat", path="/api/chat.postMessage", fault="status", status=429, headers={"Retry-After": "90"}, body=""
-    )
-
-    throttled = gateway.post("/chat/messages", channel=UNJOINED, text="not now", idempotency_key="throttled")
+    refused = throttled(gateway)
     elsewhere = gateway.get("/chat/channels", limit=1)
 
-    assert (429, "upstream_rate_limited") == (throttled.status, throttled.code)
-    assert 90 == throttled.body["retry_after"]
-    assert "90" == throttled.headers["retry-after"]
+    assert (429, "upstream_rate_limited") == (refused.status, refused.code)
+    assert 90 == refused.body["retry_after"]
+    assert "90" == refused.headers["retry-after"]
     assert 200 == elsewhere.status
 
 
 @requirement("calls:queue-time")
 def test_a_call_that_cannot_start_in_time_is_refused_at_once(gateway: Gateway) -> None:
-    refused = gateway.post("/chat/messages", channel=UNJOINED, text="not yet", idempotency_key="throttled")
+    throttled(gateway)
+    asked = len(gateway.journal("chat"))
 
+    refused = gateway.post("/chat/messages", channel=UNJOINED, text="not yet", idempotency_key="later")
+
+    assert asked == len(gateway.journal("chat"))
     assert (429, "upstream_rate_limited") == (refused.status, refused.code)
     assert 80 <= refused.body["retry_after"] <= 90

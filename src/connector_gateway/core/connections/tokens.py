@@ -7,7 +7,7 @@ import structlog
 
 from connector_gateway.core.pacing import ConnectionPacer
 from connector_gateway.core.sites import Site
-from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.budget import Budget, Charge, Deadline
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import (
     ConnectNotSetUp,
@@ -114,7 +114,7 @@ class Tokens:
         site, oauth, client = self._set_up(connector)
         headers, body = oauth.request(client, fields)
         pacer = ConnectionPacer(connector, BUDGETS, INSTALLATION, self._shared, self._clock)
-        turn = await pacer.admit([CHARGE], self._clock.now() + QUEUE_SECONDS)
+        turn = await pacer.admit([CHARGE], Deadline(self._clock.now() + QUEUE_SECONDS))
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 answer = await self._transport.exchange("POST", endpoint.at(site.addresses), headers, body)

@@ -1,0 +1,67 @@
+"""How fast reads are: before the first fault, and from when on after the last one."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from chaos.faults import Faults
+from chaos.installation import Node
+from chaos.load import BOUND_SECONDS, Load
+from chaos.windows import Windows
+
+FULL_SPEED_SECONDS = 3.0
+"""How long a read takes at most at full speed: under the load and without faults it took up to 1.8."""
+
+PAUSE_SECONDS = 1.0
+"""Between two rounds of reads."""
+
+LEARNING_SECONDS = 10.0
+"""Until gateways have learnt what they ask an application for once only."""
+
+ROUNDS_BEFORE = 10
+"""How often reads are timed before the first fault."""
+
+
+@dataclass
+class Speed:
+    """Rounds of one read of each room, each at another gateway; after as many as there are, each was asked for all."""
+
+    load: Load
+    windows: Windows
+    rounds: int = 0
+
+    async def before(self) -> list[str]:
+        """What was not at full speed before the first fault; where there is any, a recovery cannot be told."""
+        await asyncio.sleep(LEARNING_SECONDS)
+        slow = [one for _ in range(ROUNDS_BEFORE) for one in await self._round()]
+        return [f"not at full speed before the first fault: {one}" for one in slow]
+
+    async def recovered(self, faults: Faults) -> float:
+        """Seconds from the last fault until every gateway was at full speed in every room."""
+        nodes = len(self.load.installation.nodes)
+        reached, good = time.monotonic(), 0
+        while good < nodes and time.monotonic() - faults.ended_at < BOUND_SECONDS:
+            began = time.monotonic()
+            slow = await self._round()
+            good, reached = 0 if slow else good + 1, reached if good else began
+            if slow:
+                faults.note(f"not yet: {', '.join(slow)}")
+        return (reached if good == nodes else time.monotonic()) - faults.ended_at
+
+    async def _round(self) -> list[str]:
+        """What is not right with the reads of one round, in words."""
+        nodes = self.load.installation.nodes
+        self.rounds += 1
+        rooms = enumerate(self.load.installation.connections, self.rounds)
+        found = await asyncio.gather(*(self._slow(room, nodes[number % len(nodes)]) for number, room in rooms))
+        await asyncio.sleep(PAUSE_SECONDS)
+        return [one for one in found if one]
+
+    async def _slow(self, room: str, node: Node) -> str:
+        began = time.monotonic()
+        reply = await self.load.glance(room, node)
+        # What an application shuts out for half a minute waits for the application, not for a gateway.
+        shut_until = self.windows.closed_until.get(room, began)
+        took = time.monotonic() - max(began, shut_until)
+        right = reply.status == 200 or (reply.status == 429 and began < shut_until)
+        return "" if right and took < FULL_SPEED_SECONDS else f"{room} {reply.told} in {took:.1f} s"
