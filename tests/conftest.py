@@ -48,9 +48,20 @@ NEVER = 1_000_000
 """Older ones are looked through where sandboxes have ended, which is what leaves much garbage (``harness.playing``)."""
 
 
+TOLD_IN_ORDER = TESTS / "examples"
+"""Pages of the guides, whose lines go on from those before."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--reversed", action="store_true", help="the last test of each file first: none needs another one")
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files first; the order within a file stays."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the longest files first; the order within a file stays, unless ``--reversed`` is given."""
+    if config.getoption("reversed"):
+        told = [item for item in items if TOLD_IN_ORDER in item.path.parents]
+        items[:] = [*reversed([item for item in items if TOLD_IN_ORDER not in item.path.parents]), *told]
     places = {TESTS / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
 

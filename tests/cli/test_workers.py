@@ -31,7 +31,7 @@ BOTH = [("1", "1"), ("2", "1")]
 def workers(
     postgres_server: str, valkey_of_tests: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installation]:
-    """An installation of two workers."""
+    """An installation of two workers; a test that ends it starts it again."""
     settings = {
         "GATEWAY_DATABASE_URL": postgres_on(postgres_server),
         "GATEWAY_SHARED_URL": valkey_of_tests.url,
@@ -72,6 +72,12 @@ def metrics(installation: Installation) -> str:
 def up(installation: Installation) -> list[tuple[str, str]]:
     """Which workers told their metrics."""
     return re.findall(r'^gateway_worker_up\{worker="(\d)"\} (\d)', metrics(installation), re.MULTILINE)
+
+
+def counted(installation: Installation) -> float:
+    """How many pages all workers have counted as created."""
+    told = re.findall(r"^gateway_calls_total\{[^}]*create_page[^}]*\} ([0-9.]+)", metrics(installation), re.MULTILINE)
+    return sum(map(float, told))
 
 
 def under_load(installation: Installation) -> AbstractContextManager[list[int]]:
@@ -139,12 +145,12 @@ def test_a_port_that_is_taken_is_told_before_any_is_started() -> None:
 
 @requirement("workers:metrics")
 def test_whichever_is_asked_tells_the_metrics_of_all(workers: Installation) -> None:
+    before = counted(workers)
     with under_load(workers) as statuses:
         wait_until(lambda: len(statuses) >= 40)
-    counted = re.findall(r"^gateway_calls_total\{[^}]*create_page[^}]*\} ([0-9.]+)", metrics(workers), re.MULTILINE)
 
     assert BOTH == up(workers)
-    assert len(statuses) == sum(map(float, counted))
+    assert len(statuses) == counted(workers) - before
 
 
 @requirement("workers:restart")
@@ -199,3 +205,4 @@ def test_they_end_where_their_supervisor_was_killed(workers: Installation) -> No
 
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{workers.base_url}/healthz")
+    workers.start()

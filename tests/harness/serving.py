@@ -24,6 +24,8 @@ from connector_gateway.core.keys import KeyScope
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
+from connector_gateway.storage.memory import InMemory
+from connector_gateway.storage.shared import UPSTREAM
 from harness.databases import sqlite_in
 from harness.leaks import LEAKS, Overheard
 from harness.waiting import wait_until
@@ -177,7 +179,7 @@ class Gateway:
         return [(seen.method, seen.path, seen.status) for seen in self.sandbox.emulators[connector].stage.journal]
 
     def clear(self, connector: str) -> None:
-        """Forget the journal and faults, and put the knobs back with limits off.
+        """Forget the journal and faults, open what was closed, and put the knobs back with limits off.
 
         What a fault still holds up goes on and is waited for, so that it is in no later journal.
         """
@@ -186,6 +188,16 @@ class Gateway:
         wait_until(lambda: not stage.under_way)
         stage.journal.clear()
         stage.knobs.update({**stage.default_knobs, "limits": False})
+        self._open_budgets(connector)
+
+    def _open_budgets(self, connector: str) -> None:
+        """Open the budgets that refusals have closed: the next test is not about them."""
+        shared, budgets = self.app._shared, f"{UPSTREAM}:{connector}:"
+        if isinstance(shared, InMemory):
+            shared._closed = {name: until for name, until in shared._closed.items() if not name.startswith(budgets)}
+            for name, ledger in list(shared._ledgers.items()):
+                if name.startswith(budgets):
+                    ledger.closed_until = 0.0
 
     def fault(self, connector: str, **fault: Any) -> None:
         """Let the next matching request to the third party go wrong (see the control route)."""

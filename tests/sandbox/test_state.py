@@ -222,7 +222,8 @@ def test_what_was_saved_is_loaded(sandbox: Sandbox, control: httpx.Client) -> No
 
     control.post("/load", json={"name": "one"}).raise_for_status()
 
-    assert {"snapshots": ["one"]} == saved == control.get("/snapshots").json()
+    assert "one" in saved["snapshots"]
+    assert saved == control.get("/snapshots").json()
     assert first == len(pages(sandbox))
     assert 1_900_000_000 == control.get("/clock").json()["now"]
     assert 200 == me(sandbox)

@@ -72,6 +72,7 @@ def gateway(room: Gateway) -> Gateway:
 def lasting(room: Gateway) -> str:
     """A connection for tests that deliver by hand into channels of their own."""
     room.clear("chat")
+    room.authorise("chat")
     return connect(room, channels=[RANDOM])
 
 
@@ -628,7 +629,7 @@ def test_the_vendors_own_remark_that_it_leaves_deliveries_out_is_understood(gate
     gateway.knob("chat", events_per_hour=1)
     gateway.act("chat", action="message", channel_id=EMPTY, text="delivered")
     gateway.act("chat", action="message", channel_id=EMPTY, text="not delivered")
-    wait_until(lambda: deliveries(gateway)[-1]["type"] == "app_rate_limited")
+    wait_until(lambda: [tried["type"] for tried in deliveries(gateway)][-1:] == ["app_rate_limited"])
 
     wait_until(lambda: watch_of(gateway, connection).failures == 1)
     assert ["delivered"] == texts(gateway, connection)

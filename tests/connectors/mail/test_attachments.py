@@ -470,8 +470,8 @@ def test_a_link_to_a_message_that_was_deleted_leads_nowhere(gateway: Gateway) ->
 @requirement("mail:links:streamed")
 def test_a_large_file_passes_through(gateway: Gateway) -> None:
     size = 25 * 1024 * 1024
-    message_id = received(gateway, "Large", {"filename": "large.bin", "size_bytes": size})
-    (listed,) = one(gateway, "subject:Large", include_body=True)["attachments"]
+    message_id = received(gateway, "Large and whole", {"filename": "large.bin", "size_bytes": size})
+    (listed,) = one(gateway, 'subject:"Large and whole"', include_body=True)["attachments"]
     url = fetch(gateway, listed["attachment_id"], message_id).data["download_url"]
 
     response = follow(gateway, url)

@@ -58,7 +58,7 @@ def test_the_providers_own_syntax_decides_what_is_found(gateway: Gateway) -> Non
     found = every_message(gateway, q="from:ben@acmefreight.test has:attachment -filename:eml", limit=50)
 
     assert "Manifest for sailing 41" in {each["subject"] for each in found}
-    assert {"Ben Roe <ben@acmefreight.test>"} == {each["from"] for each in found}
+    assert all("ben@acmefreight.test" in each["from"] for each in found)
     assert all(each["has_attachments"] for each in found)
 
 

@@ -208,9 +208,9 @@ def test_what_was_missed_is_looked_for_as_soon_as_a_reader_gets_through_again(ro
 
 
 @requirement("notes:events:revoked")
-def test_events_are_read_while_the_third_party_fails(room: Watched) -> None:
-    room.gateway.fault("notes", fault="status", status=500, path="/v1/users/me", times=10)
-    reply = room.gateway.get("/notes/events")
-    room.gateway.clear("notes")
+def test_events_are_read_while_the_third_party_fails(watched: Watched) -> None:
+    watched.gateway.fault("notes", fault="status", status=500, path="/v1/users/me", times=10)
+    reply = watched.gateway.get("/notes/events")
+    watched.gateway.clear("notes")
 
     assert 200 == reply.status

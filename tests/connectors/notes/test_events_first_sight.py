@@ -60,13 +60,14 @@ def watched(workspace: Watched) -> Watched:
 
 
 @requirement("notes:events:first-sight")
-def test_hundreds_of_rows_that_were_there_before_are_no_events(watched: Watched) -> None:
-    remembered = watched.remembered()
+def test_hundreds_of_rows_that_were_there_before_are_no_events(tmp_path: Path) -> None:
+    with watched_from_now(tmp_path) as watched:
+        remembered = watched.remembered()
 
-    assert [] == watched.events()
-    assert len(remembered) > 150
-    assert {None} == {source["reached"] for source in remembered.values()}
-    assert len(watched.rows("Everything")) == remembered_rows(watched, "Everything")
+        assert [] == watched.events()
+        assert len(remembered) > 150
+        assert {None} == {source["reached"] for source in remembered.values()}
+        assert len(watched.rows("Everything")) == remembered_rows(watched, "Everything")
 
 
 @requirement("notes:events:first-sight", "notes:events:page-created")

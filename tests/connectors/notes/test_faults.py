@@ -449,7 +449,7 @@ def test_throttling_for_longer_than_a_call_may_wait_is_said_with_the_time(room: 
     )
     answers(room, "POST", "/v1/search", 429, headers={"Retry-After": "77"}, body={"code": "rate_limited"})
     first = room.get("/notes/databases", connection_id=connection["connection_id"])
-    room.clear("notes")
+    room.sandbox.emulators["notes"].stage.forget_faults()
     second = room.get("/notes/databases", connection_id=connection["connection_id"])
     elsewhere = room.get("/notes/databases")
 
