@@ -68,7 +68,7 @@ async def trial(
             tasks = [group.create_task(load.caller(number)) for number in range(callers)]
             tasks += [group.create_task(load.small_caller()), group.create_task(_colleague(load, by_hand))]
             watching = group.create_task(windows.watch())
-            speed = Speed(load, windows)
+            speed = Speed(load)
             slow_before = await speed.before()
             await faults.go_on(seconds)
             faults.note("all is put right")

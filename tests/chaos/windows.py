@@ -24,9 +24,6 @@ LONGEST = {
 """The longest window of each room, but for those that no trial fills."""
 
 LATELY_SECONDS = 3.0
-LOCKOUT = "lockout_seconds"
-"""The knob that says for how long an application refuses everything once it was sent too much."""
-
 SHARE = 0.5
 
 
@@ -41,9 +38,6 @@ class Windows:
 
     exceeded: Counter[str] = field(default_factory=Counter)
     """All others."""
-
-    closed_until: dict[str, float] = field(default_factory=dict)
-    """Until when applications refuse whatever is sent, since too much was sent once."""
 
     troubled: list[tuple[float, float]] = field(default_factory=list)
     """From when to when the store was troubled, or had been."""
@@ -63,7 +57,6 @@ class Windows:
         for room, times in fresh.items():
             excused = self._excused(now, LONGEST[room])
             (self.excused if excused else self.exceeded)[room] += times
-            self.closed_until[room] = now + self.load.installation.emulators[room].stage.knobs.get(LOCKOUT, 0.0)
             told = f"refused as too many: {room}{' (the store was away)' if excused else ''}"
             self.faults.note(f"{told}, after requests {self._lately(room)} s before{self._went_on(now)}")
 

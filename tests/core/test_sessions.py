@@ -4,7 +4,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator
 
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.secrets import SecretKeys
@@ -96,10 +96,11 @@ async def test_expired_sessions_are_deleted_in_steps(sessions: Sessions, databas
 
 
 async def test_what_is_stored_opens_nothing(sessions: Sessions, database: Database) -> None:
+    await database.write(lambda writing: writing.execute(delete(tables.console_sessions)))
     session = await sessions.begin()
     rows = await database.read(lambda reading: reading.execute(select(tables.console_sessions)).all())
 
-    assert rows
+    assert 1 == len(rows)
     assert [] == [row for row in rows if urlsafe_b64encode(row.digest).decode().rstrip("=") in session.token]
 
 

@@ -12,7 +12,7 @@ from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream
 from connector_gateway.storage.memory import InMemory
 from harness.clocks import NOON, HandClock
 from harness.requirement import requirement
-from kit.third import Third
+from kit.third import Door, Third
 
 
 class Frozen(Transport):
@@ -30,14 +30,6 @@ class Frozen(Transport):
             await self._pacer.admit([Charge("all", units=others)], Deadline(self._clock.at))
         self._before = []
         return await super().exchange(*given, **named)
-
-
-class Door:
-    async def credentials(self) -> dict[str, str]:
-        return {"token": "token"}
-
-    async def renew(self, _: object) -> bool:
-        return False
 
 
 async def sent(third: Third, frozen: float, others: int) -> tuple[float, Upstream]:

@@ -33,5 +33,15 @@ class Third:
             raise ConnectionError
 
 
+class Door:
+    """Credentials that last."""
+
+    async def credentials(self) -> dict[str, str]:
+        return {"token": "token"}
+
+    async def renew(self, _: object) -> bool:
+        return False
+
+
 def address_of(server: asyncio.Server) -> str:
     return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -143,6 +143,17 @@ async def test_what_another_process_was_told_is_closed_stays_closed_while_the_st
     assert 20 == round((await other.reserve([room], 0)).wait, 3)
 
 
+@requirement("shared:closed")
+async def test_each_process_knows_what_any_was_told_is_closed(processes: list[Process]) -> None:
+    one, other = processes
+    await one.close([NOTES], 30)
+    before = [round(process.closed_seconds(NOTES.name), 3) for process in processes]
+    await tell(other)
+
+    assert [30, 0] == before
+    assert 30 == round(other.closed_seconds(NOTES.name), 3)
+
+
 async def test_what_left_the_window_half_a_second_ago_is_told_since_it_may_have_arrived_so_late(
     processes: list[Process], clock: StoreClock
 ) -> None:

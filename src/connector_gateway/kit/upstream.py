@@ -137,10 +137,10 @@ class Timeouts:
     """How long things may take before a call is given up."""
 
     queue_seconds: float = 30.0
-    """How long the first request of a run waits for its turn."""
+    """How long the first request of a run waits for its turn, and any for a budget that the third party has closed."""
 
     run_seconds: float = 120.0
-    """How long a later request of a run waits for its turn: longer, since work was begun."""
+    """How long a later request of a run waits for its turn, and after a write also for a closed budget."""
 
     grace_seconds: float = 5.0
     """How long a call waits for a request in doubt to be settled."""
