@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -132,7 +132,7 @@ async def _body(request: web.Request) -> Mapping[str, Any]:
 
 def read_journal(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every exchange since the last clearing, oldest first."""
-    return [asdict(exchange) for exchange in emulator.stage.journal]
+    return emulator.stage.journal.described()
 
 
 def clear_journal(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:

@@ -188,9 +188,9 @@ class Gateway:
         wait_until(lambda: not stage.under_way)
         stage.journal.clear()
         stage.knobs.update({**stage.default_knobs, "limits": False})
-        self._open_budgets(connector)
+        self.run(self._open_budgets(connector))
 
-    def _open_budgets(self, connector: str) -> None:
+    async def _open_budgets(self, connector: str) -> None:
         """Open the budgets that refusals have closed: the next test is not about them."""
         shared, budgets = self.app._shared, f"{UPSTREAM}:{connector}:"
         if isinstance(shared, InMemory):

@@ -144,7 +144,7 @@ class BoardsEmulator(LazyState):
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Let a colleague do something, or read how deliveries went."""
         if action.get("action") == "deliveries":
-            return {"deliveries": self._deliverer.hooks.described()}
+            return {"deliveries": self._deliverer.hooks.journal.described()}
         return acts.perform(self.store, Author(self.seed.colleague, None, self.stage.clock.now()), action)
 
     def sow(self, given: SeedValue) -> dict[str, Any]:

@@ -4,14 +4,14 @@ import base64
 import hashlib
 import hmac
 import json
-from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
 import aiohttp
 
 from workspace_sandbox.chat.state import Team
+from workspace_sandbox.kit.journal import Journal
 from workspace_sandbox.kit.sending import HOLD_SECONDS, JOURNAL_LENGTH, Background
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.kit.throttling import SlidingWindow
@@ -60,7 +60,7 @@ class Deliverer:
         self._count = 0
         self._hour: SlidingWindow | None = None
         self._warned_minute = 0
-        self.journal: deque[Delivery] = deque(maxlen=JOURNAL_LENGTH)
+        self.journal: Journal[Delivery] = Journal(JOURNAL_LENGTH)
         self.background.drop()
 
     def tell(self, team: Team, event: dict[str, Any]) -> None:
@@ -131,11 +131,13 @@ class Deliverer:
 
     async def _attempt(self, envelope: Envelope, number: int, reason: str | None) -> Delivery:
         """Send once; *reason* is why the attempt before failed."""
+        # A reset in the meantime begins another journal, which this is not for.
+        journal = self.journal
         headers = self._signed(envelope.raw)
         if reason is not None:
             headers |= {"X-Slack-Retry-Num": str(number), "X-Slack-Retry-Reason": reason}
         tried = await self._post(envelope, number, headers)
-        self.journal.append(tried)
+        journal.append(tried)
         return tried
 
     async def _post(self, envelope: Envelope, number: int, headers: dict[str, str]) -> Delivery:
@@ -174,10 +176,6 @@ class Deliverer:
             "X-Slack-Request-Timestamp": timestamp,
             "X-Slack-Signature": f"v0={signature}",
         }
-
-    def described(self) -> list[dict[str, Any]]:
-        """The journal as JSON."""
-        return [asdict(delivery) for delivery in self.journal]
 
 
 def _fault(envelope: Envelope, answer: aiohttp.ClientResponse, text: str) -> str | None:

@@ -140,7 +140,7 @@ class ChatEmulator(LazyState):
             case "verify_url":
                 return {"challenge": self._deliverer.verify()}
             case "deliveries":
-                return {"deliveries": self._deliverer.described()}
+                return {"deliveries": self._deliverer.journal.described()}
             case _:
                 post_due(self.workspace)
                 return acts.perform(self.workspace, action)

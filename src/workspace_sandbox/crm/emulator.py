@@ -136,7 +136,7 @@ class CrmEmulator(LazyState):
             case "subscribe":
                 return self._subscribe(action.get("url"))
             case "deliveries":
-                return {"deliveries": self._deliverer.hooks.described()}
+                return {"deliveries": self._deliverer.hooks.journal.described()}
             case _:
                 return acts.perform(self.portal, action)
 

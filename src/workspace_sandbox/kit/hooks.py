@@ -1,12 +1,11 @@
 """Webhooks as most vendors send them: signed for each attempt, tried again after pauses, and written down."""
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import aiohttp
 
+from workspace_sandbox.kit.journal import Journal
 from workspace_sandbox.kit.sending import JOURNAL_LENGTH, Background
 from workspace_sandbox.kit.stage import Stage
 
@@ -46,16 +45,12 @@ class Hooks:
 
     def forget(self) -> None:
         """Drop what is under way, and begin the journal again."""
-        self.journal: deque[Delivery] = deque(maxlen=JOURNAL_LENGTH)
+        self.journal: Journal[Delivery] = Journal(JOURNAL_LENGTH)
         self.background.drop()
 
     def send(self, letter: Letter) -> None:
         """Send *letter*, from whichever thread."""
         self.background.begin(self._deliver, letter)
-
-    def described(self) -> list[dict[str, Any]]:
-        """The journal as JSON."""
-        return [asdict(delivery) for delivery in self.journal]
 
     async def answers(self, method: str, url: str, seconds: float) -> int | None:
         """The status that *url* answers with; none where nobody does."""

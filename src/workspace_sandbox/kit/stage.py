@@ -1,7 +1,6 @@
 """What an emulator is given to play with: time, chance, knobs, and the journal and faults that testers steer it by."""
 
 import asyncio
-from collections import deque
 from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from aiohttp import web
 from workspace_sandbox.kit.chance import Chance
 from workspace_sandbox.kit.clock import Clock, SteeredClock
 from workspace_sandbox.kit.faults import Fault, FaultKind, tokens_of
+from workspace_sandbox.kit.journal import Journal
 
 JOURNAL_LENGTH = 100_000
 """Exchanges kept per emulator; the oldest fall out first."""
@@ -46,7 +46,7 @@ class Stage:
         self.default_knobs = {"limits": True, **knobs}
         self.knobs = dict(self.default_knobs)
         self.addresses: dict[str, str] = {}
-        self.journal: deque[Exchange] = deque(maxlen=JOURNAL_LENGTH)
+        self.journal: Journal[Exchange] = Journal(JOURNAL_LENGTH)
         self.faults: list[Fault] = []
         self.touches = 0
         """How often something was asked of the emulator, or done to it, by a client or a tester."""

@@ -1,14 +1,14 @@
 """The sender of webhooks: gathers, signs, sends, waits briefly, tries again, and writes down how it went."""
 
 import json
-from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 from uuid import UUID
 
 import aiohttp
 
+from workspace_sandbox.kit.journal import Journal
 from workspace_sandbox.kit.sending import HOLD_SECONDS, JOURNAL_LENGTH, Background
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.notes.events import APART, gathered
@@ -49,7 +49,7 @@ class Deliverer:
     def forget(self) -> None:
         """Drop what is under way, and begin the count and the journal again."""
         self._count = 0
-        self.journal: deque[Delivery] = deque(maxlen=JOURNAL_LENGTH)
+        self.journal: Journal[Delivery] = Journal(JOURNAL_LENGTH)
         self.background.drop()
 
     def hand_over(self, subscription: Subscription) -> None:
@@ -60,10 +60,6 @@ class Deliverer:
         """Deliver *change*, with what else happens to the same object within the window."""
         if self._stage.knobs["events_url"]:
             self.background.begin(self._deliver if change.type in APART else self._gather, subscription, change)
-
-    def described(self) -> list[dict[str, Any]]:
-        """The journal as JSON."""
-        return [asdict(delivery) for delivery in self.journal]
 
     async def _hand_over(self, subscription: Subscription) -> None:
         raw = _encoded({"verification_token": subscription.token})

@@ -136,7 +136,7 @@ class NotesEmulator(LazyState):
             case "verify_webhook":
                 return self._verify(action.get("verification_token"))
             case "deliveries":
-                return {"deliveries": self._deliverer.described()}
+                return {"deliveries": self._deliverer.journal.described()}
             case _:
                 return acts.perform(self.workspace, self._seeded.person, action)
 

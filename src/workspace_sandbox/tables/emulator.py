@@ -109,7 +109,7 @@ class TablesEmulator(LazyState):
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what somebody does in the application."""
         if action.get("action") == "deliveries":
-            return {"deliveries": self._deliverer.hooks.described()}
+            return {"deliveries": self._deliverer.hooks.journal.described()}
         base = self.workspace.base(str(action.get("base_id")))
         if base is None:
             return acts.perform(self.workspace, self._reader, action)

@@ -1,0 +1,40 @@
+"""What an application remembers of its traffic, told while more of it comes."""
+
+import pytest
+
+from workspace_sandbox import EMULATORS
+from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.journal import Journal
+from workspace_sandbox.kit.stage import Exchange
+from workspace_sandbox.sandbox import Sandbox
+
+SEEN = Exchange(at=1.5, method="GET", path="/seen", status=200)
+
+
+def test_a_journal_is_read_while_it_is_written() -> None:
+    journal: Journal[Exchange] = Journal(10)
+    journal.append(SEEN)
+
+    for seen in journal:
+        journal.append(seen)
+
+    assert 2 == len(journal)
+
+
+def test_the_oldest_fall_out_first() -> None:
+    journal: Journal[Exchange] = Journal(2)
+    for number in range(3):
+        journal.append(Exchange(at=number, method="GET", path="/", status=None))
+
+    assert [1, 2] == [seen["at"] for seen in journal.described()]
+
+
+@pytest.mark.parametrize("emulator", Sandbox(EMULATORS).emulators.values(), ids=EMULATORS)
+def test_every_journal_of_an_application_is_such_a_one(emulator: Emulator) -> None:
+    """Of what reached it and, where it delivers what happens, of that."""
+    emulator.awaken()
+    parts = [part for part in vars(emulator).values() if hasattr(part, "__dict__")]
+    owners = [*parts, *(inner for part in parts for inner in vars(part).values())]
+    journals = {id(owner.journal): type(owner.journal) for owner in owners if hasattr(owner, "journal")}
+
+    assert [Journal] * (2 if "deliveries" in emulator.acts else 1) == list(journals.values())
