@@ -102,6 +102,25 @@ async def test_all_of_a_short_window_counts_as_used_until_all_have_told(
     assert (0, 5) == (before, await processes[0].left(tables))
 
 
+@requirement("shared:lost-data")
+async def test_what_had_left_a_short_window_before_the_loss_takes_no_place_of_what_others_sent_in_it(
+    processes: list[Process], clock: StoreClock, valkey_of_tests: Server
+) -> None:
+    one, other = processes
+    tables = Take("upstream:notes:base:account", Budget(5, 1))
+    await tell(one, other)
+    for process, after in ((one, 0), (one, 0), (one, 0), (one, 1.1), (other, 0), (other, 0), (other, 0), (other, 0)):
+        clock.at += after
+        assert 0 == (await process.reserve([tables], 0)).wait
+    valkey_of_tests.client.flushall()
+    clock.at += 0.1
+    await one.recount.tell()
+    clock.at += 0.45
+
+    # The three that were sent first have left by now, however late they arrived; four of the others are not known.
+    assert 0 == await one.left(tables)
+
+
 @requirement("shared:closed")
 async def test_a_budget_that_a_third_party_closed_stays_closed_when_the_data_is_lost(
     processes: list[Process], clock: StoreClock, valkey_of_tests: Server

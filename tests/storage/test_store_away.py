@@ -303,6 +303,21 @@ async def test_who_is_frozen_until_others_have_used_the_window_does_not_send(
     assert told == (turn.granted, turn.wait)
 
 
+async def test_what_a_store_that_hung_let_through_is_counted_by_now(
+    valkey_of_tests: Server,
+) -> None:
+    clock = StoreClock(valkey_of_tests)
+    async with store_of(valkey_of_tests, clock) as store:
+        turn = await store.reserve([Take(NOTES.name, MINUTE, 10)], 0)
+        # Asked so long before, and answered at once when it went on.
+        turn.since -= 20
+        turn.answered()
+        waiting = await store.reserve([NOTES], 100)
+        clock.at += 1
+
+        assert (60, 59) == (waiting.wait, await waiting.confirm())
+
+
 async def test_a_turn_that_nobody_heard_of_is_given_back(valkey_of_tests: Server) -> None:
     clock = StoreClock(valkey_of_tests)
     async with store_of(valkey_of_tests, clock) as store:

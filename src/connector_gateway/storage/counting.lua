@@ -193,7 +193,7 @@ local function earliest(ledger, not_before)
   return at
 end
 
--- When a turn may really go ahead, after those before it and those that have gone already.
+-- When a turn may really go ahead, after those before it in the queue and those that have gone already.
 local function due(ledger, turn)
   local room, at = ledger.limit - ledger.units, math.max(now, ledger.closed)
   while true do
@@ -326,16 +326,26 @@ function act.release(turn)
   return {1, 0, 0}
 end
 
--- What a process has sent: how many microseconds ago, and the entry. Told twice, it counts once.
+-- A request may have arrived so many microseconds after it was let through, but was answered by now. Counted from an
+-- instant to come, it would be in no window yet.
+function act.late(argument)
+  local ledger, turn, late = ledgers[1], string.match(argument, '(%d+) (%d+)')
+  named(ledger, turn)
+  local at = redis.call('ZSCORE', ledger.entries, ledger.gone)
+  if at then redis.call('ZADD', ledger.entries, text(math.min(at + late, now)), ledger.gone) end
+  return {1, 0, 0}
+end
+
+-- What a process has sent: how many microseconds ago, the entry, and 1 if it is among what is supposed. Told twice, it
+-- counts once.
 function act.recount(entries)
   local ledger, told = ledgers[1], 0
-  for age, entry in string.gmatch(entries, '(%d+) (%S+)') do
+  for age, entry, supposed in string.gmatch(entries, '(%d+) (%S+) (%d)') do
     local at = now - age
     if at > now - ledger.window and redis.call('ZADD', ledger.entries, 'NX', text(at), entry) == 1 then
       ledger.sum, ledger.changed = ledger.sum + units_of(entry), true
       changed_at(ledger, at)
-      -- What was used without the store was never part of what it let through and does not know.
-      if string.sub(entry, 1, 1) == 'g' then told = told + units_of(entry) end
+      if supposed == '1' then told = told + units_of(entry) end
     end
   end
   if told > 0 and ledger.supposed > 0 then suppose(ledger, ledger.supposed - told) end

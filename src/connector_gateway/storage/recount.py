@@ -57,6 +57,18 @@ class Looked(NamedTuple):
     """For how many seconds budgets are closed still, by their names."""
 
 
+class Sent(NamedTuple):
+    """A request, as the store is told of it."""
+
+    ago: float
+    """Seconds since it can have arrived at the latest."""
+
+    name: str
+    units: float
+    supposed: bool
+    """Whether the store counts it already where it lost its data: it supposes that its window was used up."""
+
+
 class Forgetful(Protocol):
     """A store that may lose its data."""
 
@@ -72,8 +84,8 @@ class Forgetful(Protocol):
         """Give no turns of these budgets for so many seconds."""
         ...
 
-    async def recount(self, name: str, budget: Budget, sent: Sequence[tuple[float, str, float]]) -> None:
-        """Count what was sent, each with how many seconds ago, its name and units, unless it is counted already."""
+    async def recount(self, name: str, budget: Budget, sent: Sequence[Sent]) -> None:
+        """Count what was sent, unless it is counted already."""
         ...
 
     async def told(self, tag: str, peers: Peers) -> None:
@@ -156,10 +168,13 @@ class Recount:
             sent = [self._sent(entry, budget) for entry in untold[first : first + STEP]]
             await self._store.recount(name, budget, sent)
 
-    def _sent(self, entry: LedgerEntry, budget: Budget) -> tuple[float, str, float]:
+    def _sent(self, entry: LedgerEntry, budget: Budget) -> Sent:
         # The name is the same however often it is told, and that under which the store had let it through.
         if entry.number == 0:
             entry.number = -next(self._numbers)
         name = f"g{entry.number}" if entry.number > 0 else f"s{self._token}{entry.number}"
-        ago = self._clock.now() - entry.at - min(LATE_SECONDS, budget.per_seconds / 2)
-        return max(0.0, ago), name, entry.units
+        late, ago = min(LATE_SECONDS, budget.per_seconds / 2), self._clock.now() - entry.at
+        # The window that was lost holds no more than its limit; what may be of the one before takes no place in it.
+        # Of what the store let through this process heard a little later, but not as late as a request may arrive.
+        supposed = entry.number > 0 and ago < budget.per_seconds - late
+        return Sent(max(0.0, ago - late), name, entry.units, supposed)

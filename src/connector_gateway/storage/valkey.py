@@ -24,13 +24,16 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.storage.lateness import Lateness
 from connector_gateway.storage.pipeline import Pipeline
-from connector_gateway.storage.recount import AGAIN_SECONDS, Looked, Loss, Peers
+from connector_gateway.storage.recount import AGAIN_SECONDS, Looked, Loss, Peers, Sent
 from connector_gateway.storage.shared import STALE, UPSTREAM, Allowance, StoreAway, Take
 
 ANSWER_SECONDS = 0.5
 """How long an answer is waited for; a store that hangs is noticed after half as much again, at the latest."""
 
 MICRO = 1_000_000
+QUICK_SECONDS = 0.005
+"""An answer that took no longer came as good as at once: less than what windows are stretched by."""
+
 KEY_TAGS = 16
 """Windows of keys are spread over so many slots of a cluster."""
 
@@ -69,6 +72,9 @@ class ValkeyTurn:
     since: float
     """Before the store was asked: the request was sent later, so it is never counted too early."""
 
+    heard: float
+    """When its answer came: the store let it through before that."""
+
     provisional: bool = False
     """Whether it may come sooner, since the store has lost its data and does not know all yet."""
 
@@ -77,6 +83,7 @@ class ValkeyTurn:
         for _ in range(CONFIRMED_TIMES):
             self.since = self.store.clock.now()
             _, wait, _, provisional = await self.store.act("confirm", self.number, self.takes)
+            self.heard = self.store.clock.now()
             self.provisional = provisional == 1
             if wait > 0 or not self.stale():
                 break
@@ -96,7 +103,8 @@ class ValkeyTurn:
 
     def answered(self) -> None:
         """Count the request from the latest instant at which it can have arrived; it was answered now."""
-        self.store.answered(self.takes, self.number, self.store.clock.now() - self.since)
+        now = self.store.clock.now()
+        self.store.answered(self.takes, self.number, now - self.since, now - self.heard)
 
 
 class ValkeyLease:
@@ -203,11 +211,12 @@ class Valkey:
     async def _turn(self, how: str, argument: Any, takes: Sequence[Take]) -> ValkeyTurn:
         since = self.clock.now()
         if not takes:
-            return ValkeyTurn(self, takes, 0, 0.0, granted=True, since=since)
+            return ValkeyTurn(self, takes, 0, 0.0, granted=True, since=since, heard=since)
         give_back = partial(self._give_back, takes)
         given, wait, number, provisional = await self.act(how, argument, takes, abandoned=give_back)
+        granted, heard = given == 1, self.clock.now()
         turn = ValkeyTurn(
-            self, takes, number, wait / MICRO, granted=given == 1, since=since, provisional=provisional == 1
+            self, takes, number, wait / MICRO, granted, since=since, heard=heard, provisional=provisional == 1
         )
         if turn.granted and turn.wait <= 0 and turn.stale():
             turn.wait = await turn.confirm()
@@ -223,9 +232,9 @@ class Valkey:
         if takes:
             self._pipeline.tell(*self._command("release", number, takes))
 
-    async def recount(self, name: str, budget: Budget, sent: Sequence[tuple[float, str, float]]) -> None:
-        """Count what was sent, each with how many seconds ago, its name and units, unless it is counted already."""
-        entries = " ".join(f"{round(ago * MICRO)} {entry}:{units:.17g}" for ago, entry, units in sent)
+    async def recount(self, name: str, budget: Budget, sent: Sequence[Sent]) -> None:
+        """Count what was sent, unless it is counted already."""
+        entries = " ".join(f"{round(one.ago * MICRO)} {one.name}:{one.units:.17g} {one.supposed:d}" for one in sent)
         await self.act("recount", entries, [Take(name, budget, 0)])
 
     async def told(self, tag: str, peers: Peers) -> None:
@@ -256,15 +265,23 @@ class Valkey:
         """Where *name* is kept."""
         return _tag(name)
 
-    def answered(self, takes: Sequence[Take], number: int, took: float) -> None:
-        """Count a request that was answered after *took* seconds from when it can have arrived at the latest."""
+    def answered(self, takes: Sequence[Take], number: int, took: float, heard: float) -> None:
+        """Count a request from when it can have arrived at the latest.
+
+        It was answered now, *took* seconds after the store was asked and *heard* seconds after the store answered.
+        """
         for take in takes:
             late = self._learned(take.name).of(took, take.budget)
-            if late > 0:
-                entries, _ = self._keys(take.name)
-                # With as many digits as the script writes, or the entry would not be found.
-                entry = f"g{number}:{take.units:.17g}"
-                self._pipeline.tell("ZADD", entries, "XX", "INCR", round(late * MICRO), entry)
+            if late <= 0:
+                continue
+            if took - heard > QUICK_SECONDS:
+                # Only the store knows when it let the request through, and so whether that would be later than now.
+                self._pipeline.tell(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
+                continue
+            entries, _ = self._keys(take.name)
+            # With as many digits as the script writes, or the entry would not be found.
+            entry = f"g{number}:{take.units:.17g}"
+            self._pipeline.tell("ZADD", entries, "XX", "INCR", round(min(late, heard) * MICRO), entry)
 
     def _learned(self, name: str) -> Lateness:
         learned = self._lateness.pop(name, None) or Lateness()
