@@ -16,7 +16,7 @@ MEBIBYTE = 1024 * 1024
 AFTERWARDS_SECONDS = 0.5
 """For what an attack has begun and not ended."""
 
-TRIES = 3
+TRIES = 5
 
 TESTS = Path(__file__).parent.parent
 

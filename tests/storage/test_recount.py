@@ -1,8 +1,11 @@
 """What a shared store counts that has lost its data, once processes tell it what they have sent."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from connector_gateway.kit.budget import Budget
 from connector_gateway.storage.ledger import LedgerEntry
@@ -42,19 +45,29 @@ def clock(valkey_of_tests: Server) -> StoreClock:
 @pytest.fixture
 async def processes(valkey_of_tests: Server, clock: StoreClock) -> AsyncIterator[list[Process]]:
     """Two processes that have used six and three of twenty, and know of each other; then the store lost its data."""
-    async with store_of(valkey_of_tests, clock) as first:
-        second = Valkey(
-            valkey_of_tests.url, clock, seconds=20, script=first.script, connectors=["notes"], prefix=first.prefix
-        )
-        async with second:
-            one, other = Process(first, clock, "one"), Process(second, clock, "other")
-            one.silent, other.silent = {"other": 0}, {"one": 0}
-            for process, times in ((one, 6), (other, 3)):
-                for _ in range(times):
-                    await process.reserve([NOTES], 0)
-            clock.at += 1
-            forget(valkey_of_tests, clock)
-            yield [one, other]
+    async with together(valkey_of_tests, clock, "one", "other") as (one, other):
+        for process, times in ((one, 6), (other, 3)):
+            for _ in range(times):
+                await process.reserve([NOTES], 0)
+        clock.at += 1
+        forget(valkey_of_tests, clock)
+        yield [one, other]
+
+
+@asynccontextmanager
+async def together(server: Server, clock: StoreClock, *names: str) -> AsyncIterator[list[Process]]:
+    """Processes on one store that know of each other."""
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(store_of(server, clock))
+        processes = []
+        for name in names:
+            store = Valkey(
+                server.url, clock, seconds=20, script=first.script, connectors=["notes"], prefix=first.prefix
+            )
+            process = Process(await stack.enter_async_context(store), clock, name)
+            process.silent = dict.fromkeys({*names} - {name}, 0)
+            processes.append(process)
+        yield processes
 
 
 def forget(server: Server, clock: StoreClock) -> None:
@@ -119,6 +132,42 @@ async def test_what_had_left_a_short_window_before_the_loss_takes_no_place_of_wh
 
     # The three that were sent first have left by now, however late they arrived; four of the others are not known.
     assert 0 == await one.left(tables)
+
+
+BEFORE = st.tuples(st.lists(st.integers(0, 3), min_size=3, max_size=3), st.sampled_from([0.1, 0.6, 1.1]))
+"""How much each process sends, and how long it is until the next."""
+
+AFTER = st.tuples(st.sets(st.integers(0, 2), max_size=2), st.sampled_from([0.1, 0.3, 0.5]))
+"""Which processes tell what they have sent, and after how long all try to send more."""
+
+
+@requirement("shared:lost-data")
+@given(st.lists(BEFORE, min_size=2, max_size=4), st.lists(AFTER, min_size=2, max_size=4))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_no_short_window_holds_too_much_whoever_has_told_what_was_lost(
+    valkey_of_tests: Server, before: Sequence[tuple[list[int], float]], after: Sequence[tuple[set[int], float]]
+) -> None:
+    clock, tables, sent = StoreClock(valkey_of_tests), Take("upstream:notes:base:account", Budget(5, 1)), []
+
+    async def send(process: Process) -> None:
+        if (await process.reserve([tables], 0)).wait <= 0:
+            sent.append(clock.at)
+
+    async with together(valkey_of_tests, clock, "one", "two", "three") as processes:
+        for times, seconds in before:
+            clock.at += seconds
+            for process, most in zip(processes, times, strict=True):
+                for _ in range(most):
+                    await send(process)
+        valkey_of_tests.client.flushall()
+        for told, seconds in after:
+            clock.at += seconds
+            for number in told:
+                await processes[number].recount.tell()
+            for process in 3 * processes:
+                await send(process)
+
+    assert max([sum(1 for other in sent if at - 1 < other <= at) for at in sent], default=0) <= 5
 
 
 @requirement("shared:closed")

@@ -193,7 +193,7 @@ local function earliest(ledger, not_before)
   return at
 end
 
--- When a turn may really go ahead, after those before it in the queue and those that have gone already.
+-- When a turn may really go ahead, after those before it and those that have gone already.
 local function due(ledger, turn)
   local room, at = ledger.limit - ledger.units, math.max(now, ledger.closed)
   while true do

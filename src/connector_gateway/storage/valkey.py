@@ -30,10 +30,10 @@ from connector_gateway.storage.shared import STALE, UPSTREAM, Allowance, StoreAw
 ANSWER_SECONDS = 0.5
 """How long an answer is waited for; a store that hangs is noticed after half as much again, at the latest."""
 
-MICRO = 1_000_000
 QUICK_SECONDS = 0.005
 """An answer that took no longer came as good as at once: less than what windows are stretched by."""
 
+MICRO = 1_000_000
 KEY_TAGS = 16
 """Windows of keys are spread over so many slots of a cluster."""
 

@@ -34,6 +34,14 @@ def gateway(room: Gateway) -> Gateway:
 
 
 @pytest.fixture
+def patient(mail_sandbox: Sandbox, tmp_path: Path) -> Iterator[Gateway]:
+    """A gateway that waits as long as a busy machine needs to make large answers."""
+    with serving(mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="30") as gateway:
+        gateway.clear("mail")
+        yield gateway
+
+
+@pytest.fixture
 def unsettled(mail_sandbox: Sandbox, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway whose application may work on a request for two seconds, longer than it is waited for."""
     settings: dict[str, Any] = {"GATEWAY_MAIL_SETTLE_SECONDS": "2", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5"}

@@ -468,26 +468,26 @@ def test_a_link_to_a_message_that_was_deleted_leads_nowhere(gateway: Gateway) ->
 
 
 @requirement("mail:links:streamed")
-def test_a_large_file_passes_through(gateway: Gateway) -> None:
+def test_a_large_file_passes_through(patient: Gateway) -> None:
     size = 25 * 1024 * 1024
-    message_id = received(gateway, "Large and whole", {"filename": "large.bin", "size_bytes": size})
-    (listed,) = one(gateway, 'subject:"Large and whole"', include_body=True)["attachments"]
-    url = fetch(gateway, listed["attachment_id"], message_id).data["download_url"]
+    message_id = received(patient, "Large and whole", {"filename": "large.bin", "size_bytes": size})
+    (listed,) = one(patient, 'subject:"Large and whole"', include_body=True)["attachments"]
+    url = fetch(patient, listed["attachment_id"], message_id).data["download_url"]
 
-    response = follow(gateway, url)
+    response = follow(patient, url)
 
     assert int(response.headers["content-length"]) == size == len(response.content)
     assert response.content.endswith(FILLER[: size % len(FILLER)])
 
 
 @requirement("mail:attachments:base64")
-def test_a_large_file_as_base64_is_what_its_link_leads_to(gateway: Gateway) -> None:
+def test_a_large_file_as_base64_is_what_its_link_leads_to(patient: Gateway) -> None:
     content = Random(5).randbytes(5_000_000)
-    message_id = received(gateway, "Large both ways", file("large.bin", content))
-    (listed,) = one(gateway, 'subject:"Large both ways"', include_body=True)["attachments"]
+    message_id = received(patient, "Large both ways", file("large.bin", content))
+    (listed,) = one(patient, 'subject:"Large both ways"', include_body=True)["attachments"]
 
-    reply = fetch(gateway, listed["attachment_id"], message_id, "base64")
-    linked = follow(gateway, fetch(gateway, listed["attachment_id"], message_id).data["download_url"])
+    reply = fetch(patient, listed["attachment_id"], message_id, "base64")
+    linked = follow(patient, fetch(patient, listed["attachment_id"], message_id).data["download_url"])
 
     assert b64decode(reply.data["content_base64"], validate=True) == linked.content == content
     assert reply.data["size_bytes"] == len(content)
