@@ -1,4 +1,4 @@
-"""Makes the reference pages, the OpenAPI document, tables of guides and the import contracts from the declarations.
+"""Makes the reference pages, tables of guides and the import contracts from the declarations.
 
 Also the dashboard, from its table.
 
@@ -19,7 +19,6 @@ from dashboard import dashboard  # beside this file
 from pydantic.fields import FieldInfo
 
 from connector_gateway.connectors import CONNECTORS, ROOMS
-from connector_gateway.http.openapi import openapi
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.errors import catalogue
 from connector_gateway.kit.oauth import OAuth
@@ -37,8 +36,6 @@ SANDBOX = PROJECT / "src" / "workspace_sandbox"
 REMARK = "<!-- {} -->\n"
 """What marks a generated part of a page."""
 
-BASE_URL = "http://127.0.0.1:8080"
-
 
 def files() -> Iterator[tuple[Path, str]]:
     """Every generated file and its text."""
@@ -54,8 +51,6 @@ def files() -> Iterator[tuple[Path, str]]:
     yield overview, between(overview.read_text(encoding="utf-8"), "applications", rows, remark=REMARK)
     yield REFERENCE / "errors.md", errors_page()
     yield REFERENCE / "commands.md", command_page()
-    document = openapi(CONNECTORS.values(), BASE_URL)
-    yield REFERENCE / "openapi.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     yield PROJECT / "deploy" / "dashboard.json", dashboard()
     yield CLIENT / "errors.py", formatted(errors_module())
     source = ClientSource(CONNECTORS.values())

@@ -11,7 +11,7 @@ const given = JSON.parse(readFileSync(0, "utf-8")) as {
 };
 const { notes, chat } = given.connections;
 const clientOf = (key: string) =>
-  createClient<paths>({ baseUrl: given.base_url, headers: { Authorization: `Bearer ${key}` } });
+  createClient<paths, "application/json">({ baseUrl: given.base_url, headers: { Authorization: `Bearer ${key}` } });
 const client = clientOf(given.key);
 
 type Database = components["schemas"]["NotesDatabase"];

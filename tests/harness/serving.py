@@ -28,6 +28,7 @@ from connector_gateway.storage.memory import InMemory
 from connector_gateway.storage.shared import UPSTREAM
 from harness.databases import sqlite_in
 from harness.leaks import LEAKS, Overheard
+from harness.live_document import check_response
 from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
@@ -148,7 +149,10 @@ class Gateway:
         sent = {"Authorization": f"Bearer {self.key}"} | dict(headers or {})
         address = self.base_url + path + (f"?{httpx.QueryParams(params)}" if params else "")
         response = self._sent(method, address, sent, json, content)
-        return told(response.status, list(response.headers.items()), response.data)
+        reply = told(response.status, list(response.headers.items()), response.data)
+        if method != "HEAD":
+            check_response(method, path, reply.status, reply.headers, reply.body)
+        return reply
 
     def operator(self, method: str, path: str, **more: Any) -> Reply:
         """A management request with the operator's token."""

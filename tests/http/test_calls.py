@@ -352,14 +352,14 @@ def test_what_is_asked_of_no_operation_is_told_with_its_connector(
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("DELETE", THINGS, "GET, POST"),
-        ("HEAD", THINGS, "GET, POST"),
-        ("OPTIONS", THINGS, "GET, POST"),
+        ("DELETE", THINGS, "GET, HEAD, POST"),
+        ("OPTIONS", THINGS, "GET, HEAD, POST"),
+        ("HEAD", "/v1/connectors/notes/pages", "POST"),
         ("GET", "/v1/connectors/notes/pages", "POST"),
         ("PUT", "/v1/connectors/notes/pages/0b1c2d3e", "PATCH"),
         ("GET", "/v1/connectors/notes/pages/0b1c2d3e", "PATCH"),
-        ("PUT", "/v1/keys", "GET, POST"),
-        ("POST", "/v1/runs", "GET"),
+        ("PUT", "/v1/keys", "GET, HEAD, POST"),
+        ("POST", "/v1/runs", "GET, HEAD"),
         ("POST", "/healthz", "GET, HEAD"),
         ("DELETE", "/openapi.json", "GET, HEAD"),
     ],
@@ -373,6 +373,22 @@ def test_a_method_that_an_address_does_not_take_is_refused_with_those_it_does(
     assert allowed == answer.headers["allow"]
     assert method == "HEAD" or answer.json()["error"]["code"] == "method_not_allowed"
     assert "no-store" == answer.headers["cache-control"]
+
+
+@requirement("calls:head")
+def test_head_answers_as_get_does_without_a_body(gateway: Gateway) -> None:
+    query = f"?connection_id={gateway.connections['notes']}"
+    read, head = (
+        gateway.http.request(
+            method,
+            f"{gateway.base_url}/v1/connectors/notes/databases{query}",
+            headers={"Authorization": f"Bearer {gateway.key}"},
+        )
+        for method in ("GET", "HEAD")
+    )
+
+    assert (200, b"") == (head.status_code, head.content)
+    assert read.headers["content-length"] == head.headers["content-length"]
 
 
 # The key's minute

@@ -11,6 +11,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.arguments import MAX_IDEMPOTENCY_KEY
+from connector_gateway.http.answers import DRY_RUN
 from connector_gateway.http.management import MANAGEMENT
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.openapi.examples import examples
@@ -32,6 +33,10 @@ REFUSALS = {
     },
     **{route.name: route.refusals for route in MANAGEMENT},
 }
+EVERY_RESPONSE = {"X-Run-Id", "X-Service-RateLimit-Remaining", "Server-Timing", "RateLimit", "RateLimit-Policy"}
+RETRIED = {"409", "429", "502", "503", "504"}
+"""Statuses whose errors may say when to retry."""
+
 WITHOUT_EXAMPLE = {"show_hook", "forget_hook"}
 """What they show is handed over by an application, and is a secret."""
 
@@ -42,10 +47,16 @@ def resolved(schema: Schema) -> Schema:
     return found
 
 
+def responses(name: str) -> dict[str, Schema]:
+    """Return the responses of a route by status."""
+    components = DOCUMENT["components"]["responses"]
+    described = ROUTES[name]["responses"].items()
+    return {status: components[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for status, one in described}
+
+
 def contents(name: str) -> dict[str, Schema]:
-    """What a route answers, by status."""
-    answers = ROUTES[name]["responses"].items()
-    return {status: answer["content"]["application/json"] for status, answer in answers}
+    """Return the JSON content of a route's responses by status."""
+    return {status: response["content"]["application/json"] for status, response in responses(name).items()}
 
 
 def codes(failure: Schema) -> set[str]:
@@ -97,17 +108,53 @@ def test_the_errors_of_a_status_are_told_apart_by_their_code() -> None:
     error = SCHEMAS["CreatePageConflictError"]["properties"]["error"]
 
     assert "code" == error["discriminator"]["propertyName"]
-    assert {"idempotency_in_progress", "select_option_missing", "ambiguous_database", "connection_pending"} == {
-        *error["discriminator"]["mapping"]
-    }
+    assert {
+        "idempotency_in_progress",
+        "select_option_missing",
+        "ambiguous_database",
+        "connection_pending",
+        "upstream_conflict",
+    } == {*error["discriminator"]["mapping"]}
     assert [one["$ref"] for one in error["oneOf"]] == [*error["discriminator"]["mapping"].values()]
 
 
-def test_an_optional_field_of_a_body_has_no_default_that_would_make_types_demand_it() -> None:
-    (position,) = [SCHEMAS["MoveCard"]["properties"]["position"]]
+def test_an_optional_field_of_a_body_has_its_default() -> None:
+    assert "bottom" == SCHEMAS["MoveCard"]["properties"]["position"]["default"]
 
-    assert "default" not in position
-    assert position["description"].endswith('Default: `"bottom"`.')
+
+def test_every_error_has_one_example() -> None:
+    shown = [
+        example["$ref"].rpartition("/")[2]
+        for response in DOCUMENT["components"]["responses"].values()
+        for example in response["content"]["application/json"]["examples"].values()
+    ]
+
+    assert {*shown} == DOCUMENT["components"]["examples"].keys()
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_every_response_has_the_headers_that_it_carries(name: str) -> None:
+    headers = {status: response["headers"].keys() for status, response in responses(name).items()}
+
+    assert [] == [status for status, names in headers.items() if not EVERY_RESPONSE <= names]
+    assert ["401"] == [status for status, names in headers.items() if "WWW-Authenticate" in names]
+    assert RETRIED & headers.keys() == {status for status, names in headers.items() if "Retry-After" in names}
+
+
+def test_only_writes_replay_results_and_take_a_key_and_a_dry_run() -> None:
+    operations = [(room.name, one) for room in CONNECTORS.values() for one in room.operations]
+    writes = {f"{connector}_{one.name}" for connector, one in operations if one.scope == "write"}
+    sent = {"Idempotency-Key", "Prefer"}
+
+    assert writes == {name for name in ROUTES if "Idempotent-Replayed" in responses(name)["200"]["headers"]}
+    assert writes == {name for name in ROUTES if sent <= {one["name"] for one in ROUTES[name]["parameters"]}}
+    assert writes == {name for name in ROUTES if DRY_RUN in responses(name)["200"]["content"]}
+
+
+def test_the_connection_of_a_body_may_be_in_the_query() -> None:
+    (connection,) = [one for one in ROUTES["notes_update_page"]["parameters"] if one["name"] == "connection_id"]
+
+    assert ("query", False) == (connection["in"], connection["required"])
 
 
 def test_the_length_of_an_idempotency_key_is_the_one_that_is_taken() -> None:

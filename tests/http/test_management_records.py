@@ -15,9 +15,14 @@ DOCUMENT = openapi([], "http://127.0.0.1")
 
 
 def answers(route: ManagementRoute) -> Mapping[str, Any]:
-    """What the document says that a route answers, by status."""
-    described: Mapping[str, Any] = DOCUMENT["paths"][route.path][route.method.lower()]["responses"]
-    return described
+    """Return the documented responses of a route by status."""
+    described = DOCUMENT["paths"][route.path][route.method.lower()]["responses"]
+    return {status: _resolve(response) for status, response in described.items()}
+
+
+def _resolve(response: Mapping[str, Any]) -> Mapping[str, Any]:
+    name = response.get("$ref", "").rpartition("/")[2]
+    return DOCUMENT["components"]["responses"][name] if name else response
 
 
 def data_of(route: ManagementRoute) -> Mapping[str, Any]:

@@ -103,6 +103,7 @@ CALLS = promised(
     ("common-177", "connections:shape", "What cannot name a connection is 404 and repeated shortly."),
     ("common-36", "calls:unknown-route", "An unknown address is 404 route_not_found in the error shape."),
     ("common-37", "calls:wrong-method", "An unknown method is 405 method_not_allowed with Allow, in the error shape."),
+    ("common-222", "calls:head", "HEAD is answered as GET is, without a body."),
     # Cursors
     ("common-38", "calls:cursor-everywhere", "Every route with next_cursor takes cursor."),
     ("common-39", "calls:cursor-forged", "A cursor that was not issued here is 422 invalid_cursor."),

@@ -41,9 +41,9 @@ class HttpResponse(Struct):
 class HttpExchange:
     """One HTTP request and the run it is."""
 
-    __slots__ = ("client", "headers", "receive", "run", "scope")
+    __slots__ = ("client", "headers", "keyed", "receive", "run", "scope")
 
-    def __init__(self, scope: Scope, receive: Receive, surface: str = "http") -> None:
+    def __init__(self, scope: Scope, receive: Receive, surface: str = "http", *, keyed: bool = True) -> None:
         self.scope = scope
         self.receive = receive
         self.client = client_of(scope)
@@ -51,6 +51,8 @@ class HttpExchange:
         """By their names in lower case; of those that stand more than once the last."""
 
         self.run = Run(surface)
+        self.keyed = keyed
+        """True if the request needs a key, so that its response says how many calls the key has left."""
 
     def header(self, name: bytes) -> str | None:
         """A header of the request, as text; ``MalformedRequest`` where it stands more than once."""
@@ -170,8 +172,9 @@ def common(exchange: HttpExchange) -> RawHeaders:
         (b"cache-control", b"no-store"),
         (b"x-run-id", run.run_id.encode()),
         (b"server-timing", _timing(run)),
-        (b"x-service-ratelimit-remaining", b"%d" % (run.allowance.remaining if run.allowance else 0)),
     ]
+    if exchange.keyed:
+        headers.append((b"x-service-ratelimit-remaining", b"%d" % (run.allowance.remaining if run.allowance else 0)))
     if run.allowance:
         left, limit = run.allowance.remaining, run.allowance.limit
         headers += [

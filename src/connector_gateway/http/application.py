@@ -265,7 +265,7 @@ def _descriptions(service: Service) -> Iterator[Route]:
 
 
 def _shown(service: Service, path: str, endpoint: ASGIApp) -> Route:
-    return Route(path, Methods(service.edge, {"GET": endpoint, "HEAD": endpoint}))
+    return Route(path, Methods(service.edge, {"GET": endpoint}))
 
 
 def _addresses(service: Service) -> Addresses:

@@ -66,7 +66,7 @@ class ConnectPages:
         shows = (self._ask, self._begin, self._finish, self._take)
         asks, begins, ends, takes = (request_response(self._told(show)) for show in shows)
         return [
-            Route(f"{PATH}/{{token}}", Methods(edge, {"GET": asks, "HEAD": asks, "POST": begins})),
+            Route(f"{PATH}/{{token}}", Methods(edge, {"GET": asks, "POST": begins})),
             Route(f"{PATH}/{{connector}}/callback", Methods(edge, {"GET": ends, "POST": takes})),
         ]
 

@@ -18,7 +18,7 @@ MAX_NAME = 150
 """Characters of a file name; with their encodings, the header stays far below what servers take."""
 
 MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
-HARMFUL = re.compile(r'[<>:"|?*%;]')
+HARMFUL = re.compile(r"[<>:|?*%;]")
 """Characters that some system or browser treats as more than a part of a name."""
 
 ATTRIBUTE = "!#$&+^_`|~"
@@ -28,7 +28,7 @@ ATTRIBUTE = "!#$&+^_`|~"
 def download_routes(edge: Edge, path: str) -> list[Route]:
     """The address of downloads, below *path*."""
     endpoint = DownloadEndpoint(edge)
-    return [Route(f"{path}/{{token}}", Methods(edge, {"GET": endpoint, "HEAD": endpoint}))]
+    return [Route(f"{path}/{{token}}", Methods(edge, {"GET": endpoint}))]
 
 
 class DownloadEndpoint:
@@ -39,7 +39,7 @@ class DownloadEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with the file; a failure that comes too late to be told breaks the connection."""
-        exchange = HttpExchange(scope, receive)
+        exchange = HttpExchange(scope, receive, keyed=False)
         begun = False
         try:
             async with self._edge.gateway.download(exchange.run, scope["path_params"]["token"]) as download:
@@ -106,7 +106,8 @@ def _headers(exchange: HttpExchange, download: Download) -> RawHeaders:
 def disposition(filename: str) -> str:
     """The ``Content-Disposition`` header by which browsers save the file as *filename*, whatever its characters."""
     name = safe_name(filename)
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().strip(" .") or "file"
+    ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = ascii_name.replace('"', "_").strip(" .") or "file"
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe=ATTRIBUTE)}"
 
 

@@ -98,12 +98,12 @@ class OperationEndpoint:
 
 
 class Methods:
-    """One address: an endpoint per method, and a refusal of all others."""
+    """One path: an endpoint per method, HEAD with GET, and an error for all others."""
 
     def __init__(self, edge: Edge, endpoints: Mapping[str, ASGIApp], connector: str | None = None) -> None:
         self._edge = edge
         self._connector = connector
-        self._endpoints = endpoints
+        self._endpoints = {"HEAD": endpoints["GET"], **endpoints} if "GET" in endpoints else dict(endpoints)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on, or refuse its method."""

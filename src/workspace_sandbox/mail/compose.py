@@ -76,7 +76,7 @@ def filler(mime_type: str, size: int, name: str) -> Entity:
 
 def filed(mime_type: str, lines: bytes, name: str, disposition: str) -> Entity:
     """A file whose content is base64 *lines* already."""
-    shown = word(name).replace('"', "'")
+    shown = re.sub(r'(["\\])', r"\\\1", word(name))
     headers = [
         ("Content-Type", f'{mime_type}; name="{shown}"'),
         ("Content-Disposition", f'{disposition}; filename="{shown}"'),

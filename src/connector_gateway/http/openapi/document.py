@@ -10,6 +10,7 @@ from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.openapi.deliveries import delivery, events_of, message
 from connector_gateway.http.openapi.examples import Example, examples
 from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
+from connector_gateway.http.openapi.headers import header_components, success_headers
 from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, inlined, object_of, reference
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
@@ -21,6 +22,21 @@ CONNECTION_SCHEMA: Schema = {
     "type": "string",
     "minLength": 1,
     "description": "The authorised connection to act through.",
+}
+CONNECTION_IN_QUERY: Schema = {
+    "name": CONNECTION,
+    "in": "query",
+    "required": False,
+    "description": "May repeat the body's `connection_id`; a different value is rejected.",
+    "schema": {"type": "string", "minLength": 1},
+}
+PREFER_HEADER: Schema = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": "With `dry-run` nothing is written: the response shows what would be.",
+    "schema": {"type": "string"},
+    "example": "dry-run",
 }
 IDEMPOTENCY_HEADER: Schema = {
     "name": "Idempotency-Key",
@@ -74,31 +90,14 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str) -> Schema:
         "webhooks": {
             f"{one.name}_event": document.delivery(one, told) for one in connectors if (told := events_of(one))
         },
-        "x-dry-run": _dry_runs(),
         "components": {
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer", "description": "An API key of a workspace."},
                 "operator": {"type": "http", "scheme": "bearer", "description": "The operator token."},
             },
-            "headers": _headers(),
-            "schemas": dict(sorted(document.definitions().items())),
+            **document.components(),
         },
     }
-
-
-def _dry_runs() -> Schema:
-    """What every write answers to ``Prefer: dry-run``.
-
-    It stands beside the writes: as an alternative to their answers, even by media type, generators give everybody two
-    types to tell apart, for a header that few send (decision 66).
-    """
-    fields: Schema = {
-        "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
-        "connector": {"type": "string"},
-        "status": STATUS,
-        "data": inlined(DryRunResult),
-    }
-    return {"header": {"Prefer": "dry-run"}, "content": _json(object_of(fields), media_type=DRY_RUN)}
 
 
 class _Document:
@@ -110,15 +109,22 @@ class _Document:
         self._accepted: list[type[Params]] = [route.params for route in routes]
         self._shapes = Shapes(self._accepted, [route.item for route in routes])
         self._failures = Failures()
-        self._routes: dict[str, Schema] = {"Status": STATUS}
+        self._routes: dict[str, Schema] = {"Status": STATUS, "DryRunAnswer": _dry_run()}
 
-    def definitions(self) -> Mapping[str, Schema]:
-        """Every component, once all routes are described."""
-        return {**self._shapes.definitions(self._accepted), **self._failures.definitions, **self._routes}
+    def components(self) -> Schema:
+        """Return every component, once all routes are described."""
+        schemas = {**self._shapes.definitions(self._accepted), **self._failures.schemas, **self._routes}
+        return {
+            "headers": header_components(),
+            "responses": dict(sorted(self._failures.responses.items())),
+            "examples": dict(sorted(self._failures.examples.items())),
+            "schemas": dict(sorted(schemas.items())),
+        }
 
     def operation(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
-        """One operation of a connector."""
+        """Describe one operation of a connector."""
         name, shown = operation.params.__name__, examples().get(f"{connector.name}_{operation.name}")
+        writes = operation.scope == "write"
         described: Schema = {
             "operationId": f"{connector.name}_{operation.name}",
             "tags": [connector.name],
@@ -126,16 +132,16 @@ class _Document:
             "description": f"{operation.description}\n\nNeeds a key that may {operation.scope}.",
         }
         described |= self._taken(operation, operation.path_names, {CONNECTION: CONNECTION_SCHEMA}, shown)
-        if operation.scope == "write":
-            described["parameters"].append(IDEMPOTENCY_HEADER)
-            described["description"] += "\n\nWith `Prefer: dry-run` nothing is written: the answer tells what would be."
+        described["parameters"] += [CONNECTION_IN_QUERY] if "requestBody" in described else []
+        described["parameters"] += [IDEMPOTENCY_HEADER, PREFER_HEADER] if writes else []
         self._routes[f"{name}Answer"] = self._envelope(connector, operation)
         succeeded: Schema = {
             "description": operation.summary,
-            "headers": {header: {"$ref": f"#/components/headers/{header}"} for header in SUCCESS_HEADERS},
-            "content": _json(reference(f"{name}Answer"), shown.answer if shown else None),
+            "headers": success_headers(operation=True, writes=writes),
+            "content": _json(reference(f"{name}Answer"), shown.answer if shown else None)
+            | (_json(reference("DryRunAnswer"), media_type=DRY_RUN) if writes else {}),
         }
-        failed = self._failures.responses(name, operation.refusals, operation.errors, connector=connector.name)
+        failed = self._failures.of_route(name, operation.refusals, operation.errors, connector=connector.name)
         return described | {"responses": {"200": succeeded, **failed}}
 
     def delivery(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
@@ -159,9 +165,10 @@ class _Document:
         self._routes[f"{name}Answer"] = self._managed(route)
         succeeded: Schema = {
             "description": route.description.partition("\n")[0],
+            "headers": success_headers(operation=False, writes=False),
             "content": _json(reference(f"{name}Answer"), shown.answer if shown else None),
         }
-        failed = self._failures.responses(name, route.refusals, route.errors, kind="Management", connector=None)
+        failed = self._failures.of_route(name, route.refusals, route.errors, kind="Management", connector=None)
         return described | {"responses": {"200": succeeded, **failed}}
 
     def _taken(self, route: Described, names: Iterable[str], first: Schema, shown: Example | None) -> Schema:
@@ -209,24 +216,12 @@ def _json(schema: Schema, example: Any = None, media_type: str = "application/js
     return {media_type: {"schema": schema} | ({} if example is None else {"example": example})}
 
 
-SUCCESS_HEADERS = (
-    "X-Run-Id",
-    "X-Service-RateLimit-Remaining",
-    "Server-Timing",
-    "Idempotent-Replayed",
-    "Preference-Applied",
-)
-
-
-def _headers() -> Schema:
-    def header(description: str, kind: str = "string") -> Schema:
-        return {"description": description, "schema": {"type": kind}}
-
-    return {
-        "X-Run-Id": header("The run identifier, as in the body."),
-        "X-Service-RateLimit-Remaining": header("Calls that the key has left in the rolling minute.", "integer"),
-        "Server-Timing": header("Milliseconds spent queueing, upstream, and in the gateway itself."),
-        "Idempotent-Replayed": header("`true` where the result of an earlier call with the same key is given."),
-        "Preference-Applied": header("`dry-run` where nothing was written, as was preferred."),
-        "Retry-After": header("Seconds to wait before a repeat, as `retry_after` in the body.", "integer"),
+def _dry_run() -> Schema:
+    """Return the schema of the response to a write with ``Prefer: dry-run``."""
+    fields: Schema = {
+        "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
+        "connector": {"type": "string"},
+        "status": reference("Status"),
+        "data": inlined(DryRunResult),
     }
+    return object_of(fields)

@@ -1,9 +1,10 @@
-"""The answers to calls that fail: for each status the errors that can be behind it, told apart by their code."""
+"""Error responses: each set of errors of one status is one component, and each error has one example."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from connector_gateway.core.envelope import DOCS
+from connector_gateway.http.openapi.headers import error_headers
 from connector_gateway.http.openapi.shapes import Schema, object_of, reference
 from connector_gateway.kit.errors import (
     GatewayError,
@@ -35,78 +36,92 @@ REASONS = {
     503: "ServiceUnavailable",
     504: "GatewayTimeout",
 }
-"""What statuses are called; Python's own phrases change between its versions."""
+"""Names of statuses; Python's own phrases change between its versions."""
 
 DETAIL: Schema = {
     "type": "object",
-    "description": "One fault, or a step that stands. Other fields depend on the code.",
+    "description": "One violation, or a step that took effect. Other fields depend on the code.",
     "properties": {
-        "parameter": {"type": "string", "description": "Which parameter, with a path into it."},
-        "property": {"type": "string", "description": "Which property of the object."},
-        "field": {"type": ["string", "null"], "description": "Which field of the record."},
-        "index": {"type": "integer", "description": "Which item, from 0."},
-        "message": {"type": "string", "description": "What is wrong."},
-        "value": {"description": "What was sent, cut where it is long."},
-        "allowed": {"type": "array", "items": {}, "description": "What would be taken instead."},
-        "did_you_mean": {"type": "string", "description": "What was probably meant."},
-        "done": {"type": "string", "description": "A step of the call that stands all the same."},
-        "more": {"type": "integer", "description": "How many faults there are that are not listed."},
+        "code": {"type": "string", "description": "The code of this violation, where a request has several."},
+        "parameter": {"type": "string", "description": "The parameter, with a path into it."},
+        "property": {"type": "string", "description": "The property of the object."},
+        "field": {"type": ["string", "null"], "description": "The field of the record."},
+        "index": {"type": "integer", "description": "The position of the item, from 0."},
+        "message": {"type": "string", "description": "The reason."},
+        "value": {"description": "The value that was sent, cut if it is long."},
+        "allowed": {"type": "array", "items": {}, "description": "The values that are accepted."},
+        "did_you_mean": {"type": "string", "description": "The nearest accepted value."},
+        "done": {"type": "string", "description": "A step of the call that took effect."},
+        "more": {"type": "integer", "description": "The number of violations that are not listed."},
     },
     "additionalProperties": True,
 }
 
 
 class Failures:
-    """The schemas of failures, as they are met.
+    """The error responses of all routes, with their schemas and examples, as components.
 
-    Whatever many routes share has a name of its own, such as ``UnauthorizedError``; a failure with codes that only one
-    operation has is named for it, as ``CreatePageConflictError``.
+    A response that many routes share has a name of its own, such as ``UnauthorizedError``. A response with codes that
+    only one operation has is named after the operation, as ``CreatePageConflictError``.
     """
 
     def __init__(self) -> None:
-        self.definitions: dict[str, Schema] = {"Detail": DETAIL}
+        self.schemas: dict[str, Schema] = {"Detail": DETAIL}
+        self.responses: dict[str, Schema] = {}
+        self.examples: dict[str, Schema] = {}
         self._shared: dict[tuple[type[GatewayError], ...], str] = {}
 
-    def responses(self, name: str, errors: Errors, own: Errors, *, kind: str = "", connector: str | None) -> Schema:
-        """The responses of the route called *name*, by status; *own* are the errors that only some routes have."""
+    def of_route(self, name: str, errors: Errors, own: Errors, *, kind: str = "", connector: str | None) -> Schema:
+        """Return references to the error responses of the route called *name*, by status.
+
+        *own* are the errors that only some routes have.
+        """
         by_status = groupby(sorted(errors, key=lambda error: error.status), key=lambda error: error.status)
         return {str(status): self._response(name, list(group), own, kind, connector) for status, group in by_status}
 
     def _response(self, name: str, errors: Errors, own: Errors, kind: str, connector: str | None) -> Schema:
-        described = "\n".join(f"- `{error.code}`: {_meaning(error)} {error.remedy}" for error in errors)
-        examples = {error.code: {"summary": _meaning(error), "value": _example(error, connector)} for error in errors}
-        schema = reference(self._name(name, errors, own, kind))
-        return {
-            "description": described,
-            "headers": _headers(errors),
-            "content": {"application/json": {"schema": schema, "examples": examples}},
-        }
+        component = self._name(name, errors, own, kind)
+        if component not in self.responses:
+            self.schemas[component] = self._schema(errors)
+            self.responses[component] = {
+                "description": "\n".join(f"- `{error.code}`: {_meaning(error)} {error.remedy}" for error in errors),
+                "headers": error_headers(errors[0].status),
+                "content": {
+                    "application/json": {
+                        "schema": reference(component),
+                        "examples": {error.code: self._example(error, kind, connector) for error in errors},
+                    }
+                },
+            }
+        return {"$ref": f"#/components/responses/{component}"}
 
     def _name(self, name: str, errors: Errors, own: Errors, kind: str) -> str:
-        """The name of the failure with one of *errors*, which is defined when it is met first."""
+        """Return the name of the component for *errors*."""
         reason = f"{REASONS[errors[0].status]}Error"
-        # Otherwise two routes whose errors differ would give one name to two shapes.
+        # Otherwise two routes whose errors differ would give one name to two schemas.
         if set(errors) & set(own):
-            named = name + reason
-        else:
-            named = self._shared.setdefault(tuple(errors), f"{kind}{_kind(errors)}{reason}")
-        self.definitions.setdefault(named, self._failure(errors))
-        return named
+            return name + reason
+        return self._shared.setdefault(tuple(errors), f"{kind}{_kind(errors)}{reason}")
 
-    def _failure(self, errors: Errors) -> Schema:
+    def _schema(self, errors: Errors) -> Schema:
         for error in errors:
-            self.definitions.setdefault(error.__name__, _error(error))
+            self.schemas.setdefault(error.__name__, _error(error))
         fields: Schema = {
             "run_id": {"type": "string", "description": "Identifies the call, and finds it in the history."},
             "connector": {"type": ["string", "null"], "description": "Null where the route has none."},
             "error": _one_of(errors),
-            "retry_after": {"type": "integer", "minimum": 1, "description": "Seconds to wait before a repeat."},
+            "retry_after": {"type": "integer", "minimum": 1, "description": "Seconds to wait before a retry."},
         }
         return object_of(fields) | {"required": ["run_id", "connector", "error"]}
 
+    def _example(self, error: type[GatewayError], kind: str, connector: str | None) -> Schema:
+        component = kind + error.__name__
+        self.examples.setdefault(component, {"summary": _meaning(error), "value": _body(error, connector)})
+        return {"$ref": f"#/components/examples/{component}"}
+
 
 def _kind(errors: Errors) -> str:
-    """What sets a failure apart from the one that every operation has at its status."""
+    """Return the word that distinguishes *errors* from those that every operation has with the same status."""
     if {WriteScopeRequired, IdempotencyInProgress, OutcomeUnknown} & set(errors):
         return "Write"
     if InvalidJson in errors:
@@ -125,8 +140,8 @@ def _one_of(errors: Errors) -> Schema:
 def _error(error: type[GatewayError]) -> Schema:
     fields: Schema = {
         "code": {"type": "string", "const": error.code},
-        "message": {"type": "string", "description": "What is wrong, for people."},
-        "remedy": {"type": "string", "description": "What to do."},
+        "message": {"type": "string", "description": "The cause, for people."},
+        "remedy": {"type": "string", "description": "The next step."},
         "details": {"type": "array", "items": reference("Detail")},
         "docs": {"type": "string", "description": "The page that explains the code, below the served address."},
     }
@@ -137,7 +152,7 @@ def _meaning(error: type[GatewayError]) -> str:
     return (error.__doc__ or "").strip()
 
 
-def _example(error: type[GatewayError], connector: str | None) -> Schema:
+def _body(error: type[GatewayError], connector: str | None) -> Schema:
     body: Schema = {
         "run_id": EXAMPLE_RUN,
         "connector": connector,
@@ -150,8 +165,3 @@ def _example(error: type[GatewayError], connector: str | None) -> Schema:
         },
     }
     return body | ({"retry_after": 12} if error.status == 429 else {})
-
-
-def _headers(errors: Iterable[type[GatewayError]]) -> Schema:
-    names = ["X-Run-Id", *(["Retry-After"] if any(error.status in {429, 503} for error in errors) else [])]
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}

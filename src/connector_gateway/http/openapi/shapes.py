@@ -1,6 +1,5 @@
 """The schemas of what is accepted and returned, each under the name of its class."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,8 +9,8 @@ from typing_extensions import override
 
 Schema = dict[str, Any]
 
-ABOUT = {"description"}
-"""What a schema says of a field rather than of its values."""
+ABOUT = {"description", "default"}
+"""Keywords that describe a field rather than its values."""
 
 COMPONENT = "#/components/schemas/{model}"
 
@@ -86,20 +85,18 @@ def object_of(properties: Schema, **more: Any) -> Schema:
 
 def body_of(properties: Schema, required: Sequence[str], description: str) -> Schema:
     """The schema of a body: nothing but *properties*, of which those that are not *required* may be null."""
-    fields = {name: _default_in_words(field) for name, field in properties.items()}
+    fields = {name: _without_empty_default(field) for name, field in properties.items()}
     schema: Schema = {"type": "object", "properties": fields, "additionalProperties": False}
     schema |= {"description": description} if description else {}
     whole: Schema = with_nulls(schema | ({"required": list(required)} if required else {}))
     return whole
 
 
-def _default_in_words(field: Schema) -> Schema:
-    """*field* with its default told in the description: generated types demand a field of a body that has one."""
-    told = {name: value for name, value in field.items() if name != "default"}
+def _without_empty_default(field: Schema) -> Schema:
+    """Return *field* without a default of null or nothing: it is the same as leaving the field out."""
     if field.get("default") in (None, "", [], {}):
-        return told
-    description = f"{field.get('description', '')} Default: `{json.dumps(field['default'])}`.".strip()
-    return told | {"description": description}
+        return {name: value for name, value in field.items() if name != "default"}
+    return field
 
 
 def with_nulls(schema: Any) -> Any:

@@ -21,7 +21,7 @@ from connector_gateway.connectors.boards.operations.reading import (
     full_card_id,
     together,
 )
-from connector_gateway.kit.errors import BoardNotAuthorised, LabelNotOnBoard, ListNotFound, UpstreamConflict
+from connector_gateway.kit.errors import BoardNotAuthorised, LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
@@ -88,7 +88,7 @@ POST_COMMENT = Step("post the comment", _send_comment, _find_comments, makes="co
 # The operations
 
 
-@writes("POST /cards", errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard, UpstreamConflict])
+@writes("POST /cards", errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard])
 async def create_card(call: BoardsCall, params: CreateCard) -> CreatedCard:
     """Create a card at the bottom of a list.
 

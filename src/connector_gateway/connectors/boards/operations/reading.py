@@ -7,7 +7,7 @@ from typing import TypeVar
 from connector_gateway.connectors.boards import mapping
 from connector_gateway.connectors.boards.client import BoardsClient
 from connector_gateway.kit.call import Call, LookUp
-from connector_gateway.kit.errors import BoardNotAuthorised, CardNotFound, UpstreamConflict
+from connector_gateway.kit.errors import BoardNotAuthorised, CardNotFound
 
 BoardsCall = Call[BoardsClient]
 A = TypeVar("A")
@@ -16,7 +16,7 @@ B = TypeVar("B")
 REMEMBER_SECONDS = 24 * 60 * 60.0
 """How long the account and the checklists begun by this process are remembered: as long as an idempotency key holds."""
 
-ON_A_CARD = (BoardNotAuthorised, CardNotFound, UpstreamConflict)
+ON_A_CARD = (BoardNotAuthorised, CardNotFound)
 
 
 async def full_card_id(call: BoardsCall, card_id: str) -> str:

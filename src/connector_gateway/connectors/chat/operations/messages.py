@@ -17,7 +17,6 @@ from connector_gateway.kit.errors import (
     NotMessageAuthor,
     OutcomeUnknown,
     ThreadNotFound,
-    UpstreamConflict,
     UpstreamRateLimited,
 )
 from connector_gateway.kit.operation import writes
@@ -82,7 +81,7 @@ async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
 
 @writes(
     "PATCH /messages/{message_ts}",
-    errors=[MessageNotFound, NotMessageAuthor, NotInChannel, UpstreamConflict, *NAMING],
+    errors=[MessageNotFound, NotMessageAuthor, NotInChannel, *NAMING],
 )
 async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
     """Edit a message that was posted through this connection.

@@ -24,7 +24,7 @@ from connector_gateway.connectors.crm.operations.portal import (
     on_pipelines,
 )
 from connector_gateway.kit.clock import instant
-from connector_gateway.kit.errors import ContactNotFound, DealNotFound, OptionMissing, UpstreamConflict
+from connector_gateway.kit.errors import ContactNotFound, DealNotFound, OptionMissing
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
@@ -117,7 +117,7 @@ async def create_deal(call: CrmCall, params: CreateDeal) -> CreatedDeal:
     return mapping.deals.created_deal(await call.step(CREATE_DEAL, deal), deal["contact_id"])
 
 
-@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, UpstreamConflict, *CASTING, *MOVING])
+@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, *CASTING, *MOVING])
 async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
     """Move a deal to another stage of its pipeline, write properties, and log a note with the change.
 

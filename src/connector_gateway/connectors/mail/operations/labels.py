@@ -66,9 +66,7 @@ CHANGE_LABELS = Step("change the labels", _send_change, _find_change, tells=mapp
 # The operation
 
 
-@writes(
-    "POST /messages/{message_id}/labels", errors=[MessageNotFound, LabelNotFound, UpstreamConflict], overwrites=True
-)
+@writes("POST /messages/{message_id}/labels", errors=[MessageNotFound, LabelNotFound], overwrites=True)
 async def change_message_labels(call: MailCall, params: ChangeMessageLabels) -> ChangedLabels:
     """Apply labels to a message and strip others from it, by their names.
 

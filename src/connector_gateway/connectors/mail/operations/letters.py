@@ -93,7 +93,7 @@ DELETE_DRAFT = Step("delete the draft", _send_no_draft, _find_no_draft)
 # The operations
 
 
-@writes("POST /messages", errors=[InvalidRecipient, ThreadNotFound, UpstreamConflict])
+@writes("POST /messages", errors=[InvalidRecipient, ThreadNotFound])
 async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     """Send an email from the connected address, or a reply inside a thread.
 

@@ -9,7 +9,7 @@ from typing import Any
 from connector_gateway.connectors.notes import casts, mapping, wire
 from connector_gateway.connectors.notes.models import ListDatabases, NotesDatabase
 from connector_gateway.connectors.notes.operations.reading import NotesCall
-from connector_gateway.kit.errors import UpstreamError
+from connector_gateway.kit.errors import DatabaseNotShared, UpstreamError
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
 
@@ -22,7 +22,7 @@ MAX_READINGS = 5
 """How often the beginning of a list is read again if the list changes while it is read."""
 
 
-@reads("GET /databases")
+@reads("GET /databases", errors=[DatabaseNotShared])
 async def list_databases(call: NotesCall, params: ListDatabases) -> Page[NotesDatabase]:
     """List the databases shared with the connection, newest first.
 

@@ -21,7 +21,6 @@ from connector_gateway.kit.errors import (
     PageModified,
     PageNotFound,
     UnsupportedBlock,
-    UpstreamConflict,
     UpstreamRefused,
 )
 from connector_gateway.kit.operation import writes
@@ -130,7 +129,7 @@ async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
     return mapping.pages.created_page(kept, plan)
 
 
-@writes("PATCH /pages/{page_id}", errors=[PageNotFound, PageModified, PageInTrash, UpstreamConflict, *CASTING])
+@writes("PATCH /pages/{page_id}", errors=[PageNotFound, PageModified, PageInTrash, *CASTING])
 async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
     """Update properties of a page, move it to the trash, or restore it.
 

@@ -17,7 +17,6 @@ from connector_gateway.kit.errors import (
     LossyCast,
     ReadOnlyField,
     RecordNotFound,
-    UpstreamConflict,
     UrlNotAllowed,
     UrlUnreachable,
 )
@@ -95,7 +94,6 @@ def attach_step(at_hand: AtHand) -> Step[TablesCall]:
         UrlNotAllowed,
         UrlUnreachable,
         FileTooLarge,
-        UpstreamConflict,
     ],
 )
 async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:

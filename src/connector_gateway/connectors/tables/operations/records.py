@@ -18,7 +18,7 @@ from connector_gateway.connectors.tables.operations.bases import (
     with_table,
 )
 from connector_gateway.kit.clock import instant
-from connector_gateway.kit.errors import GatewayError, RecordNotFound, UpstreamConflict, ViewNotFound
+from connector_gateway.kit.errors import GatewayError, RecordNotFound, ViewNotFound
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
@@ -66,7 +66,7 @@ async def read_records(call: TablesCall, params: ReadRecords) -> Page[Record]:
     return await with_table(call, params.base_id, params.table, read)
 
 
-@writes("PATCH /records/{record_id}", errors=[*MISSING, RecordNotFound, UpstreamConflict, *CASTING])
+@writes("PATCH /records/{record_id}", errors=[*MISSING, RecordNotFound, *CASTING])
 async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord:
     """Update the named fields of one record.
 
