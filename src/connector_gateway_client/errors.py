@@ -465,6 +465,12 @@ class UrlUnreachable(CallerError):
     code = "url_unreachable"
 
 
+class FileEmpty(CallerError):
+    """The file behind the link has no content, and the application stores no empty files."""
+
+    code = "file_empty"
+
+
 class FileTooLarge(CallerError):
     """The file is larger than can be taken."""
 
@@ -645,6 +651,7 @@ ERRORS: tuple[type[GatewayError], ...] = (
     ReadOnlyField,
     UrlNotAllowed,
     UrlUnreachable,
+    FileEmpty,
     FileTooLarge,
     ConnectionRevoked,
     ConnectionScopeMissing,

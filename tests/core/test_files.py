@@ -10,10 +10,11 @@ from contextlib import suppress
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from connector_gateway.core.details import cut
 from connector_gateway.core.files import MAX_URL, Files, filename
 from connector_gateway.core.public_addresses import is_public
 from connector_gateway.kit.call import RemoteFile
-from connector_gateway.kit.errors import FileTooLarge, GatewayError, UrlNotAllowed, UrlUnreachable
+from connector_gateway.kit.errors import FileEmpty, FileTooLarge, GatewayError, UrlNotAllowed, UrlUnreachable
 from harness.publishing import Published, moved, published, publishing
 from harness.requirement import requirement
 
@@ -61,6 +62,7 @@ def site() -> Iterator[str]:
         "/bomb.txt": published(gzip.compress(b"y" * 1_000_000), "text/plain", Content_Encoding="gzip"),
         "/odd-type": published(b"x", "whatever; charset"),
         "/": published(b"x", "image/png", Content_Disposition="inline; filename*=UTF-8''na%C3%AFve.png"),
+        "/nothing.txt": published(b"", "text/plain"),
         "/gone.png": Published(status=404),
         "/failing.png": Published(status=500),
         "/empty": Published(status=204),
@@ -92,6 +94,13 @@ async def refusal(fetching: Files, url: str) -> GatewayError:
     with pytest.raises(GatewayError) as caught:
         await fetching.fetch(url, KEEP)
     return caught.value
+
+
+def reason(error: GatewayError) -> str:
+    """Return the reason in the error's only detail."""
+    (detail,) = error.details
+    text: str = detail["reason"]
+    return text
 
 
 # What is public
@@ -190,31 +199,36 @@ async def test_other_ways_to_say_this_machine_or_network_are_not_followed_either
     refused = await refusal(Files(5, MOST), url.format(port=site.rpartition(":")[2]))
 
     assert isinstance(refused, UrlNotAllowed)
-    assert [{"parameter": "url"}] == refused.details
+    assert reason(refused) in {"address_not_public", "url_invalid"}
 
 
 @requirement("tables:links:not-allowed")
 @pytest.mark.parametrize(
-    "url",
+    ("url", "expected"),
     [
-        "file:///etc/passwd",
-        "ftp://example.com/a",
-        "gopher://example.com/",
-        "data:text/plain,hello",
-        "//example.com/a",
-        "example.com/a",
-        "http://",
-        "http:///path",
-        "http://[::1",
-        "http://me:secret@example.com/",
-        "http://me@example.com/",
-        "http://@example.com/",
-        "http://:secret@example.com/",
-        "http://example.com/" + "a" * MAX_URL,
+        ("file:///etc/passwd", "scheme_not_allowed"),
+        ("ftp://example.com/a", "scheme_not_allowed"),
+        ("gopher://example.com/", "scheme_not_allowed"),
+        ("data:text/plain,hello", "scheme_not_allowed"),
+        ("//example.com/a", "scheme_not_allowed"),
+        ("example.com/a", "scheme_not_allowed"),
+        ("http://", "url_invalid"),
+        ("http:///path", "url_invalid"),
+        ("http://[::1", "url_invalid"),
+        ("http://me:secret@example.com/", "credentials_in_url"),
+        ("http://me@example.com/", "credentials_in_url"),
+        ("http://@example.com/", "credentials_in_url"),
+        ("http://:secret@example.com/", "credentials_in_url"),
+        ("http://example.com/" + "a" * MAX_URL, "url_too_long"),
     ],
 )
-async def test_what_is_no_plain_web_address_is_not_allowed(url: str) -> None:
-    assert isinstance(await refusal(files(), url), UrlNotAllowed)
+async def test_a_url_that_is_not_a_plain_web_url_is_rejected_with_the_reason(url: str, expected: str) -> None:
+    error = await refusal(files(), url)
+
+    assert (UrlNotAllowed, [{"parameter": "url", "value": cut(url), "reason": expected}]) == (
+        type(error),
+        error.details,
+    )
 
 
 async def test_a_name_of_a_private_address_is_not_followed() -> None:
@@ -265,29 +279,56 @@ async def test_more_than_five_redirects_are_not_followed(site: str, path: str) -
 
 @requirement("tables:links:unreachable")
 @pytest.mark.parametrize(
-    "path", ["/gone.png", "/failing.png", "/empty", "/to-nowhere", "/breaks-off.png", "/says-nonsense.png"]
+    ("path", "expected"),
+    [
+        ("/gone.png", "status_404"),
+        ("/failing.png", "status_500"),
+        ("/empty", "status_204"),
+        ("/to-nowhere", "status_302"),
+        ("/breaks-off.png", "connection_lost"),
+        ("/says-nonsense.png", "connection_failed"),
+        ("/loop", "too_many_redirects"),
+    ],
 )
-async def test_what_is_not_there_or_not_whole_is_unreachable(site: str, path: str) -> None:
-    assert isinstance(await refusal(files(), site + path), UrlUnreachable)
+async def test_a_file_that_cannot_be_fetched_is_unreachable_with_the_reason(
+    site: str, path: str, expected: str
+) -> None:
+    error = await refusal(files(), site + path)
+
+    assert (UrlUnreachable, [{"parameter": "url", "value": site + path, "reason": expected}]) == (
+        type(error),
+        error.details,
+    )
 
 
-async def test_a_server_that_does_not_listen_is_unreachable() -> None:
+async def test_a_server_that_does_not_listen_refuses_the_connection() -> None:
     with socket.create_server((HERE, 0)) as closed:
         port = closed.getsockname()[1]
 
-    assert isinstance(await refusal(files(), f"http://{HERE}:{port}/"), UrlUnreachable)
+    assert "connection_refused" == reason(await refusal(files(), f"http://{HERE}:{port}/"))
 
 
-async def test_a_name_that_does_not_exist_is_unreachable() -> None:
-    assert isinstance(await refusal(Files(5, MOST), "http://nobody.invalid/"), UrlUnreachable)
+async def test_a_name_that_does_not_exist_is_not_found() -> None:
+    assert "host_not_found" == reason(await refusal(Files(5, MOST), "http://nobody.invalid/"))
 
 
-async def test_a_server_that_says_nothing_is_given_up() -> None:
+async def test_a_server_that_does_not_speak_tls_fails(site: str) -> None:
+    assert "tls_failed" == reason(await refusal(files(), site.replace("http:", "https:") + "/small.png"))
+
+
+async def test_a_silent_server_times_out() -> None:
     with socket.create_server((HERE, 0)) as silent:
         url = f"http://{HERE}:{silent.getsockname()[1]}/"
-        refused = await refusal(files(timeout_seconds=0.05), url)
+        error = await refusal(files(timeout_seconds=0.05), url)
 
-    assert isinstance(refused, UrlUnreachable)
+    assert "timeout" == reason(error)
+
+
+@requirement("tables:links:empty")
+async def test_an_empty_file_is_rejected(site: str) -> None:
+    error = await refusal(files(), f"{site}/nothing.txt")
+
+    assert (FileEmpty, [{"parameter": "url", "value": f"{site}/nothing.txt"}]) == (type(error), error.details)
 
 
 async def test_the_servers_words_stay_out_of_what_the_caller_sees() -> None:
@@ -334,7 +375,7 @@ async def test_more_than_the_limit_is_not_taken_whatever_was_said(site: str, pat
     refused = await refusal(files(), site + path)
 
     assert isinstance(refused, FileTooLarge)
-    assert [{"parameter": "url", "max_bytes": MOST}] == refused.details
+    assert [{"parameter": "url", "value": site + path, "max_bytes": MOST}] == refused.details
 
 
 async def test_a_file_that_was_packed_for_the_way_is_unpacked(site: str) -> None:

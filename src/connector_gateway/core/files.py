@@ -3,16 +3,18 @@
 import asyncio
 import mimetypes
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from email.message import Message
+from functools import partial
 from urllib.parse import unquote, urljoin, urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
+from connector_gateway.core.details import cut
 from connector_gateway.core.public_addresses import guarded, is_public
 from connector_gateway.kit.call import RemoteFile
-from connector_gateway.kit.errors import FileTooLarge, UrlNotAllowed, UrlUnreachable
+from connector_gateway.kit.errors import FileEmpty, FileTooLarge, UrlNotAllowed, UrlUnreachable
 
 MAX_REDIRECTS = 5
 MAX_URL = 4000
@@ -22,6 +24,16 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 UNKNOWN_TYPE = "application/octet-stream"
+CONNECTION_FAILURES: Sequence[tuple[type[Exception], str, str]] = (
+    (TimeoutError, "timeout", "The server of the link did not send the file in time."),
+    (aiohttp.ClientConnectorDNSError, "host_not_found", "The host of the link was not found."),
+    (aiohttp.ClientSSLError, "tls_failed", "The TLS connection to the server of the link failed."),
+    (aiohttp.ClientConnectorError, "connection_refused", "The server of the link refused the connection."),
+    (aiohttp.ServerDisconnectedError, "connection_lost", "The server of the link closed the connection."),
+    (aiohttp.ClientPayloadError, "connection_lost", "The server of the link closed the connection."),
+)
+"""Reasons by exception, the more specific first."""
+
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ufffd]")
 
 
@@ -47,19 +59,21 @@ class Files:
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
         """The file at *url*, with its content if that is at most *keep_bytes*.
 
-        ``UrlNotAllowed``, ``UrlUnreachable`` or ``FileTooLarge`` say why it cannot be had.
+        ``UrlNotAllowed``, ``UrlUnreachable``, ``FileEmpty`` or ``FileTooLarge`` say why it cannot be had.
         """
         try:
-            async with asyncio.timeout(self._timeout_seconds), self._session() as session:
+            async with asyncio.timeout(self._timeout_seconds), self._session(url) as session:
                 return await self._follow(session, url, keep_bytes)
-        except aiohttp.InvalidURL as fault:
-            raise _not_allowed() from fault
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as fault:
-            raise UrlUnreachable("The link could not be fetched.", {"parameter": "url"}, private=repr(fault)) from fault
+        except aiohttp.InvalidURL as error:
+            raise _not_allowed(url, "url_invalid", "The link is not a valid URL.") from error
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            reason, message = _connection_failure(error)
+            raise _unreachable(url, reason, message, private=repr(error)) from error
 
-    def _session(self) -> aiohttp.ClientSession:
-        """A new HTTP session for each file, without proxy and cookies, so that links share nothing."""
-        connector = guarded(self._resolver, self._reachable, refuse=_not_allowed, force_close=True)
+    def _session(self, url: str) -> aiohttp.ClientSession:
+        """Create an HTTP session for one file, without proxy and cookies, so that links share nothing."""
+        refuse = partial(_not_allowed, url, "address_not_public", "The link leads to an address that is not public.")
+        connector = guarded(self._resolver, self._reachable, refuse=refuse, force_close=True)
         return aiohttp.ClientSession(
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None),
@@ -70,19 +84,20 @@ class Files:
         )
 
     async def _follow(self, session: aiohttp.ClientSession, url: str, keep_bytes: int) -> RemoteFile:
-        place = url
+        current = url
         for _ in range(MAX_REDIRECTS + 1):
-            _require_public_form(place)
+            _check_form(url, current)
             # Redirects are followed here, so that each target passes the same checks.
-            async with session.get(place, allow_redirects=False) as response:
+            async with session.get(current, allow_redirects=False) as response:
                 target = response.headers.get("Location")
                 if response.status in REDIRECTS and target:
-                    place = urljoin(place, target)
+                    current = urljoin(current, target)
                     continue
                 if response.status != 200:
-                    raise UrlUnreachable(f"The link answers with status {response.status}.", {"parameter": "url"})
+                    message = f"The server of the link answered with status {response.status}."
+                    raise _unreachable(url, f"status_{response.status}", message)
                 return await self._take(response, url, keep_bytes)
-        raise UrlUnreachable(f"The link redirects more than {MAX_REDIRECTS} times.", {"parameter": "url"})
+        raise _unreachable(url, "too_many_redirects", f"The link redirects more than {MAX_REDIRECTS} times.")
 
     async def _take(self, response: aiohttp.ClientResponse, url: str, keep_bytes: int) -> RemoteFile:
         """The file of *response*; read only where it is wanted, or its size is not said."""
@@ -91,27 +106,30 @@ class Files:
         # The declared length is that of the packed bytes, which says nothing of the file.
         size = None if "Content-Encoding" in response.headers else response.content_length
         if size is not None and size > self._max_bytes:
-            raise self._too_large()
+            raise self._too_large(url)
         if size is not None and size > keep_bytes:
             return RemoteFile(name, mime_type, size, content=None)
-        counted, content = await self._read(response, keep_bytes)
+        counted, content = await self._read(response, url, keep_bytes)
+        if counted == 0:
+            raise FileEmpty("The file behind the link is empty.", {"parameter": "url", "value": cut(url)})
         return RemoteFile(name, mime_type, counted, content)
 
-    async def _read(self, response: aiohttp.ClientResponse, keep_bytes: int) -> tuple[int, bytes | None]:
-        """How many bytes the body has, and the body itself if that is at most *keep_bytes*."""
+    async def _read(self, response: aiohttp.ClientResponse, url: str, keep_bytes: int) -> tuple[int, bytes | None]:
+        """Return the size of the body in bytes, and the body itself if that is at most *keep_bytes*."""
         content = bytearray()
         counted = 0
         async for piece in response.content.iter_chunked(PIECE):
             counted += len(piece)
             if counted > self._max_bytes:
-                raise self._too_large()
+                raise self._too_large(url)
             if counted <= keep_bytes:
                 content += piece
         return counted, bytes(content) if counted <= keep_bytes else None
 
-    def _too_large(self) -> FileTooLarge:
+    def _too_large(self, url: str) -> FileTooLarge:
         return FileTooLarge(
-            f"The file is larger than {self._max_bytes} bytes.", {"parameter": "url", "max_bytes": self._max_bytes}
+            f"The file is larger than {self._max_bytes} bytes.",
+            {"parameter": "url", "value": cut(url), "max_bytes": self._max_bytes},
         )
 
 
@@ -127,16 +145,37 @@ def filename(url: str, disposition: str, mime_type: str) -> str:
     return f"file{mimetypes.guess_extension(mime_type) or ''}"
 
 
-def _require_public_form(url: str) -> None:
-    """Refuse what is no plain http or https address; where its name leads is checked when it is connected to."""
+def _check_form(url: str, current: str) -> None:
+    """Reject *current*, which *url* is or redirects to, unless it is a plain http or https URL.
+
+    The address that its host resolves to is checked when a connection is made.
+    """
     try:
-        parts = urlsplit(url)
-        has_form = parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
-    except ValueError:
-        has_form = False
-    if not has_form or len(url) > MAX_URL:
-        raise _not_allowed()
+        parts = urlsplit(current)
+        host = parts.hostname
+    except ValueError as error:
+        raise _not_allowed(url, "url_invalid", "The link is not a valid URL.") from error
+    if parts.scheme not in {"http", "https"}:
+        raise _not_allowed(url, "scheme_not_allowed", "The link is not an http or https URL.")
+    if not host:
+        raise _not_allowed(url, "url_invalid", "The link names no host.")
+    if "@" in parts.netloc:
+        raise _not_allowed(url, "credentials_in_url", "The link contains a user name or a password.")
+    if len(current) > MAX_URL:
+        raise _not_allowed(url, "url_too_long", f"The link is longer than {MAX_URL} characters.")
 
 
-def _not_allowed() -> UrlNotAllowed:
-    return UrlNotAllowed("The link does not lead to a public http or https address.", {"parameter": "url"})
+def _connection_failure(error: Exception) -> tuple[str, str]:
+    """Return the reason for a failed request, for programs and for people."""
+    return next(
+        ((reason, message) for kind, reason, message in CONNECTION_FAILURES if isinstance(error, kind)),
+        ("connection_failed", "The connection to the server of the link failed."),
+    )
+
+
+def _not_allowed(url: str, reason: str, message: str) -> UrlNotAllowed:
+    return UrlNotAllowed(message, {"parameter": "url", "value": cut(url), "reason": reason})
+
+
+def _unreachable(url: str, reason: str, message: str, private: str = "") -> UrlUnreachable:
+    return UrlUnreachable(message, {"parameter": "url", "value": cut(url), "reason": reason}, private=private)

@@ -97,7 +97,7 @@ class RemoteFiles(Protocol):
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
         """The file at *url*, with its content if that is at most *keep_bytes*.
 
-        ``UrlNotAllowed``, ``UrlUnreachable`` or ``FileTooLarge`` say why it cannot be had.
+        ``UrlNotAllowed``, ``UrlUnreachable``, ``FileEmpty`` or ``FileTooLarge`` say why it cannot be had.
         """
         ...
 

@@ -732,7 +732,7 @@ class UrlNotAllowed(CallerError):
 
     status = 422
     code = "url_not_allowed"
-    remedy = "Use a link that anyone on the internet can open."
+    remedy = "Use an http or https link that anyone on the internet can open; details have the reason."
 
 
 class UrlUnreachable(CallerError):
@@ -740,7 +740,15 @@ class UrlUnreachable(CallerError):
 
     status = 422
     code = "url_unreachable"
-    remedy = "Check that the link opens without signing in, and try again."
+    remedy = "Open the link without signing in, and correct what the reason in details says; then call again."
+
+
+class FileEmpty(CallerError):
+    """The file behind the link has no content, and the application stores no empty files."""
+
+    status = 422
+    code = "file_empty"
+    remedy = "Use a link to a file with content."
 
 
 class FileTooLarge(CallerError):

@@ -37,7 +37,7 @@ def test_every_type_that_the_application_lets_write_has_a_cast() -> None:
 
 @pytest.mark.parametrize("kind", casts.writing.CASTS)
 def test_null_clears_a_field_of_any_type(kind: str) -> None:
-    assert casts.writing.cast(described(kind), None) is None
+    assert casts.writing.cast(described(kind), None, creates=False) is None
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,7 @@ def test_null_clears_a_field_of_any_type(kind: str) -> None:
         ("singleCollaborator", "usrA8sVd3kQe71LxZm", {"id": "usrA8sVd3kQe71LxZm"}),
         ("singleCollaborator", {"email": "ana@example.com"}, {"email": "ana@example.com"}),
         ("singleCollaborator", {"id": "usrA8sVd3kQe71LxZm"}, {"id": "usrA8sVd3kQe71LxZm"}),
+        ("singleCollaborator", {"id": "usr1", "email": "ana@example.com", "name": "Ana"}, {"id": "usr1"}),
         ("multipleCollaborators", "ana@example.com", [{"email": "ana@example.com"}]),
         ("multipleCollaborators", ["usr1", {"email": "a@example.com"}], [{"id": "usr1"}, {"email": "a@example.com"}]),
         ("multipleRecordLinks", "recA", ["recA"]),
@@ -107,6 +108,11 @@ def test_null_clears_a_field_of_any_type(kind: str) -> None:
             [{"url": "https://example.com/b", "filename": None}],
             [{"url": "https://example.com/b"}],
         ),
+        (
+            "multipleAttachments",
+            [{"id": "att1", "url": "https://example.com/b", "filename": "b.png", "size": 1, "type": "image/png"}],
+            [{"url": "https://example.com/b", "filename": "b.png"}],
+        ),
         ("multipleAttachments", [], []),
         ("barcode", {"text": "400", "type": None}, {"text": "400"}),
         ("barcode", "4006381333931", {"text": "4006381333931"}),
@@ -114,7 +120,7 @@ def test_null_clears_a_field_of_any_type(kind: str) -> None:
     ],
 )
 def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any) -> None:
-    cast = casts.writing.cast(described(kind), value)
+    cast = casts.writing.cast(described(kind), value, creates=True)
 
     assert (type(expected), expected) == (type(cast), cast)
 
@@ -143,7 +149,7 @@ def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any)
         *each("dateTime", "2026-11-02", "2026-11-02T09:30:00", "tomorrow", "2026-11-02T09:30:00.0001Z", 1, "", True),
         *each("dateTime", "0001-01-01T00:00:00+14:00"),
         *each("singleCollaborator", "Ana", "", 1, ["ana@example.com"], {"name": "Ana"}, {}),
-        *each("singleCollaborator", {"id": "usr1", "email": "ana@example.com"}),
+        *each("singleCollaborator", {"id": "usr1", "colour": "red"}),
         *each("multipleCollaborators", 1, ["ana@example.com", "Ana"], [None]),
         *each("multipleRecordLinks", "Acme", "rec", ["recA", 1], {"id": "recA"}, ["tblA"], "rec/A"),
         *each("multipleAttachments", "ftp://example.com/a", "a.png", 1, [1], [{"filename": "a"}], [{"id": "att1"}]),
@@ -153,7 +159,7 @@ def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any)
 )
 def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> None:
     with pytest.raises(LossyCast) as refused:
-        casts.writing.cast(described(kind), value)
+        casts.writing.cast(described(kind), value, creates=True)
 
     assert [{"field": "It", "type": kind, "value": casts.writing.plain(value)}] == refused.value.details
 
@@ -170,17 +176,24 @@ def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> 
 )
 def test_why_a_value_is_refused_is_said_without_words_of_python(kind: str, value: Any) -> None:
     with pytest.raises(LossyCast) as refused:
-        casts.writing.cast(described(kind), value)
+        casts.writing.cast(described(kind), value, creates=True)
 
     assert not re.search(r"decimal\.|isoformat|[Ii]nvalid|<class|must be|range|limit|digits \(", refused.value.message)
+
+
+@pytest.mark.parametrize(
+    "value", [[{"id": "att1"}], [{"id": "att1", "url": "https://example.com/b", "filename": "b.png", "size": 1}]]
+)
+def test_an_update_keeps_attachments_by_their_id(value: Any) -> None:
+    assert [{"id": "att1"}] == casts.writing.cast(described("multipleAttachments"), value, creates=False)
 
 
 def test_digits_are_counted_as_the_field_shows_them() -> None:
     whole = Field(id="fld1", name="It", type="duration", told={"durationFormat": "h:mm"})
 
-    assert 61 == casts.writing.cast(whole, 61)
+    assert 61 == casts.writing.cast(whole, 61, creates=True)
     with pytest.raises(LossyCast):
-        casts.writing.cast(whole, "61.5")
+        casts.writing.cast(whole, "61.5", creates=True)
 
 
 # Options

@@ -1,10 +1,11 @@
 """Reading, updating and listing, from the caller's side, against the emulator on real HTTP."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
 
+from connector_gateway.connectors.tables.casts.writing import CASTS
 from connectors.tables.looking import Looking, every_page
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
@@ -394,12 +395,47 @@ def test_a_field_that_became_computed_while_it_was_remembered_is_refused(gateway
     assert "read_only_field" == update(gateway, {"Phone": "+47"}).code
 
 
-def test_a_link_to_a_record_that_is_not_there_is_refused_by_the_application(gateway: Gateway) -> None:
-    reply = update(gateway, {"Company": ["recDoesNotExist00"]})
+@requirement("tables:update:refused-field")
+@pytest.mark.parametrize(("field", "value"), [("Company", ["recDoesNotExist00"]), ("Owner", "nobody@example.com")])
+def test_a_value_that_the_application_refuses_is_named(gateway: Gateway, field: str, value: Any) -> None:
+    reply = update(gateway, {"Name": "Never", field: value})
+    (detail,) = reply.details
 
     assert (422, "upstream_refused") == (reply.status, reply.code)
-    assert "recDoesNotExist00" not in reply.body["error"]["message"]
-    assert ["ROW_DOES_NOT_EXIST"] == [detail["vendor_code"] for detail in reply.details]
+    assert ("upstream_refused", f"fields.{field}", field, value) == (
+        detail["code"],
+        detail["parameter"],
+        detail["field"],
+        detail["value"],
+    )
+    assert detail["vendor_code"]
+
+
+@requirement("tables:update:round-trip")
+def test_every_value_that_a_read_returns_can_be_written_back(gateway: Gateway, inside: Looking) -> None:
+    writable = {field.name for field in inside.table().fields if field.type in CASTS}
+    records = read(gateway, limit=40).data
+    before = [inside.record(record["record_id"]) for record in records]
+    written = [
+        update(
+            gateway, {name: value for name, value in record["fields"].items() if name in writable}, record["record_id"]
+        )
+        for record in records
+    ]
+    after = [inside.record(record["record_id"]) for record in records]
+
+    assert {200} == {reply.status for reply in written}
+    assert [stable(cells, writable) for cells in before] == [stable(cells, writable) for cells in after]
+    assert CASTS.keys() == {inside.field(name).type for record in records for name in record["fields"]} & CASTS.keys()
+
+
+def stable(cells: Mapping[str, Any], writable: Collection[str]) -> dict[str, Any]:
+    """Return the writable *cells* without URLs of files, which change with every read."""
+    return {
+        name: [item["id"] for item in value] if name == "Files" else value
+        for name, value in cells.items()
+        if name in writable
+    }
 
 
 def test_a_table_that_is_filled_from_elsewhere_takes_no_writes(gateway: Gateway, inside: Looking) -> None:

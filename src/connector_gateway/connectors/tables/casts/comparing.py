@@ -56,10 +56,14 @@ def _same_people(written: list[Person], held: list[Person]) -> bool:
 
 
 def _same_files(written: list[dict[str, Any]], held: list[dict[str, Any]]) -> bool:
-    """By name: a file is kept under another link than it was fetched from."""
-    return [item.get("filename") or last_segment(item["url"]) for item in written] == [
-        item.get("filename") for item in held
-    ]
+    return len(written) == len(held) and all(map(_same_file, written, held))
+
+
+def _same_file(written: dict[str, Any], held: dict[str, Any]) -> bool:
+    """Compare ids, or names: the vendor keeps a new file under another link than it was fetched from."""
+    if "id" in written:
+        return bool(written["id"] == held.get("id"))
+    return (written.get("filename") or last_segment(written["url"])) == held.get("filename")
 
 
 SAMES: Mapping[str, Callable[[Any, Any], bool]] = {

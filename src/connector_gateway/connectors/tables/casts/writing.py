@@ -26,6 +26,12 @@ PERCENT_DIGITS = 2
 
 RECORD_ID = re.compile(r"rec[A-Za-z0-9]+")
 USER_ID = re.compile(r"usr[A-Za-z0-9]+")
+PERSON_KEYS = frozenset({"id", "email", "name", "permissionLevel", "profilePicUrl"})
+"""The fields of a collaborator as the vendor returns it; only ``id`` and ``email`` are written."""
+
+ATTACHMENT_KEYS = frozenset({"id", "url", "filename", "size", "type", "width", "height", "thumbnails"})
+"""The fields of an attachment as the vendor returns it; only ``id``, or ``url`` and ``filename``, are written."""
+
 NO_DATE = "it should be a date without a time, such as 2026-11-02"
 NO_MOMENT = "it should be a date and time with an offset, such as 2026-11-02T09:30:00Z"
 
@@ -37,15 +43,16 @@ class Unfit(ValueError):
     """A value that a field cannot hold without change; the message tells callers why."""
 
 
-def cast(field: Field, value: Any) -> Any:
-    """The vendor's form of *value* for a field; ``LossyCast`` where it would lose something.
+def cast(field: Field, value: Any, *, creates: bool) -> Any:
+    """Return the vendor's form of *value* for a field; raise ``LossyCast`` if it would lose something.
 
-    Whether a select has the options is not looked at here.
+    Options of selects are not checked here. A record that the call *creates* has no attachments to keep.
     """
     if value is None:
         return None
+    casts = {**CASTS, **CASTS_ON_CREATION} if creates else CASTS
     try:
-        return CASTS[field.type](field, value)
+        return casts[field.type](field, value)
     except Unfit as fault:
         raise lossy(field, value, str(fault)) from fault
     except (ValueError, InvalidOperation, OverflowError) as fault:
@@ -193,9 +200,10 @@ def _date_time(_: Field, value: Any) -> str:
 
 
 def _collaborator(field: Field, value: Any) -> dict[str, str]:
-    if isinstance(value, dict) and len(value) == 1 and value.keys() <= {"id", "email"}:
-        (text,) = value.values()
-        return _collaborator(field, text)
+    if isinstance(value, dict):
+        if not value.keys() <= PERSON_KEYS or not value.keys() & {"id", "email"}:
+            raise Unfit(f"a user is an object with id or email, and may have {', '.join(sorted(PERSON_KEYS))}")
+        value = value.get("id") or value.get("email")
     text = _string(value, "it is neither an e-mail address nor a user").strip()
     return {"id": text} if USER_ID.fullmatch(text) else {"email": _required(_email(field, text))}
 
@@ -212,11 +220,27 @@ def _links(_: Field, value: Any) -> list[str]:
 
 
 def _attachments(_: Field, value: Any) -> list[dict[str, str]]:
-    return [_attachment(item) for item in _items(value)]
+    return [_kept_attachment(item) or _new_attachment(item) for item in _items(value)]
 
 
-def _attachment(value: Any) -> dict[str, str]:
-    about = _about(value, "url", "filename", "it is neither a link nor an object of url and perhaps filename")
+def _new_attachments(_: Field, value: Any) -> list[dict[str, str]]:
+    return [_new_attachment(item) for item in _items(value)]
+
+
+def _kept_attachment(value: Any) -> dict[str, str] | None:
+    """Return the reference to an attachment of the record, as a read returns it or with its id alone."""
+    if not isinstance(value, dict) or "id" not in value or not value.keys() <= ATTACHMENT_KEYS:
+        return None
+    return {"id": _required(_string(value["id"], "the id of an attachment is a string"))}
+
+
+def _new_attachment(value: Any) -> dict[str, str]:
+    # An attachment of another record is copied from its URL, which the vendor keeps valid for some hours.
+    is_read = isinstance(value, dict) and "id" in value and value.keys() <= ATTACHMENT_KEYS
+    if is_read and not value.get("url"):
+        raise Unfit("a new record has no attachments to keep, so each needs a url")
+    source = {name: value.get(name) for name in ("url", "filename")} if is_read else value
+    about = _about(source, "url", "filename", "it is neither a link nor an object of url and perhaps filename")
     parts = urlsplit(about["url"])
     if parts.scheme not in {"http", "https"} or not parts.netloc or "" in about.values():
         raise Unfit("it is no http or https link, or its file has an empty name")
@@ -260,6 +284,8 @@ CASTS: Mapping[str, Callable[[Field, Any], Any]] = {
     "barcode": _barcode,
 }
 """The types that can be written; whatever is not here is computed, or not known, and is only read."""
+
+CASTS_ON_CREATION: Mapping[str, Callable[[Field, Any], Any]] = {"multipleAttachments": _new_attachments}
 
 
 def _string(value: Any, otherwise: str) -> str:

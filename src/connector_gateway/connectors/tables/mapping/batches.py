@@ -6,7 +6,15 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from connector_gateway.connectors.tables import casts, wire
-from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED, Kept, Values, casts_of, fitted
+from connector_gateway.connectors.tables.mapping.records import (
+    CASTING,
+    REFUSED,
+    Kept,
+    Values,
+    blamed,
+    casts_of,
+    fitted,
+)
 from connector_gateway.connectors.tables.models import CreatedRecords, CreateRecords, FailedRecord
 from connector_gateway.kit.errors import GatewayError, UpstreamUnexpected
 from connector_gateway.kit.nearest import meant
@@ -85,7 +93,7 @@ def drafts(
     fit: list[Draft] = []
     failed: list[FailedRecord] = []
     for index, fields in enumerate(records):
-        values, faults = fitted(table, fields, new_options=new_options)
+        values, faults = fitted(table, fields, new_options=new_options, creates=True)
         failed += [failed_record(index, fault) for fault in faults]
         if not faults:
             fit.append(Draft(index, values, _brings_options(table, values)))
@@ -111,7 +119,7 @@ def refused_record(
 
     *names* are those of the fields, by identifier.
     """
-    name = _blamed(names, draft, fields, refusal.private) if isinstance(refusal, REFUSED) else None
+    name = blamed(names, draft.values, fields, refusal.private) if isinstance(refusal, REFUSED) else None
     return FailedRecord(
         index=draft.index,
         error=refusal.code if isinstance(refusal, CASTING) and name else "upstream_refused",
@@ -125,24 +133,6 @@ def refused_record(
 def _told(refusal: GatewayError, what: str) -> str | None:
     """What the application gave as its reason, if it did."""
     return next((detail[what] for detail in refusal.details if what in detail), None)
-
-
-def _blamed(names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], text: str) -> str | None:
-    """The field that a refusal is about: the only one there is, the one it names, or the one whose value it names."""
-    # Three guesses, the surest first, each only where it leaves no choice: to blame the wrong field is worse than none.
-    written = {names[field_id]: value for field_id, value in draft.values.items()}
-    named = [name for name in written if f'"{name}"' in text]
-    valued = [name for name, value in written.items() if any(_speaks_of(text, word) for word in _words(value))]
-    return next((found[0] for found in (list(fields), named, valued) if len(found) == 1), None)
-
-
-def _speaks_of(text: str, word: str) -> bool:
-    return f'"{word}"' in text or (casts.writing.RECORD_ID.fullmatch(word) is not None and word in text)
-
-
-def _words(value: Any) -> list[str]:
-    parts = value if isinstance(value, list) else [value]
-    return [part for part in parts if isinstance(part, str) and part]
 
 
 def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:

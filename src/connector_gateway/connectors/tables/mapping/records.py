@@ -48,14 +48,16 @@ def record(record: wire.Record) -> Record:
 
 def writable(table: wire.Table, fields: Mapping[str, Any]) -> Values:
     """The vendor's form of *fields*; where something does not fit, one error that tells of everything."""
-    values, faults = fitted(table, fields, new_options=False)
+    values, faults = fitted(table, fields, new_options=False, creates=False)
     if faults:
         raise gathered(faults)
     return values
 
 
-def fitted(table: wire.Table, fields: Mapping[str, Any], *, new_options: bool) -> tuple[Values, list[GatewayError]]:
-    """The vendor's form of *fields*, as far as they fit, and what does not, in the order given.
+def fitted(
+    table: wire.Table, fields: Mapping[str, Any], *, new_options: bool, creates: bool
+) -> tuple[Values, list[GatewayError]]:
+    """Return the vendor's form of the *fields* that fit, and an error for each that does not, in the order given.
 
     Selects may name options they lack if *new_options* are allowed.
     """
@@ -65,7 +67,7 @@ def fitted(table: wire.Table, fields: Mapping[str, Any], *, new_options: bool) -
     for name, value in fields.items():
         try:
             field = _writable_field(table, known, name, value)
-            values[field.id] = casts.writing.cast(field, value)
+            values[field.id] = casts.writing.cast(field, value, creates=creates)
         except CASTING as fault:
             faults.append(fault)
         else:
@@ -98,6 +100,46 @@ def change(table: wire.Table, params: UpdateRecord) -> Kept:
     """What is planned for a change of a record."""
     place = {"base_id": params.base_id, "table_id": table.id, "record_id": params.record_id}
     return {**place, "values": writable(table, params.fields)}
+
+
+def blamed(table_names: Mapping[str, str], values: Kept, fields: Mapping[str, Any], text: str) -> str | None:
+    """Return the field that a refusal is about: the only one, the one it names, or the one whose value it names.
+
+    *table_names* are the names of fields by identifier, *values* what was written, *fields* what the caller gave.
+    """
+    # Three guesses, the surest first, each only if it leaves no choice: to blame the wrong field is worse than none.
+    written = {table_names[field_id]: value for field_id, value in values.items()}
+    named = [name for name in written if f'"{name}"' in text]
+    valued = [name for name, value in written.items() if any(_speaks_of(text, word) for word in _words(value))]
+    return next((found[0] for found in (list(fields), named, valued) if len(found) == 1), None)
+
+
+def _speaks_of(text: str, word: str) -> bool:
+    return f'"{word}"' in text or (casts.writing.RECORD_ID.fullmatch(word) is not None and word in text)
+
+
+def _words(value: Any) -> list[str]:
+    parts = value if isinstance(value, list) else [value]
+    texts = [text for part in parts for text in (part.values() if isinstance(part, Mapping) else [part])]
+    return [text for text in texts if isinstance(text, str) and text]
+
+
+def with_field(refusal: GatewayError, table: wire.Table, change: Kept, fields: Mapping[str, Any]) -> GatewayError:
+    """Return *refusal* with the field and value that it is about, if that can be told."""
+    names = {field.id: field.name for field in table.fields}
+    name = blamed(names, change["values"], fields, refusal.private)
+    if name is None:
+        return refusal
+    reason = next((detail for detail in refusal.details if "vendor_message" in detail), {})
+    detail = {
+        "code": refusal.code,
+        "parameter": f"fields.{name}",
+        "field": name,
+        "value": casts.writing.plain(fields[name]),
+        **reason,
+    }
+    message = f'The application refused the value of "{name}".'
+    return type(refusal)(message, detail, private=refusal.private, doubt=refusal.doubt)
 
 
 def read_cell(value: Any, shape: type[W], field_id: str) -> W:

@@ -13,6 +13,7 @@ from connector_gateway.connectors.tables.operations.bases import MISSING, Tables
 from connector_gateway.kit.call import RemoteFile
 from connector_gateway.kit.errors import (
     FieldNotFound,
+    FileEmpty,
     FileTooLarge,
     LossyCast,
     ReadOnlyField,
@@ -93,6 +94,7 @@ def attach_step(at_hand: AtHand) -> Step[TablesCall]:
         LossyCast,
         UrlNotAllowed,
         UrlUnreachable,
+        FileEmpty,
         FileTooLarge,
     ],
 )
@@ -137,7 +139,8 @@ async def _content(call: TablesCall, intent: Intent, at_hand: AtHand) -> bytes:
     if file.content is None or mapping.attachments.digest_of(file.content) != intent["digest"]:
         raise UrlUnreachable(
             "The link leads to another file now than when this call was first made; nothing was attached.",
-            {"parameter": "url"},
+            {"parameter": "url", "value": intent["url"], "reason": "file_changed"},
+            remedy="Use a new idempotency key to attach the file that the link leads to now.",
         )
     return file.content
 

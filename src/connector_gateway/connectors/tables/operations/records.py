@@ -80,7 +80,7 @@ async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord
         except REFUSED as refusal:
             # The values may be cast by an outdated schema.
             change = await call.plan(partial(_plan_change_again, call, params, change, refusal))
-            learned = await call.step(UPDATE_RECORD, change)
+            learned = await _step_again(call, params, change)
     see(call, learned["id"], change["base_id"], change["table_id"])
     return UpdatedRecord(
         record_id=learned["id"], updated_fields=list(params.fields), updated_at=instant(learned["updated_at"])
@@ -103,5 +103,13 @@ async def _plan_change_again(call: TablesCall, params: UpdateRecord, refused: Ke
     table = mapping.schemas.find_table(await tables_of(call, params.base_id), refused["table_id"])
     change = mapping.records.change(table, params)
     if change == refused:
-        raise refusal
+        raise mapping.records.with_field(refusal, table, change, params.fields)
     return change
+
+
+async def _step_again(call: TablesCall, params: UpdateRecord, change: Kept) -> Learned:
+    try:
+        return await call.step(UPDATE_RECORD, change)
+    except REFUSED as refusal:
+        table = await known_table(call, change)
+        raise mapping.records.with_field(refusal, table, change, params.fields) from refusal
