@@ -393,6 +393,12 @@ class OptionMissing(CallerError):
     code = "option_missing"
 
 
+class UniqueValueTaken(CallerError):
+    """Another record has the value of a property whose values are unique; nothing was written."""
+
+    code = "unique_value_taken"
+
+
 class AmbiguousDatabase(CallerError):
     """The database holds several data sources, and none of them alone covers the request."""
 
@@ -502,7 +508,7 @@ class UpstreamRefused(UpstreamFailure):
 
 
 class UpstreamConflict(UpstreamFailure):
-    """A collision with another change: the third party refused, or a call that goes first takes too long."""
+    """A collision with another change: the application refused, or a call that goes first takes too long."""
 
     code = "upstream_conflict"
 
@@ -639,6 +645,7 @@ ERRORS: tuple[type[GatewayError], ...] = (
     LossyCast,
     SelectOptionMissing,
     OptionMissing,
+    UniqueValueTaken,
     AmbiguousDatabase,
     AmbiguousPipeline,
     PageModified,

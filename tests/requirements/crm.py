@@ -69,6 +69,10 @@ CRM = promised(
         "crm:vendor-reason",
         "A refusal of the portal's carries its code and sentence, for each property it names.",
     ),
+    ("crm-48", "crm:owners:options", "Owner properties list the addresses of owners as options."),
+    ("crm-49", "crm:unique-value-taken", "A unique value of another record is named with that record."),
+    ("crm-50", "crm:owners:unknown", "An unknown owner is rejected with the nearest addresses first."),
+    ("crm-51", "crm:owners:write", "An owner is set by address or id, also as owner_email."),
     # Writes in doubt
     ("crm-38", "crm:once:first-body", "A repeat in doubt returns what the first body made, whatever it says itself."),
     ("crm-39", "crm:once:nobody-elses", "What a person, another application or another key made is never returned."),

@@ -646,6 +646,14 @@ class OptionMissing(CallerError):
     remedy = "Use one of the allowed values in details."
 
 
+class UniqueValueTaken(CallerError):
+    """Another record has the value of a property whose values are unique; nothing was written."""
+
+    status = 409
+    code = "unique_value_taken"
+    remedy = "Use another value, or change the record that has it; details name the property, the value and the record."
+
+
 class AmbiguousDatabase(CallerError):
     """The database holds several data sources, and none of them alone covers the request."""
 
@@ -795,11 +803,11 @@ class UpstreamRefused(UpstreamFailure):
 
 
 class UpstreamConflict(UpstreamFailure):
-    """A collision with another change: the third party refused, or a call that goes first takes too long."""
+    """A collision with another change: the application refused, or a call that goes first takes too long."""
 
     status = 409
     code = "upstream_conflict"
-    remedy = "Try again; the collision is usually over by then."
+    remedy = "Call again once; if the conflict stays, change what vendor_message in details or the application names."
 
 
 class UpstreamRateLimited(UpstreamFailure):

@@ -7,6 +7,7 @@ from connector_gateway.kit.errors import (
     ConnectionRevoked,
     Detail,
     GatewayError,
+    UpstreamConflict,
     UpstreamForbidden,
     UpstreamRefused,
     UpstreamUnexpected,
@@ -27,7 +28,7 @@ SENTENCES: Mapping[type[GatewayError], str] = {
 }
 """What refusals are told with, unless a connector can say it more exactly."""
 
-EXPLAINED = frozenset({UpstreamForbidden, UpstreamRefused})
+EXPLAINED = frozenset({UpstreamConflict, UpstreamForbidden, UpstreamRefused})
 """Refusals with many causes: ours says little, so they carry the vendor's own reason."""
 
 MAX_MESSAGE = 500

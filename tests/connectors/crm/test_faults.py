@@ -397,7 +397,12 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
             *(403, "connection_scope_missing", [{"scopes": ["a.b"]}]),
         ),
         ({"status": 404, "body": HTML}, 502, "upstream_unexpected", []),
-        ({"status": 409, "body": {"message": "in the way"}}, 409, "upstream_conflict", []),
+        (
+            {"status": 409, "body": {"message": "in the way"}},
+            409,
+            "upstream_conflict",
+            [{"vendor_message": "in the way"}],
+        ),
         ({"status": 418, "body": "teapot"}, 502, "upstream_unexpected", []),
         ({"status": 302, "headers": {"Location": "/"}}, 502, "upstream_unexpected", []),
         (

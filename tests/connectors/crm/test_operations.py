@@ -10,6 +10,7 @@ from harness.requirement import requirement
 from harness.serving import Gateway
 from workspace_sandbox.crm.definitions import Definition
 from workspace_sandbox.crm.kinds import CONTACTS
+from workspace_sandbox.crm.seed import OWNERS
 
 STAGES = [
     *("Appointment Scheduled", "Qualified To Buy", "Presentation Scheduled", "Decision Maker Bought-In"),
@@ -288,10 +289,65 @@ def test_a_property_that_the_portal_requires_is_named(gateway: Gateway) -> None:
     ] == reply.details
 
 
-def test_a_unique_value_of_another_contact_is_a_conflict(gateway: Gateway) -> None:
+@requirement("crm:unique-value-taken")
+def test_a_unique_value_of_another_contact_is_named_with_the_contact_that_has_it(gateway: Gateway) -> None:
     reply = contact(gateway, "unique@acme.test", {"erp_id": "ERP-00000"})
+    holder = gateway.get("/crm/contacts", property="erp_id", value="ERP-00000").data[0]["contact_id"]
 
-    assert (409, "upstream_conflict") == (reply.status, reply.code)
+    assert (409, "unique_value_taken") == (reply.status, reply.code)
+    assert [{"property": "erp_id", "value": "ERP-00000", "record_id": holder}] == reply.details
+
+
+# Owners
+
+
+@requirement("crm:owners:write")
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"owner_email": "{address}"},
+        {"owner_email": " {ADDRESS} "},
+        {"hubspot_owner_id": "{address}"},
+        {"hubspot_owner_id": "771203"},
+        {"owner_email": "{address}", "hubspot_owner_id": "771203"},
+    ],
+)
+def test_an_owner_is_set_by_address_or_id(gateway: Gateway, portal: Looking, properties: dict[str, str]) -> None:
+    address = next(owner.email for owner in OWNERS if str(owner.id) == "771203")
+    sent = {name: text.format(address=address, ADDRESS=address.upper()) for name, text in properties.items()}
+    reply = contact(gateway, "owned@acme.test", sent)
+    read = gateway.get("/crm/contacts", email="owned@acme.test").data[0]
+
+    assert 200 == reply.status
+    assert ("771203", address) == (portal.contact("owned@acme.test")["hubspot_owner_id"], read["owner_email"])
+
+
+@requirement("crm:owners:options")
+def test_the_options_of_an_owner_property_are_the_addresses_of_active_owners(gateway: Gateway) -> None:
+    listed = gateway.get("/crm/properties", object_type="contacts").data
+    (options,) = [one["options"] for one in listed if one["name"] == "hubspot_owner_id"]
+
+    assert sorted(owner.email for owner in OWNERS if owner.email and not owner.archived) == options
+
+
+@requirement("crm:owners:unknown")
+@pytest.mark.parametrize("name", ["owner_email", "hubspot_owner_id"])
+def test_an_unknown_owner_is_rejected_with_the_addresses_that_there_are(gateway: Gateway, name: str) -> None:
+    address = next(owner.email for owner in OWNERS if owner.email and not owner.archived)
+    reply = contact(gateway, "owned@acme.test", {name: address + "x"})
+    (detail,) = reply.details
+
+    assert (409, "option_missing") == (reply.status, reply.code)
+    assert (name, address + "x", address) == (detail["property"], detail["value"], detail["did_you_mean"])
+    assert address == detail["allowed"][0]
+
+
+def test_two_names_of_different_owners_are_rejected(gateway: Gateway) -> None:
+    first, second = [owner.email for owner in OWNERS if owner.email and not owner.archived][:2]
+    reply = contact(gateway, "owned@acme.test", {"owner_email": first, "hubspot_owner_id": second})
+
+    assert (422, "invalid_parameters") == (reply.status, reply.code)
+    assert ["properties.owner_email"] == [detail["parameter"] for detail in reply.details]
 
 
 # Companies of contacts

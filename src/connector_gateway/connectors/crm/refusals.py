@@ -17,6 +17,7 @@ from connector_gateway.kit.errors import (
     OutcomeUnknown,
     PropertyNotFound,
     ReadOnlyField,
+    UniqueValueTaken,
     UpstreamConflict,
     UpstreamRefused,
     UpstreamUnexpected,
@@ -60,6 +61,12 @@ HOLDER = re.compile(r"Existing ID:\s*(\d+)")
 """The only place where the vendor tells which contact has an address."""
 
 
+TAKEN = re.compile(
+    r"propertyName=(?P<property>\w+), value=(?P<value>.*)\} on \S+\. (?P<holder>\d+) already has that value"
+)
+"""The only place where the vendor tells which unique value another record has."""
+
+
 class ContactExists(UpstreamConflict):
     """The address belongs to a contact already, perhaps as a second one."""
 
@@ -85,6 +92,19 @@ def refuse_taken(answer: Answer) -> None:
         raise ContactExists(holder[1], answer.text)
 
 
+def _value_taken(told: wire.Refusal, private: str) -> UniqueValueTaken | None:
+    """Return the error for a value that another record has, if that is what the vendor says."""
+    found = TAKEN.search(told.message) if isinstance(told.message, str) else None
+    if found is None:
+        return None
+    name = found["property"]
+    return UniqueValueTaken(
+        f'Another record has this value of "{name}".',
+        {"property": name, "value": found["value"], "record_id": found["holder"]},
+        private=private,
+    )
+
+
 def refused_within(errors: object, answer: Answer) -> GatewayError:
     """What it means that an accepted batch of one tells of nothing done: a refusal if it says why, else a doubt."""
     told = _each(errors, wire.Refusal)
@@ -100,6 +120,9 @@ def _refusal(
     """What a refusal means; a 404 that is not in the vendor's words comes from a wrong path."""
     refusal, told_of = REFUSALS.get(status, UpstreamUnexpected), told or wire.Refusal()
     faults, details = _faults(told_of), list[Detail]()
+    taken = _value_taken(told_of, private) if status == 409 else None
+    if taken is not None:
+        return taken
     # A wrong path answers 404 without the vendor's envelope; that is our fault and not a missing record.
     if status == 404 and told is not None:
         refusal, details = missing, [{"value": sought}]

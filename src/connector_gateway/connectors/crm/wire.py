@@ -125,6 +125,7 @@ class Definition(Wire, rename="camel"):
     hidden: bool = False
     calculated: bool = False
     external_options: bool = False
+    referenced_object_type: str | None = None
     has_unique_value: bool = False
     modification_metadata: Modification = Modification()
 
@@ -154,11 +155,12 @@ class Pipeline(Wire):
 
 
 class Owner(Wire):
-    """Somebody who owns records; a queue has no address."""
+    """An owner of records; a queue has no address, and an archived owner is a deactivated user."""
 
     id: str
     type: str = ""
     email: str | None = None
+    archived: bool = False
 
 
 class Account(Wire, rename="camel"):

@@ -1,6 +1,6 @@
 """Properties: what a caller gave for them, in the portal's form."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,13 +98,13 @@ def identity(name: str, value: str) -> tuple[str | None, str]:
     return None if name == RECORD_ID else name, value.lower() if name == "email" else value
 
 
-def property_definition(described: wire.Definition) -> PropertyDefinition:
-    """A property as callers see it."""
+def property_definition(described: wire.Definition, owners: Sequence[str] = ()) -> PropertyDefinition:
+    """Return the public form of a property; *owners* are the options of one that holds an owner."""
     return PropertyDefinition(
         name=described.name,
         label=described.label,
         type=described.type,
-        options=casts.options(described),
+        options=list(owners) if described.referenced_object_type == "OWNER" else casts.options(described),
         custom=not described.hubspot_defined,
     )
 

@@ -24,8 +24,15 @@ from connector_gateway.connectors.crm.operations.portal import (
     owner_emails,
     owners,
     portal_id,
+    with_owner_ids,
 )
-from connector_gateway.kit.errors import CompanyNotFound, LossyCast, PropertyNotFound, UpstreamConflict
+from connector_gateway.kit.errors import (
+    CompanyNotFound,
+    LossyCast,
+    PropertyNotFound,
+    UniqueValueTaken,
+    UpstreamConflict,
+)
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page, Position
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
@@ -123,7 +130,7 @@ UPDATE_HOLDER = Step("update the contact", _send_holder, _find_holder, tells=map
 # The operations
 
 
-@writes("POST /contacts", errors=[CompanyNotFound, *CASTING], overwrites=True)
+@writes("POST /contacts", errors=[CompanyNotFound, UniqueValueTaken, *CASTING], overwrites=True)
 async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
     """Create a contact, or update the one that matches the email.
 
@@ -175,7 +182,9 @@ async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
 
 async def _texts(call: CrmCall, given: Mapping[str, Any]) -> Mapping[str, str]:
     """The properties of a contact in the vendor's form, without the address that it is matched by."""
-    properties = {name: value for name, value in given.items() if name != "email"}
+    named = {name: value for name, value in given.items() if name != "email"}
+    known = await on_definitions(call, "contacts", lambda known: known)
+    properties = await with_owner_ids(call, known, named)
     written = await on_definitions(call, "contacts", lambda known: mapping.properties.values(known, properties))
     call.note_casts(partial(mapping.properties.noted, written, properties))
     return written.texts
@@ -192,6 +201,12 @@ async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: 
     skipping = params.on_conflict == "skip"
     try:
         return await call.step(CREATE_CONTACT if skipping else WRITE_CONTACT, contact)
+    except UniqueValueTaken as error:
+        # The vendor repeats the value in lower case; callers look for the one that they sent.
+        error.details = [
+            {**one, "value": contact["texts"].get(one.get("property"), one["value"])} for one in error.details
+        ]
+        raise
     except UpstreamConflict as refusal:
         # In a later attempt it is told again as the journal has kept it, no longer as a ``ContactExists``.
         taken_by = next((detail["contact_id"] for detail in refusal.details if "contact_id" in detail), None)
@@ -228,8 +243,8 @@ async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str]) 
 
 async def _look_up_by_owner(call: CrmCall, email: str, limit: int, shown: Sequence[str]) -> Some:
     """One page of what belongs to whoever has that address, those who have left included."""
-    known = await owners(call, lambda known: email in map(mapping.contacts.lowered, known.values()))
-    owner_ids = [owner_id for owner_id, address in known.items() if mapping.contacts.lowered(address) == email]
+    known = await owners(call, lambda known: mapping.owners.is_known(known, email))
+    owner_ids = [owner.id for owner in known.values() if mapping.contacts.lowered(owner.email) == email]
     return await _search(call, mapping.searches.owned_by(owner_ids), limit, shown) if owner_ids else ([], None)
 
 

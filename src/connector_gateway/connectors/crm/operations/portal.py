@@ -3,14 +3,22 @@
 from __future__ import annotations  # functions are made in each call (decision 45)
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.client import CrmClient
+from connector_gateway.connectors.crm.mapping.owners import Owners
 from connector_gateway.connectors.crm.mapping.properties import CASTING, Definitions, Values
 from connector_gateway.connectors.crm.models import ListProperties, PropertyDefinition
 from connector_gateway.kit.call import Call, LookUp
-from connector_gateway.kit.errors import AmbiguousPipeline, CallerError, PipelineNotFound, StageNotFound
+from connector_gateway.kit.errors import (
+    AmbiguousPipeline,
+    CallerError,
+    ConnectionScopeMissing,
+    PipelineNotFound,
+    StageNotFound,
+)
 from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Listing
@@ -31,9 +39,18 @@ MOVING = (PipelineNotFound, AmbiguousPipeline, StageNotFound)
 
 @reads("GET /properties")
 async def list_properties(call: CrmCall, params: ListProperties) -> Listing[PropertyDefinition]:
-    """List the properties of an object type."""
-    listed = map(mapping.properties.property_definition, await call.upstream.list_properties(params.object_type))
-    return Listing[PropertyDefinition](items=[item for item in listed if item.custom or not params.custom_only])
+    """List the properties of an object type.
+
+    The options of a property that holds an owner are the addresses of the owners.
+    """
+    listed = [
+        one
+        for one in await call.upstream.list_properties(params.object_type)
+        if not one.hubspot_defined or not params.custom_only
+    ]
+    addresses = await owner_addresses(call, listed)
+    items = [mapping.properties.property_definition(described, addresses) for described in listed]
+    return Listing[PropertyDefinition](items=items)
 
 
 async def on_definitions(call: CrmCall, kind: str, check: Callable[[Definitions], T]) -> T:
@@ -82,14 +99,38 @@ async def portal_id(call: CrmCall) -> str:
     return str((await call.recall(LookUp("portal", PORTAL_SECONDS, call.upstream.read_account))).portal_id)
 
 
-async def owners(call: CrmCall, suffices: Callable[[Mapping[str, str | None]], bool]) -> Mapping[str, str | None]:
-    """The addresses of owners by their ids; asked for anew where what is remembered does not suffice."""
+async def owners(call: CrmCall, suffices: Callable[[Owners], bool]) -> Owners:
+    """Return the owners by their ids, those who have left last; asked for anew if the cached ones do not suffice."""
 
-    async def find() -> Mapping[str, str | None]:
-        found = call.upstream.list_owners()
-        return {owner.id: owner.email async for owner in found if owner.email or owner.type == "QUEUE"}
+    async def find() -> Owners:
+        listed = call.upstream.list_owners()
+        return {owner.id: owner async for owner in listed if owner.email or owner.type == "QUEUE"}
 
     return await call.recall(LookUp("owners", OWNERS_SECONDS, find), suffices=suffices)
+
+
+async def with_owner_ids(call: CrmCall, known: Definitions, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the properties *given* with every owner, named by address or id, as an id."""
+    names = mapping.owners.owner_properties(known, given)
+    if not names:
+        return given
+    try:
+        listed = await owners(call, lambda known: all(mapping.owners.is_known(known, given[name]) for name in names))
+    except ConnectionScopeMissing:
+        # Ids can be written without the permission to list owners; then the application checks them.
+        if all(mapping.owners.is_id(name, given[name]) for name in names):
+            return given
+        raise
+    return mapping.owners.by_id(known, listed, given)
+
+
+async def owner_addresses(call: CrmCall, listed: Iterable[wire.Definition]) -> Sequence[str]:
+    """Return the addresses of the owners if a property holds one and the connection may list them."""
+    if not any(map(mapping.owners.holds_owner, listed)):
+        return []
+    with suppress(ConnectionScopeMissing):
+        return mapping.owners.addresses(await owners(call, bool))
+    return []
 
 
 async def owner_emails(call: CrmCall, found: Iterable[wire.Record]) -> Mapping[str, str | None]:
@@ -106,4 +147,4 @@ async def owner_emails(call: CrmCall, found: Iterable[wire.Record]) -> Mapping[s
     untold = {one: seen.get(one, 0) + 1 for one in wanted if one not in known}
     if untold:
         call.memory.put(UNTOLD, {**seen, **untold}, OWNERS_SECONDS)
-    return known
+    return {owner_id: owner.email for owner_id, owner in known.items()}

@@ -1,0 +1,99 @@
+"""Owners of records: named by address or by id, written by id."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from connector_gateway.connectors.crm import wire
+from connector_gateway.connectors.crm.mapping.properties import Definitions
+from connector_gateway.connectors.crm.mapping.searches import OWNER
+from connector_gateway.kit.errors import GatewayError, InvalidParameters, OptionMissing
+from connector_gateway.kit.faults import gathered
+from connector_gateway.kit.nearest import MEANT, nearest
+
+Owners = Mapping[str, wire.Owner]
+"""Owners by their ids, deactivated ones last."""
+
+OWNER_EMAIL = "owner_email"
+"""The name under which a lookup returns the address of a contact's owner, and under which it can be written."""
+
+MAX_ALLOWED = 50
+"""Addresses that an error lists."""
+
+
+def holds_owner(definition: wire.Definition) -> bool:
+    """Return whether the values of a property are owners."""
+    return definition.referenced_object_type == "OWNER"
+
+
+def addresses(owners: Owners) -> list[str]:
+    """Return the addresses of the active owners, in order."""
+    return sorted({owner.email for owner in owners.values() if owner.email and not owner.archived})
+
+
+def owner_properties(known: Definitions, given: Mapping[str, Any]) -> list[str]:
+    """Return the names in *given* whose values name an owner."""
+    return [
+        name
+        for name, value in given.items()
+        if (name == OWNER_EMAIL or (name in known and holds_owner(known[name]))) and value not in (None, "")
+    ]
+
+
+def is_known(owners: Owners, value: Any) -> bool:
+    """Return whether *value* names an owner."""
+    return bool(_matches(owners, value))
+
+
+def is_id(name: str, value: Any) -> bool:
+    """Return whether the *value* of the property *name* has the form of an owner's id."""
+    return name != OWNER_EMAIL and str(value).strip().isdecimal()
+
+
+def by_id(known: Definitions, owners: Owners, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *given* with owners by their ids, and ``owner_email`` as the property that it stands for.
+
+    Raises ``OptionMissing`` for every name that no owner has, or that several have.
+    """
+    named = owner_properties(known, given)
+    ids, errors = dict[str, str](), list[GatewayError]()
+    for name in named:
+        matches = _matches(owners, given[name])
+        if len(matches) == 1:
+            ids[name] = matches[0].id
+        else:
+            errors.append(_no_single_owner(owners, name, given[name], matches))
+    if errors:
+        raise gathered(errors)
+    resolved = {name: ids.get(name, value) for name, value in given.items()}
+    if OWNER_EMAIL not in resolved:
+        return resolved
+    owner_id = resolved.pop(OWNER_EMAIL)
+    if resolved.setdefault(OWNER, owner_id) != owner_id:
+        message = f"{OWNER_EMAIL} and {OWNER} name different owners."
+        raise InvalidParameters(message, {"parameter": f"properties.{OWNER_EMAIL}", "value": given[OWNER_EMAIL]})
+    return resolved
+
+
+def _matches(owners: Owners, value: Any) -> Sequence[wire.Owner]:
+    """Return the owners that *value* names: by id, else by address, active ones before deactivated ones."""
+    text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    if text in owners:
+        return [owners[text]]
+    alike = [owner for owner in owners.values() if text and (owner.email or "").lower() == text.lower()]
+    return [owner for owner in alike if not owner.archived] or alike
+
+
+def _no_single_owner(owners: Owners, name: str, value: Any, matches: Sequence[wire.Owner]) -> OptionMissing:
+    if matches:
+        allowed = [owner.id for owner in matches]
+        return OptionMissing(
+            f"{len(matches)} owners have the address in {name}; name one by its id.",
+            {"property": name, "value": value, "allowed": allowed},
+        )
+    known = addresses(owners)
+    detail = {"property": name, "value": value, "allowed": known[:MAX_ALLOWED]}
+    likely = nearest(str(value), known)
+    if likely is not None:
+        detail[MEANT] = likely
+        detail["allowed"] = [likely, *(address for address in known if address != likely)][:MAX_ALLOWED]
+    return OptionMissing(f"{name} names no owner of the portal.", detail)
