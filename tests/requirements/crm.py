@@ -73,6 +73,7 @@ CRM = promised(
     ("crm-49", "crm:unique-value-taken", "A unique value of another record is named with that record."),
     ("crm-50", "crm:owners:unknown", "An unknown owner is rejected with the nearest addresses first."),
     ("crm-51", "crm:owners:write", "An owner is set by address or id, also as owner_email."),
+    ("crm-52", "crm:look-up:label", "An option is looked up by value or label; what is no option brings a warning."),
     # Writes in doubt
     ("crm-38", "crm:once:first-body", "A repeat in doubt returns what the first body made, whatever it says itself."),
     ("crm-39", "crm:once:nobody-elses", "What a person, another application or another key made is never returned."),

@@ -298,6 +298,35 @@ def test_a_unique_value_of_another_contact_is_named_with_the_contact_that_has_it
     assert [{"property": "erp_id", "value": "ERP-00000", "record_id": holder}] == reply.details
 
 
+# Looking up by an option
+
+
+@requirement("crm:look-up:label")
+@pytest.mark.parametrize("value", ["Lead", " lead ", "lead"])
+def test_an_option_is_looked_up_by_its_value_or_its_label(gateway: Gateway, value: str) -> None:
+    by_value = gateway.get("/crm/contacts", property="lifecyclestage", value="lead")
+    found = gateway.get("/crm/contacts", property="lifecyclestage", value=value)
+
+    assert by_value.data == found.data != []
+    assert "warning" not in found.headers
+
+
+@requirement("crm:look-up:label")
+def test_a_look_up_by_what_is_no_option_warns(gateway: Gateway) -> None:
+    found = gateway.get("/crm/contacts", property="lifecyclestage", value="Laed")
+
+    assert [] == found.data
+    assert "did you mean" in found.headers["warning"]
+
+
+def test_an_owner_property_is_looked_up_by_the_owners_address(gateway: Gateway) -> None:
+    address = next(owner.email for owner in OWNERS if owner.email and owner.id == 771203)
+    by_id = gateway.get("/crm/contacts", property="hubspot_owner_id", value="771203").data
+    found = gateway.get("/crm/contacts", property="hubspot_owner_id", value=address).data
+
+    assert [one["contact_id"] for one in by_id] == [one["contact_id"] for one in found] != []
+
+
 # Owners
 
 
@@ -313,7 +342,7 @@ def test_a_unique_value_of_another_contact_is_named_with_the_contact_that_has_it
     ],
 )
 def test_an_owner_is_set_by_address_or_id(gateway: Gateway, portal: Looking, properties: dict[str, str]) -> None:
-    address = next(owner.email for owner in OWNERS if str(owner.id) == "771203")
+    address = next(owner.email for owner in OWNERS if owner.email and owner.id == 771203)
     sent = {name: text.format(address=address, ADDRESS=address.upper()) for name, text in properties.items()}
     reply = contact(gateway, "owned@acme.test", sent)
     read = gateway.get("/crm/contacts", email="owned@acme.test").data[0]

@@ -105,6 +105,7 @@ class Option(Wire):
     """One choice of an enumeration."""
 
     value: str
+    label: str = ""
 
 
 class Modification(Wire, rename="camel"):

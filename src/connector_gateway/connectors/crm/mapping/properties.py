@@ -9,6 +9,7 @@ from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.connectors.crm.models import PropertyDefinition
 from connector_gateway.kit.errors import GatewayError, LossyCast, OptionMissing, PropertyNotFound, ReadOnlyField
 from connector_gateway.kit.faults import gathered
+from connector_gateway.kit.nearest import nearest
 from connector_gateway.kit.writing import Cast
 
 Definitions = Mapping[str, wire.Definition]
@@ -96,6 +97,21 @@ def identity(name: str, value: str) -> tuple[str | None, str]:
     """How a read names a record by a unique property: the property, unless it is the record's own id, and the value."""
     # The vendor keeps addresses in lower case.
     return None if name == RECORD_ID else name, value.lower() if name == "email" else value
+
+
+def option_value(described: wire.Definition, value: str) -> str | None:
+    """Return the option that *value* names by value or label, or any other value; None if it names no option."""
+    if not described.options or described.field_type == "checkbox" or value in casts.options(described):
+        return value
+    matches = [option.value for option in described.options if option.label.strip().lower() == value.lower()]
+    return matches[0] if len(matches) == 1 else None
+
+
+def no_such_option(described: wire.Definition, value: str) -> str:
+    """Return the warning that *value* is not an option, so that only outdated records can have it."""
+    likely = nearest(value, casts.options(described)) or nearest(value, [one.label for one in described.options])
+    hint = f"; did you mean {casts.quoted([likely])}?" if likely else "."
+    return f"{casts.quoted([value])} is not an option of {casts.quoted([described.name])}{hint}"
 
 
 def property_definition(described: wire.Definition, owners: Sequence[str] = ()) -> PropertyDefinition:

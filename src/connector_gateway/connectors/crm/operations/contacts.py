@@ -156,10 +156,11 @@ async def look_up_contacts(call: CrmCall, params: LookUpContacts) -> Page[Contac
     application's search knows them, which learns of changes within a minute or so.
     """
     shown = mapping.contacts.shown_properties(params.property)
-    found, position = await _look_up(call, params, shown)
+    warnings: list[str] = []
+    found, position = await _look_up(call, params, shown, warnings)
     emails = await owner_emails(call, found)
     items = [mapping.contacts.contact(record, emails, params.property) for record in found]
-    return Page[Contact](items=items, position=position)
+    return Page[Contact](items=items, position=position, warnings=warnings)
 
 
 # Writing
@@ -222,8 +223,8 @@ async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: 
 # Looking up
 
 
-async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str]) -> Some:
-    """One page of contacts, and where the next one starts."""
+async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str], warnings: list[str]) -> Some:
+    """Return one page of contacts and the position of the next; add what callers should know to *warnings*."""
     if params.email is not None:
         return await call.upstream.batch_read_objects("contacts", [params.email], shown, "email"), None
     if params.property is None or params.value is None:
@@ -238,7 +239,12 @@ async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str]) 
     if mapping.properties.unique(described):
         id_property, record_id = mapping.properties.identity(name, value)
         return await call.upstream.batch_read_objects("contacts", [record_id], shown, id_property), None
-    return await _search(call, mapping.searches.equals(described, value), params.limit, shown)
+    if mapping.owners.holds_owner(described) and "@" in value:
+        return await _look_up_by_owner(call, value.lower(), params.limit, shown)
+    wanted = mapping.properties.option_value(described, value)
+    if wanted is None:
+        warnings.append(mapping.properties.no_such_option(described, value))
+    return await _search(call, mapping.searches.equals(described, wanted or value), params.limit, shown)
 
 
 async def _look_up_by_owner(call: CrmCall, email: str, limit: int, shown: Sequence[str]) -> Some:
