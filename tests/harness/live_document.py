@@ -29,7 +29,7 @@ def check_response(method: str, path: str, status: int, headers: Mapping[str, st
     media_type = headers["content-type"]
     assert media_type in response["content"], f"{method} {path}: {media_type} is not documented"
     problems = [error.message for error in _validator(method, path.partition("?")[0], status, media_type)(body)]
-    assert problems == [], f"{method} {path} {status}: {problems[:3]}"
+    assert [] == problems, f"{method} {path} {status}: {problems[:3]}"
 
 
 def _check_headers(response_name: str, response: Schema, headers: Mapping[str, str]) -> None:

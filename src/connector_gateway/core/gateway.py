@@ -200,7 +200,7 @@ class Gateway:
             grace_seconds=self._timeouts.grace_seconds,
             holding=holding,
         )
-        return Work(operation, params, run, connection, call, upstream, self._cursors)
+        return Work(operation, params, run, connection, call, upstream, self._cursors, call.warnings)
 
     def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
         cursor = vars(params).get("cursor")

@@ -139,6 +139,14 @@ class Call(Struct, Generic[C]):
     holding: Holding = field(default_factory=uncounted)
     """Counts what is kept in memory until the call ends, where that is large."""
 
+    warnings: list[str] = field(default_factory=list)
+    """Sentences that callers should read although the call succeeds."""
+
+    def warn(self, sentence: str) -> None:
+        """Send *sentence* to the caller in a ``Warning`` header, once."""
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
+
     async def require_settled(self, at: float, message: str) -> None:
         """Wait until *at*, when an earlier request has settled; ``UpstreamConflict`` if that is too far away."""
         rest = at - self.clock.now()

@@ -8,8 +8,11 @@ from typing import Any
 LONGEST = 100
 """Characters of a name that is compared; nobody mistypes a longer one."""
 
-MOST = 100
-"""Names that one is compared with, so that a refusal costs little however many are allowed."""
+MOST = 250
+"""Names that one is compared with, so that an error costs little however many are allowed."""
+
+MAX_ALLOWED = 50
+"""Names that an error lists."""
 
 LIKENESS = 0.7
 """How much of two names is the same where one was probably meant by the other."""
@@ -28,6 +31,15 @@ def nearest(given: str, known: Collection[Any]) -> str | None:
     names = {name.casefold(): name for name in islice(known, MOST) if isinstance(name, str) and len(name) <= LONGEST}
     found = get_close_matches(given.casefold(), names, n=1, cutoff=LIKENESS)
     return names[found[0]] if found else None
+
+
+def nearest_first(given: str, known: Collection[str]) -> list[str]:
+    """Return at most 50 of the names in *known*: all in their order, or the nearest ones first if there are more."""
+    if len(known) <= MAX_ALLOWED:
+        return list(known)
+    compared = {name.casefold(): name for name in islice(known, MOST) if len(name) <= LONGEST}
+    close = get_close_matches(given.casefold()[:LONGEST], compared, n=MAX_ALLOWED, cutoff=0.0)
+    return [compared[name] for name in close]
 
 
 def meant(detail: Mapping[str, Any]) -> str | None:

@@ -64,8 +64,8 @@ def test_missing_labels_are_named_with_their_places() -> None:
         mapping.label_ids(LABELS, ["BUG", "bug", "bug "])
 
     assert [
-        {"code": "label_not_on_board", "parameter": "labels.0", "value": "BUG"},
-        {"code": "label_not_on_board", "parameter": "labels.2", "value": "bug "},
+        {"code": "label_not_on_board", "parameter": f"labels.{index}", "value": name, "allowed": ["bug", "Bug"]}
+        for index, name in [(0, "BUG"), (2, "bug ")]
     ] == refused.value.details
 
 

@@ -73,11 +73,14 @@ def test_every_missing_label_is_named_and_nothing_is_created(desk: Desk) -> None
 
     assert (409, "label_not_on_board") == (reply.status, reply.code)
     assert [
-        {"code": "label_not_on_board", "parameter": "labels.1", "value": "nope"},
-        {"code": "label_not_on_board", "parameter": "labels.2", "value": "Urgent"},
-        {"code": "label_not_on_board", "parameter": "labels.4", "value": "nope"},
-    ] == reply.details
-    assert "The board has no label “nope”, “Urgent”." == reply.body["error"]["message"]
+        ("label_not_on_board", "labels.1", "nope", None),
+        ("label_not_on_board", "labels.2", "Urgent", "urgent"),
+        ("label_not_on_board", "labels.4", "nope", None),
+    ] == [
+        (detail["code"], detail["parameter"], detail["value"], detail.get("did_you_mean")) for detail in reply.details
+    ]
+    assert "urgent" in reply.details[0]["allowed"]
+    assert "The board has no label “nope”, “Urgent”. Did you mean urgent?" == reply.body["error"]["message"]
     assert 0 == desk.cards_called("Labelled")
 
 

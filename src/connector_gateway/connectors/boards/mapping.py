@@ -17,6 +17,7 @@ from connector_gateway.connectors.boards.models import (
     MovedCard,
 )
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
+from connector_gateway.kit.nearest import nearest_first
 from connector_gateway.kit.shapes import timestamp
 from connector_gateway.kit.writing import Intent
 
@@ -68,7 +69,15 @@ def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
     if missing:
         raise LabelNotOnBoard(
             f"The board has no label {quoted(dict.fromkeys(name for _, name in missing))}.",
-            *({"code": LabelNotOnBoard.code, "parameter": f"labels.{index}", "value": name} for index, name in missing),
+            *(
+                {
+                    "code": LabelNotOnBoard.code,
+                    "parameter": f"labels.{index}",
+                    "value": name,
+                    "allowed": nearest_first(name, [known for known in by_name if known]),
+                }
+                for index, name in missing
+            ),
         )
     # Each once: the vendor has refused repeated identifiers since spring 2025.
     return list(dict.fromkeys(by_name[name] for name in names))

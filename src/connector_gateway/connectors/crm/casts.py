@@ -8,6 +8,7 @@ from typing import Any
 from connector_gateway.connectors.crm.wire import Definition
 from connector_gateway.kit import shapes
 from connector_gateway.kit.errors import LossyCast, OptionMissing
+from connector_gateway.kit.nearest import nearest_first
 
 MAX_TEXT = 65_536
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -89,7 +90,10 @@ def _options(definition: Definition, wanted: Sequence[str]) -> Sequence[str]:
     if missing:
         raise OptionMissing(
             f'"{definition.name}" has no option {quoted(missing)}.',
-            *({"property": definition.name, "value": word, "allowed": allowed} for word in missing),
+            *(
+                {"property": definition.name, "value": word, "allowed": nearest_first(word, allowed)}
+                for word in missing
+            ),
         )
     return wanted
 

@@ -8,6 +8,7 @@ from unicodedata import normalize
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.models import Channel
 from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
+from connector_gateway.kit.nearest import nearest_first
 
 CHANNEL_ID = re.compile(r"[CGD](?=[A-Z0-9]*[0-9])[A-Z0-9]{6,}")
 
@@ -24,9 +25,6 @@ POST_ANYWHERE = "chat:write.public"
 
 SCOPES = {"public_channel": "channels", "private_channel": "groups", "im": "im", "mpim": "mpim"}
 """What the permissions for a type of conversation begin with."""
-
-MAX_ALLOWED = 100
-"""Channels that are listed to somebody who named one that does not exist; of more, none would be found in the list."""
 
 
 def is_channel_id(named: str) -> bool:
@@ -74,10 +72,8 @@ def named(known: Names, name: str) -> str:
         )
     if not ids:
         allowed = [channel for channel in known.ids if channel]
-        raise ChannelNotFound(
-            f"No channel that this connection can see is called '{name}'.",
-            {"parameter": "channel", "value": name} | ({"allowed": allowed} if 0 < len(allowed) <= MAX_ALLOWED else {}),
-        )
+        detail = {"parameter": "channel", "value": name, "allowed": nearest_first(name.removeprefix("#"), allowed)}
+        raise ChannelNotFound(f"No channel that this connection can see is called '{name}'.", detail)
     if len(ids) > 1:
         raise AmbiguousChannel(
             f"{len(ids)} channels are called '{name}'.",

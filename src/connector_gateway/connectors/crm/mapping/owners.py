@@ -8,16 +8,13 @@ from connector_gateway.connectors.crm.mapping.properties import Definitions
 from connector_gateway.connectors.crm.mapping.searches import OWNER
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, OptionMissing
 from connector_gateway.kit.faults import gathered
-from connector_gateway.kit.nearest import MEANT, nearest
+from connector_gateway.kit.nearest import nearest_first
 
 Owners = Mapping[str, wire.Owner]
 """Owners by their ids, deactivated ones last."""
 
 OWNER_EMAIL = "owner_email"
 """The name under which a lookup returns the address of a contact's owner, and under which it can be written."""
-
-MAX_ALLOWED = 50
-"""Addresses that an error lists."""
 
 
 def holds_owner(definition: wire.Definition) -> bool:
@@ -90,10 +87,5 @@ def _no_single_owner(owners: Owners, name: str, value: Any, matches: Sequence[wi
             f"{len(matches)} owners have the address in {name}; name one by its id.",
             {"property": name, "value": value, "allowed": allowed},
         )
-    known = addresses(owners)
-    detail = {"property": name, "value": value, "allowed": known[:MAX_ALLOWED]}
-    likely = nearest(str(value), known)
-    if likely is not None:
-        detail[MEANT] = likely
-        detail["allowed"] = [likely, *(address for address in known if address != likely)][:MAX_ALLOWED]
+    detail = {"property": name, "value": value, "allowed": nearest_first(str(value), addresses(owners))}
     return OptionMissing(f"{name} names no owner of the portal.", detail)

@@ -9,7 +9,7 @@ from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.connectors.crm.models import PropertyDefinition
 from connector_gateway.kit.errors import GatewayError, LossyCast, OptionMissing, PropertyNotFound, ReadOnlyField
 from connector_gateway.kit.faults import gathered
-from connector_gateway.kit.nearest import nearest
+from connector_gateway.kit.nearest import nearest, nearest_first
 from connector_gateway.kit.writing import Cast
 
 Definitions = Mapping[str, wire.Definition]
@@ -128,5 +128,6 @@ def property_definition(described: wire.Definition, owners: Sequence[str] = ()) 
 def _unknown(known: Definitions, name: str) -> PropertyNotFound:
     allowed = [one.name for one in known.values() if not one.hidden]
     return PropertyNotFound(
-        f"The portal has no property {casts.quoted([name])}.", {"property": name, "allowed": allowed}
+        f"The portal has no property {casts.quoted([name])}.",
+        {"property": name, "allowed": nearest_first(name, allowed)},
     )

@@ -8,6 +8,7 @@ from connector_gateway.connectors.mail import wire
 from connector_gateway.connectors.mail.mapping.messages import Kept
 from connector_gateway.connectors.mail.models import ChangedLabels
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidParameters, LabelNotFound
+from connector_gateway.kit.nearest import nearest_first
 from connector_gateway.kit.writing import Intent
 
 UNMOVABLE = frozenset({"SENT", "DRAFT"})
@@ -46,7 +47,8 @@ def change(
     """
     adding = [Wanted("add", index, name, label_id(names, name)) for index, name in enumerate(add)]
     removing = [Wanted("remove", index, name, label_id(names, name)) for index, name in enumerate(remove)]
-    faults = [*_faults_of_adding(adding, create_missing=create_missing), *_faults_of_removing(removing, adding)]
+    known = [found for label_id, found in names.items() if label_id not in UNMOVABLE]
+    faults = [*_faults_of_adding(adding, known, create_missing=create_missing), *_faults_of_removing(removing, adding)]
     if faults:
         raise _refusal(faults)
     unlike = {wanted.sameness: wanted for wanted in reversed(adding)}
@@ -58,12 +60,13 @@ def change(
     }
 
 
-def _faults_of_adding(adding: Sequence[Wanted], *, create_missing: bool) -> Iterable[Detail]:
+def _faults_of_adding(adding: Sequence[Wanted], known: Sequence[str], *, create_missing: bool) -> Iterable[Detail]:
     for wanted in adding:
         if wanted.known in UNMOVABLE:
             yield wanted.fault(InvalidParameters.code, UNMOVABLE_MESSAGE)
         elif wanted.known is None and not create_missing:
-            yield wanted.fault(LabelNotFound.code, "The mailbox has no such label")
+            detail = wanted.fault(LabelNotFound.code, "The mailbox has no such label")
+            yield {**detail, "allowed": nearest_first(wanted.name.strip(), known)}
 
 
 def _faults_of_removing(removing: Sequence[Wanted], adding: Sequence[Wanted]) -> Iterable[Detail]:

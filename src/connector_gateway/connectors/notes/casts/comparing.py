@@ -45,8 +45,8 @@ def _same(held: Any) -> Any:
 
 
 def _period_trace(start: str, end: str | None) -> tuple[Any, ...]:
-    """Beginning and end, of which the latter is never written here."""
-    return moment(start), end
+    """Return the start and end as instants or days."""
+    return moment(start), None if end is None else moment(end)
 
 
 def ids(held: Iterable[wire.Reference | wire.Option | wire.User]) -> list[str]:
@@ -85,6 +85,6 @@ WRITTEN_TRACES: Mapping[str, Callable[[Any], Any]] = {
     "people": _ids_written,
     "relation": _ids_written,
     "files": lambda written: [item["external"]["url"] for item in written],
-    "date": lambda written: _period_trace(written["start"], None),
+    "date": lambda written: _period_trace(written["start"], written.get("end")),
     "place": lambda written: (written["lat"], written["lon"]),
 }

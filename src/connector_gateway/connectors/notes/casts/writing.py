@@ -12,6 +12,7 @@ from connector_gateway.connectors.notes import wire
 from connector_gateway.connectors.notes.casts.reading import moment, number_text
 from connector_gateway.connectors.notes.wire import Property
 from connector_gateway.kit.errors import LossyCast, SelectOptionMissing, UpstreamUnexpected
+from connector_gateway.kit.nearest import nearest_first
 
 TEXT_PART = 1900
 """UTF-16 units of one rich-text item; the vendor takes 2,000 and does not say how it counts, but is written in
@@ -29,10 +30,14 @@ _FINER = re.compile(r"[.,]\d{6}0*[1-9]")
 
 
 def cast(name: str, described: Property, value: Any) -> Any:
-    """The vendor's form of *value* for the property *described*; ``LossyCast`` where it would lose something."""
+    """Return the vendor's form of *value* for the property *described*; raise ``LossyCast`` if it would lose something.
+
+    Null restores what a new page has: nothing, an unchecked checkbox, the default status.
+    """
     kind = described.type
-    if value is None and kind not in UNCLEARABLE:
-        return [] if kind in LISTS else None
+    if value is None:
+        empty = CLEARED.get(kind)
+        return list(empty) if isinstance(empty, tuple) else empty
     try:
         return CASTS[kind](described, value)
     except ValueError as fault:
@@ -102,7 +107,7 @@ def _options(described: Property, wanted: Sequence[str]) -> list[str]:
         listed = ", ".join(f'"{name}"' for name in missing)
         raise SelectOptionMissing(
             f'"{described.name}" has no option {listed}.',
-            *({"property": described.name, "value": name, "allowed": list(known)} for name in missing),
+            *({"property": described.name, "value": name, "allowed": nearest_first(name, known)} for name in missing),
         )
     return [known[name] for name in wanted]
 
@@ -116,9 +121,29 @@ def options(described: Property) -> Sequence[wire.Option]:
 
 
 def _date(_: Property, value: Any) -> dict[str, str]:
-    if not isinstance(value, str):
-        raise ValueError("it is no ISO 8601 date")
-    return {"start": iso_date(value.strip())}
+    start, end = _period(value)
+    first = {"start": iso_date(start.strip())}
+    if end is None:
+        return first
+    period = {**first, "end": iso_date(end.strip())}
+    begins, ends = moment(period["start"]), moment(period["end"])
+    if isinstance(begins, datetime) != isinstance(ends, datetime):
+        raise ValueError("its start and end should both have a time, or neither")
+    if begins is not None and ends is not None and begins > ends:
+        raise ValueError("its end is before its start")
+    return period
+
+
+def _period(value: Any) -> tuple[str, str | None]:
+    """Return the start and end of a date: a text, two texts with a slash between them, or an object."""
+    if isinstance(value, str):
+        first, slash, last = value.partition("/")
+        return first, last if slash else None
+    if isinstance(value, dict) and {"start"} <= value.keys() <= {"start", "end"}:
+        start, end = value["start"], value.get("end")
+        if isinstance(start, str) and isinstance(end, str | None):
+            return start, end
+    raise ValueError("it is neither an ISO 8601 date nor an object of start and perhaps end")
 
 
 def iso_date(text: str) -> str:
@@ -199,10 +224,11 @@ CASTS: Mapping[str, Callable[[Property, Any], Any]] = {
     "place": _place,
 }
 
-LISTS = frozenset({"title", "rich_text", "multi_select", "people", "relation", "files"})
-
-UNCLEARABLE = frozenset({"checkbox", "status"})
-"""Types that the vendor gives a value of its own where none is sent."""
+CLEARED: Mapping[str, Any] = {
+    **dict.fromkeys(("title", "rich_text", "multi_select", "people", "relation", "files"), ()),
+    "checkbox": False,
+}
+"""What is sent for null by type, where that is not null; for a status null means its default."""
 
 
 def _words(value: Any) -> str:

@@ -64,5 +64,6 @@ def sources_with(sources: Sequence[wire.DataSource], name: str) -> list[wire.Dat
     """All sources that have a property of that name; ``PropertyNotFound`` where none has."""
     found = [source for source in sources if name in source.properties]
     if not found:
-        raise no_property(name, dict.fromkeys(known for source in sources for known in source.properties))
+        known = dict.fromkeys(known for source in sources for known in source.properties)
+        raise gathered([no_property(name, known)])
     return found

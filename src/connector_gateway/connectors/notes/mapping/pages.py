@@ -20,7 +20,9 @@ def new_page(source: wire.DataSource, properties: Mapping[str, Any], blocks: Seq
 
     ``statuses`` says what the vendor gives a status that is not written: it does not tell, but by default the first.
     """
-    written, skipped = writable(source.properties, properties)
+    sent, skipped = writable(source.properties, properties)
+    # A status that is not written gets its default too, and evidence knows that one.
+    written = {uid: payload for uid, payload in sent.items() if payload != {"status": None}}
     statuses = {item.id: casts.writing.options(item) for item in source.properties.values() if item.type == "status"}
     page = {
         "source_id": source.id,

@@ -1,15 +1,20 @@
 """Properties: what a caller gave for them, in the vendor's form."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.kit.errors import GatewayError, LossyCast, PropertyNotFound, SelectOptionMissing
 from connector_gateway.kit.faults import gathered
+from connector_gateway.kit.nearest import nearest_first
 from connector_gateway.kit.writing import Cast
 
 Schema = Mapping[str, wire.Property]
 """The properties of a data source by their names."""
+
+
+MAX_NAMES = 10
+"""Names that a warning lists."""
 
 
 def writable(schema: Schema, properties: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -34,6 +39,12 @@ def writable(schema: Schema, properties: Mapping[str, Any]) -> tuple[dict[str, A
     if faults:
         raise gathered(faults)
     return written, skipped
+
+
+def skipped_warning(names: Sequence[str]) -> str:
+    """Return the warning that the application computes these properties, so that they were not written."""
+    listed = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
+    return f"Not written, since the application computes them: {listed}."
 
 
 def noted(schema: Schema, given: Mapping[str, Any], written: Mapping[str, Any]) -> list[Cast]:
@@ -68,6 +79,8 @@ def names(page: wire.Page, written: Mapping[str, Any]) -> list[str]:
     return [known[property_id] for property_id in written if property_id in known]
 
 
-def no_property(name: str, known: Iterable[str]) -> PropertyNotFound:
+def no_property(name: str, known: Collection[str]) -> PropertyNotFound:
     """The refusal of a name that no property has."""
-    return PropertyNotFound(f'The database has no property "{name}".', {"property": name, "allowed": list(known)})
+    return PropertyNotFound(
+        f'The database has no property "{name}".', {"property": name, "allowed": nearest_first(name, known)}
+    )

@@ -123,6 +123,7 @@ async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
             raise
         plan = await call.plan(partial(_page_of_today, call, params, groups[0]))
         made = await call.step(CREATE_PAGE, plan["page"])
+    _warn_of_skipped(call, plan["skipped"])
     for blocks in mapping.blocks.appended(made["id"], groups):
         await call.step(APPEND_BLOCKS, blocks)
     kept = made if "url" in made else mapping.pages.kept_page(await call.upstream.retrieve_page(made["id"]))
@@ -137,6 +138,7 @@ async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
     """
     async with call.exclusive(f"page {UUID(params.page_id)}"):
         plan = await call.plan(partial(_update, call, params))
+        _warn_of_skipped(call, plan.get("skipped"))
         page, guard = plan["page"], {"since": plan["since"], "ours": False}
         for change in plan["changes"]:
             page = await call.step(CHANGE_PAGE, {"page_id": page["id"], **change, **guard})
@@ -177,7 +179,7 @@ async def _update(call: NotesCall, params: UpdatePage) -> Kept:
     page = await call.upstream.retrieve_page(params.page_id)
     if params.if_unmodified_since is not None:
         _require_unmodified(page, params.if_unmodified_since)
-    written = await _written(call, page, params.properties or {})
+    written, skipped = await _written(call, page, params.properties or {})
     if written and page.in_trash and params.archived is not False:
         raise PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
     return {
@@ -185,25 +187,31 @@ async def _update(call: NotesCall, params: UpdatePage) -> Kept:
         "changes": mapping.pages.updates(page, written, archived=params.archived),
         "names": mapping.properties.names(page, written),
         "since": params.if_unmodified_since,
+        "skipped": skipped,
     }
 
 
-async def _written(call: NotesCall, page: wire.Page, properties: Mapping[str, Any]) -> Kept:
-    """The values of a page in the vendor's form, cast by the properties that it can have."""
+async def _written(call: NotesCall, page: wire.Page, properties: Mapping[str, Any]) -> tuple[Kept, Sequence[str]]:
+    """Return the vendor's form of *properties*, and the names of those that are computed."""
     source_id = page.parent.data_source_id
 
-    def write(schema: mapping.properties.Schema) -> Kept:
-        written, _ = mapping.properties.writable(schema, properties)
+    def write(schema: mapping.properties.Schema) -> tuple[Kept, Sequence[str]]:
+        written, skipped = mapping.properties.writable(schema, properties)
         call.note_casts(partial(mapping.properties.noted, schema, properties, written))
-        return written
+        return written, skipped
 
     if source_id is None:
         return write(mapping.properties.shown_schema(page))
 
-    async def cast(source: wire.DataSource) -> Kept:
+    async def cast(source: wire.DataSource) -> tuple[Kept, Sequence[str]]:
         return write(source.properties)
 
     return await call.with_recalled(source_of(call, source_id), cast, outdated=CASTING)
+
+
+def _warn_of_skipped(call: NotesCall, names: Sequence[str] | None) -> None:
+    if names:
+        call.warn(mapping.properties.skipped_warning(names))
 
 
 # Changes by others

@@ -15,7 +15,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 from connector_gateway.kit.faults import gathered
-from connector_gateway.kit.nearest import MEANT, nearest
+from connector_gateway.kit.nearest import MEANT, nearest, nearest_first
 from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.wire import UnexpectedShape, converted
 from connector_gateway.kit.writing import Cast
@@ -89,7 +89,7 @@ def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: st
     field, shown = known.get(name), casts.writing.plain(value)
     if field is None:
         # Said here, since beside a value the value is what would be compared with the names.
-        about = {"field": name, "value": shown, "allowed": list(known), MEANT: nearest(name, known)}
+        about = {"field": name, "value": shown, "allowed": nearest_first(name, known), MEANT: nearest(name, known)}
         raise FieldNotFound(f'Table "{table.name}" has no field "{name}".', about)
     if field.type not in casts.writing.CASTS:
         raise ReadOnlyField(f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": shown})

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from connector_gateway.connectors.tables import wire
 from connector_gateway.connectors.tables.models import Table, TableField
 from connector_gateway.kit.errors import TableNotFound, UpstreamUnexpected, ViewNotFound
+from connector_gateway.kit.nearest import nearest_first
 
 
 def tables(found: Iterable[wire.Table], *, include_views: bool) -> list[Table]:
@@ -38,7 +39,7 @@ def find_table(tables: Sequence[wire.Table], wanted: str) -> wire.Table:
     if found is None:
         raise TableNotFound(
             f'The base has no table "{wanted}".',
-            {"parameter": "table", "value": wanted, "allowed": [table.name for table in tables]},
+            {"parameter": "table", "value": wanted, "allowed": nearest_first(wanted, [table.name for table in tables])},
         )
     return found
 
@@ -53,7 +54,11 @@ def view_id(table: wire.Table, wanted: str | None) -> str | None:
     if found is None:
         raise ViewNotFound(
             f'Table "{table.name}" has no view "{wanted}".',
-            {"parameter": "view", "value": wanted, "allowed": [view.name for view in table.views]},
+            {
+                "parameter": "view",
+                "value": wanted,
+                "allowed": nearest_first(wanted, [view.name for view in table.views]),
+            },
         )
     return found.id
 
