@@ -1,6 +1,8 @@
 # One word per habit. Nothing is needed beforehand but python3, git and make.
 PYTHON ?= python3
 BIN := .venv/bin
+LOCK := uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+  --python-version 3.11
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
@@ -71,12 +73,10 @@ shapes: .venv/test  ## Call every operation with requests of every shape for a m
 	@cd tests && ../$(BIN)/python -m hostile.shapes $(ARGS)
 
 lock: .venv/test  ## Lock the dependencies with hashes; needs uv
-	uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --python-version 3.11 --group build pyproject.toml -o requirements/run.txt
-	uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --python-version 3.11 --group build --group test pyproject.toml -o requirements/test.txt
-	uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --python-version 3.11 --constraint requirements/test.txt --group docs -o requirements/docs.txt
+	@$(LOCK) --group build pyproject.toml -o requirements/run.txt
+	@$(LOCK) --group build --extra tracing --constraint requirements/run.txt pyproject.toml -o requirements/tracing.txt
+	@$(LOCK) --group build --group test pyproject.toml -o requirements/test.txt
+	@$(LOCK) --constraint requirements/test.txt --group docs -o requirements/docs.txt
 
 documents: .venv/test  ## Hold the sandbox against the vendors' API documents in FOLDER; JAVASCRIPT=1 takes the libraries for JavaScript too
 	@cd tests && PYTHONDONTWRITEBYTECODE= ../$(BIN)/python -m documents $(or $(FOLDER),$(error FOLDER=… is missing)) $(ARGS)

@@ -322,6 +322,7 @@ class App:
             self._sessions,
             McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
             self._siblings,
+            self.settings.admin_port,
         )
         made = application(service, partial(self._lifespan, watchers, metrics))
         return self._wrapped(made)

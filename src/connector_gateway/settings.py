@@ -21,6 +21,7 @@ DATABASE_URL = "sqlite:///gateway.db"
 DAY_SECONDS = 24 * 60 * 60
 MOST_DAYS = 100 * 366
 MOST_WORKERS = 1000
+MAX_PORT = 65_535
 MOST_ATTEMPTS = 20
 """The pause between them doubles each time."""
 
@@ -50,6 +51,9 @@ class Settings:
     """How long a connect link works."""
 
     max_file_bytes: int
+    admin_port: int | None
+    """The only port at which operators are served, beside the one for everybody; None for that one."""
+
     workers: int
     """How many processes serve, started by ``serve``."""
 
@@ -117,6 +121,7 @@ class Settings:
             link_seconds=environment.number("LINK_SECONDS", 15 * 60.0),
             connect_seconds=environment.number("CONNECT_SECONDS", 60 * 60.0),
             max_file_bytes=environment.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
+            admin_port=_admin_port(environment),
             workers=environment.number("WORKERS", 1, most=MOST_WORKERS),
             max_body_bytes=environment.number("MAX_BODY_BYTES", 1024 * 1024),
             max_calls=environment.number("MAX_CALLS", 5000),
@@ -174,6 +179,10 @@ def _database_url(environment: Environment) -> str:
 
 def _retire_seconds(environment: Environment) -> float:
     return environment.number("RETIRE_SECONDS", 1.0) if environment.text("RETIRE_SECONDS", "") else 0.0
+
+
+def _admin_port(environment: Environment) -> int | None:
+    return environment.number("ADMIN_PORT", 1, most=MAX_PORT) if environment.text("ADMIN_PORT", "") else None
 
 
 def _traces_url(environment: Environment) -> str | None:

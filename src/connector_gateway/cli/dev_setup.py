@@ -136,7 +136,14 @@ def _secrets(place: Place) -> Mapping[str, str]:
 
 
 def _environment(place: Place, playing: Mapping[str, Any]) -> dict[str, str]:
-    upstreams, own = playing["upstreams"], {"GATEWAY_BASE_URL": place.base_url, "GATEWAY_PRIVATE_WEBHOOKS": "on"}
+    upstreams, own = (
+        playing["upstreams"],
+        {
+            "GATEWAY_BASE_URL": place.base_url,
+            "GATEWAY_PRIVATE_WEBHOOKS": "on",
+            "GATEWAY_ADMIN_PORT": "",
+        },
+    )
     return stand_ins(upstreams, playing["clients"]) | environment_of(place.data) | _deliveries(upstreams) | own
 
 

@@ -70,6 +70,8 @@ def serve(host: str, port: int, workers: int | None, supervised: Place | None, d
         for one in listening:
             stack.enter_context(one)
         settings = _settings(data, listening[0], workers)
+        if supervised is None and settings.admin_port is not None:
+            listening += (stack.enter_context(one) for one in _bind_for_operators(host, listening, settings.admin_port))
         if supervised is None and settings.workers > 1:
             sys.exit(_supervise(settings, listening, data))
         sys.exit(0 if _run(settings, listening, supervised) else NOT_STARTED)
@@ -80,6 +82,16 @@ def _bind(host: str, port: int) -> list[socket.socket]:
         return bind(host, port)
     except PortTaken as taken:
         _fail(str(taken))
+
+
+def _bind_for_operators(host: str, public: list[socket.socket], port: int) -> list[socket.socket]:
+    """The sockets that operators alone are served at; the service does not start where they would be the public ones."""
+    if port == public[0].getsockname()[1]:
+        _fail(f"GATEWAY_ADMIN_PORT is {port}, which is the port that everybody is served at; choose another.")
+    try:
+        return bind(host, port)
+    except PortTaken as taken:
+        _fail(f"GATEWAY_ADMIN_PORT cannot be used. {taken}")
 
 
 def _supervise(settings: Settings, listening: list[socket.socket], data: Path | None) -> int:
@@ -176,6 +188,7 @@ async def _tell(app: App, listening: socket.socket) -> None:
         connections = "not known, the database is away"
     click.echo(
         f"listening    {_address(listening)}\n"
+        f"{_operators(app.settings, listening)}"
         f"reached at   {app.settings.base_url}\n"
         f"database     {app.database.url.render_as_string()}\n"
         f"connections  {connections}\n"
@@ -188,6 +201,7 @@ def _tell_all(settings: Settings, listening: socket.socket) -> None:
     """Say what several workers serve, and where."""
     click.echo(
         f"listening    {_address(listening)}\n"
+        f"{_operators(settings, listening)}"
         f"reached at   {settings.base_url}\n"
         f"database     {url_of(settings.database_url).render_as_string()}\n"
         f"workers      {settings.workers}\n"
@@ -196,10 +210,15 @@ def _tell_all(settings: Settings, listening: socket.socket) -> None:
     )
 
 
-def _address(listening: socket.socket) -> str:
-    """The address that *listening* is reached at from this machine."""
-    host, port = listening.getsockname()[:2]
-    host = ANY_ADDRESS.get(host, host)
+def _operators(settings: Settings, listening: socket.socket) -> str:
+    """A line that says where operators are served, if that is elsewhere."""
+    return f"operators    {_address(listening, settings.admin_port)}/console\n" if settings.admin_port else ""
+
+
+def _address(listening: socket.socket, port: int | None = None) -> str:
+    """The address that *listening* is reached at from this machine, or another *port* of the same host."""
+    host, own = listening.getsockname()[:2]
+    host, port = ANY_ADDRESS.get(host, host), port or own
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

@@ -28,7 +28,7 @@ from connector_gateway.http.documents import InParts, MadeOnce
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.error_pages import CODES, error_page, errors_page
 from connector_gateway.http.hooks import hook_routes
-from connector_gateway.http.management import MANAGEMENT, Management, management_routes
+from connector_gateway.http.management import MANAGEMENT, Management, ManagementRoute, management_routes
 from connector_gateway.http.metrics import Metrics, MetricsEndpoint
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.pages import ASSETS, Pages, asset
@@ -40,17 +40,10 @@ from connector_gateway.kit.nearest import MEANT
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage.shared import Shared
 
-SHOWN = (
-    "/docs",
-    "/docs/errors",
-    *(DOCS + code for code in CODES),
-    "/console",
-    "/openapi.json",
-    "/healthz",
-    "/readyz",
-    "/metrics",
-)
-"""What the service tells of itself."""
+SHOWN = ("/docs", "/docs/errors", *(DOCS + code for code in CODES), "/openapi.json", "/healthz", "/readyz")
+"""What the service tells everybody of itself."""
+
+SHOWN_TO_OPERATORS = ("/console", "/metrics")
 
 AGENTS = "/mcp"
 """The address of the protocol that agents speak."""
@@ -86,6 +79,9 @@ class Service:
 
     siblings: Siblings | None = None
     """The workers that serve beside this one, where there are any."""
+
+    admin_port: int | None = None
+    """The only port at which operators are served; every port is if None."""
 
     async def exposition(self) -> bytes:
         """The metrics: this process's own, or those of all workers."""
@@ -132,13 +128,26 @@ class Served(Protocol):
 
 
 class Application:
-    """Every route; operations have a prefix to themselves, and look their addresses up without trying one by one."""
+    """Every route; operations have a prefix to themselves, and look their addresses up without trying one by one.
 
-    def __init__(self, operations: Operations, others: Router, stopping: Stopping, clients: Clients) -> None:
+    *public* has the routes without those of operators, for every port but *admin_port*.
+    """
+
+    def __init__(
+        self,
+        operations: Operations,
+        others: Router,
+        public: Router,
+        stopping: Stopping,
+        clients: Clients,
+        admin_port: int | None,
+    ) -> None:
         self.stopping = stopping
         self.clients = clients
         self._operations = operations
         self._others = others
+        self._public = public
+        self._admin_port = admin_port
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
         """What stands behind the routes, open while inside."""
@@ -148,7 +157,13 @@ class Application:
         """Pass the request on to its route."""
         if scope["type"] == "http" and scope["path"].startswith(ROOT):
             return self._operations(scope, receive, send)
-        return self._others(scope, receive, send)
+        router = self._others if self._is_for_operators(scope) else self._public
+        return router(scope, receive, send)
+
+    def _is_for_operators(self, scope: Scope) -> bool:
+        """Whether the request arrived where operators are served: by the socket's own port, whatever its headers say."""
+        _, port = scope.get("server") or (None, None)
+        return self._admin_port in {None, port}
 
 
 class Front:
@@ -192,14 +207,28 @@ def _reads_pages(scope: Scope) -> bool:
 
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
-    addresses = _addresses(service)
+    others, _ = _router(service, lifespan, public=False)
+    public, not_found = _router(service, lifespan, public=True)
+    operations = Operations(service.edge, service.connectors.values(), not_found)
+    return Application(
+        operations, others, public, service.edge.stopping, service.clients, admin_port=service.admin_port
+    )
+
+
+def _router(
+    service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]], *, public: bool
+) -> tuple[Router, NotFound]:
+    """Every route but those of operations, which are most calls and are found by a look-up of their own.
+
+    Where *public*, those for operators alone are left out. The second value answers where there is no route.
+    """
+    addresses = _addresses(service, public=public)
     not_found = NotFound(service.edge, addresses.missing, service.connectors.keys())
     missing = Missing(service.pages, addresses, not_found)
-    # Operations are not among them: they are most calls, and are found by a look-up of their own.
     routes: list[BaseRoute] = [
         Route("/", Front(not_found)),
-        *management_routes(service.management, MANAGEMENT),
-        *console_routes(service.edge, service.console),
+        *management_routes(service.management, _managed(public=public), public=public),
+        *([] if public else _for_operators(service)),
         *hook_routes(service.edge, service.hooks, service.clock),
         *ConnectPages(service.consents, service.connectors, service.pages).routes(service.edge),
         Route(AGENTS, Methods(service.edge, {"POST": service.agents})),
@@ -207,9 +236,18 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
         *_descriptions(service),
         *download_routes(service.edge, service.download_path),
     ]
-    others = Router(routes, default=missing, redirect_slashes=False, lifespan=lifespan)
-    operations = Operations(service.edge, service.connectors.values(), not_found)
-    return Application(operations, others, service.edge.stopping, service.clients)
+    return Router(routes, default=missing, redirect_slashes=False, lifespan=lifespan), not_found
+
+
+def _managed(*, public: bool) -> list[ManagementRoute]:
+    """The management routes, without those for operators alone where *public*."""
+    return [route for route in MANAGEMENT if not (public and route.is_for_operators)]
+
+
+def _for_operators(service: Service) -> Iterator[Route]:
+    """The console and the metrics."""
+    yield from console_routes(service.edge, service.console)
+    yield _shown(service, "/metrics", MetricsEndpoint(service.exposition, service.metrics_token))
 
 
 def _states(service: Service) -> Iterator[Route]:
@@ -227,7 +265,6 @@ def _states(service: Service) -> Iterator[Route]:
 
     yield _shown(service, "/healthz", request_response(alive))
     yield _shown(service, "/readyz", request_response(ready))
-    yield _shown(service, "/metrics", MetricsEndpoint(service.exposition, service.metrics_token))
 
 
 def _descriptions(service: Service) -> Iterator[Route]:
@@ -268,10 +305,11 @@ def _shown(service: Service, path: str, endpoint: ASGIApp) -> Route:
     return Route(path, Methods(service.edge, {"GET": endpoint}))
 
 
-def _addresses(service: Service) -> Addresses:
+def _addresses(service: Service, *, public: bool) -> Addresses:
     """Every address that somebody may have meant."""
-    managed = [(route.method, route.path) for route in MANAGEMENT]
-    return Addresses(service.connectors.values(), [*managed, ("POST", AGENTS), *(("GET", path) for path in SHOWN)])
+    managed = [(route.method, route.path) for route in _managed(public=public)]
+    shown = SHOWN if public else (*SHOWN, *SHOWN_TO_OPERATORS)
+    return Addresses(service.connectors.values(), [*managed, ("POST", AGENTS), *(("GET", path) for path in shown)])
 
 
 async def _state(check: Check) -> str:

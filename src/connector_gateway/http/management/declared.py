@@ -142,6 +142,11 @@ class ManagementRoute:
     description: str
 
     @property
+    def is_for_operators(self) -> bool:
+        """Whether no key is ever let in."""
+        return not (self.open_to_keys or self.open_to_managers)
+
+    @property
     def title(self) -> str:
         """Its name for people."""
         return self.name.replace("_", " ").capitalize()

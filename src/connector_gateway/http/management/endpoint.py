@@ -18,13 +18,17 @@ from connector_gateway.http.routes import Methods, answered, query_of
 from connector_gateway.kit.errors import InvalidApiKey, OperatorTokenRequired
 from connector_gateway.kit.shapes import Listing, Page, Params, Position
 
+FOR_ALL = "This is neither the operator token nor a current API key."
+FOR_KEYS = "This is not a current API key; the operator token is accepted at GATEWAY_ADMIN_PORT only."
+
 
 class ManagementEndpoint:
-    """One management route at its address."""
+    """One management route at its address; where *public*, operators' tokens open nothing."""
 
-    def __init__(self, management: Management, route: ManagementRoute) -> None:
+    def __init__(self, management: Management, route: ManagementRoute, *, public: bool) -> None:
         self._management = management
         self._route = route
+        self._public = public
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -74,12 +78,13 @@ class ManagementEndpoint:
 
     async def _caller(self, authorization: str | None) -> Caller | None:
         """None for the operator, else the holder of a key."""
-        if hmac.compare_digest(bearer(authorization).encode(), self._management.operator_token.encode()):
+        token = self._management.operator_token.encode()
+        if not self._public and hmac.compare_digest(bearer(authorization).encode(), token):
             return None
         try:
             return await self._management.keys.authenticate(authorization)
         except InvalidApiKey as error:
-            raise InvalidApiKey("This is neither the operator token nor a current API key.") from error
+            raise InvalidApiKey(FOR_KEYS if self._public else FOR_ALL) from error
 
     def _position(self, caller: Caller | None, params: Params) -> Position | None:
         """Where the page before ended, if this is not the first."""
@@ -95,9 +100,9 @@ class ManagementEndpoint:
         return self._route.name, seen, params.model_dump(mode="json", exclude=UNBOUND)
 
 
-def management_routes(management: Management, routes: Sequence[ManagementRoute]) -> list[Route]:
-    """Every one of *routes* at its address."""
+def management_routes(management: Management, routes: Sequence[ManagementRoute], *, public: bool) -> list[Route]:
+    """Every one of *routes* at its address, without operators where *public*."""
     paths: dict[str, dict[str, ASGIApp]] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method] = ManagementEndpoint(management, route)
+        paths.setdefault(route.path, {})[route.method] = ManagementEndpoint(management, route, public=public)
     return [Route(path, Methods(management.edge, endpoints)) for path, endpoints in paths.items()]
