@@ -85,13 +85,13 @@ def _bind(host: str, port: int) -> list[socket.socket]:
 
 
 def _bind_for_operators(host: str, public: list[socket.socket], port: int) -> list[socket.socket]:
-    """The sockets that operators alone are served at; the service does not start where they would be the public ones."""
+    """Sockets for operators; a port that is the public one as well is refused."""
     if port == public[0].getsockname()[1]:
         _fail(f"GATEWAY_ADMIN_PORT is {port}, which is the port that everybody is served at; choose another.")
     try:
-        return bind(host, port)
+        return bind(host, port, chosen_by="GATEWAY_ADMIN_PORT")
     except PortTaken as taken:
-        _fail(f"GATEWAY_ADMIN_PORT cannot be used. {taken}")
+        _fail(str(taken))
 
 
 def _supervise(settings: Settings, listening: list[socket.socket], data: Path | None) -> int:

@@ -199,7 +199,7 @@ def _has_the_process() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def bind(host: str, port: int) -> list[socket.socket]:
+def bind(host: str, port: int, chosen_by: str = "--port") -> list[socket.socket]:
     """Sockets at *host* and *port*, not listening yet; ``PortTaken`` if another process listens there."""
     bound: list[socket.socket] = []
     fault: OSError | None = None
@@ -216,7 +216,7 @@ def bind(host: str, port: int) -> list[socket.socket]:
     for one in bound:
         one.close()
     if fault.errno == errno.EADDRINUSE:
-        raise PortTaken(f"Port {port} on {host} is in use; choose another with --port.") from fault
+        raise PortTaken(f"Port {port} on {host} is in use; choose another with {chosen_by}.") from fault
     raise PortTaken(f"Port {port} on {host} cannot be listened on: {fault.strerror}.") from fault
 
 

@@ -140,6 +140,7 @@ class Application:
         public: Router,
         stopping: Stopping,
         clients: Clients,
+        *,
         admin_port: int | None,
     ) -> None:
         self.stopping = stopping
@@ -161,7 +162,7 @@ class Application:
         return router(scope, receive, send)
 
     def _is_for_operators(self, scope: Scope) -> bool:
-        """Whether the request arrived where operators are served: by the socket's own port, whatever its headers say."""
+        """Whether the request arrived where operators are served, by the port of the socket and not by a header."""
         _, port = scope.get("server") or (None, None)
         return self._admin_port in {None, port}
 
