@@ -59,6 +59,7 @@ class Installation:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.base_url = f"http://127.0.0.1:{self.port}"
+        self.admin_url = f"http://127.0.0.1:{self.settings.get('GATEWAY_ADMIN_PORT', self.port)}"
 
     def start(self) -> None:
         """Serve, and return once calls are taken."""
@@ -95,7 +96,7 @@ class Installation:
     def manage(self, method: str, path: str, **body: Any) -> Any:
         """A management request that succeeds."""
         headers = {"Authorization": f"Bearer {OPERATOR}"}
-        answer = self.http.request(method, self.base_url + path, headers=headers, json=body or None)
+        answer = self.http.request(method, self.admin_url + path, headers=headers, json=body or None)
         assert 200 == answer.status_code, answer.text
         return answer.json()["data"]
 

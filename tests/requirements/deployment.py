@@ -1,0 +1,12 @@
+"""What is promised of an installation, and what SECURITY.md rests on."""
+
+from requirements.requirement import promised
+
+DEPLOYMENT = promised(
+    (
+        "deployment-1",
+        "deployment:public-port",
+        "With a port for operators, what they use is nowhere else, however it is asked for.",
+    ),
+    ("deployment-2", "deployment:public-token", "The operator token opens nothing at the public port."),
+)
