@@ -9,4 +9,5 @@ DEPLOYMENT = promised(
         "With a port for operators, what they use is nowhere else, however it is asked for.",
     ),
     ("deployment-2", "deployment:public-token", "The operator token opens nothing at the public port."),
+    ("deployment-3", "deployment:no-sandbox", "What is installed in production has no sandbox."),
 )

@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterable
 from importlib import import_module
+from importlib.util import find_spec
 from io import TextIOWrapper
 
 import click
@@ -34,9 +35,16 @@ COMMANDS = {
 }
 """Each command, the module that has it, and what it does; modules are loaded when they are needed."""
 
+NEED_SANDBOX = frozenset({"dev", "sandbox"})
+WITHOUT_SANDBOX = "'{}' needs the package workspace-sandbox: run pip install ./sandbox in a copy of the sources."
 
 NARROW = 50
 """Columns below which click does not fold help."""
+
+
+def has_sandbox() -> bool:
+    """Whether the sandbox is installed; in production it is not."""
+    return find_spec(SANDBOX.partition(".")[0]) is not None
 
 
 class Help(click.HelpFormatter):
@@ -59,8 +67,8 @@ class Commands(click.Group):
 
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order of the table."""
-        return list(COMMANDS)
+        """The commands in the order of the table, without those that need a package that is not installed."""
+        return [name for name in COMMANDS if name not in NEED_SANDBOX or has_sandbox()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The arguments, which must be text; what the terminal cannot show is escaped."""
@@ -78,6 +86,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, summary = COMMANDS[cmd_name]
+        if cmd_name in NEED_SANDBOX and not has_sandbox():
+            raise click.ClickException(WITHOUT_SANDBOX.format(cmd_name))
         with loading():
             command: click.Command = getattr(import_module(module), cmd_name)
         command.short_help = summary
@@ -97,7 +107,7 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table, without loading anything."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

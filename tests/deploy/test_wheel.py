@@ -1,0 +1,66 @@
+"""The wheel of production: the gateway without sandbox and client, in an environment of its own."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from harness.requirement import requirement
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True, timeout=60)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command of an environment that has the wheel, and borrows what that depends on."""
+    made = tmp_path_factory.mktemp("production")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made)], check=True, timeout=60)
+    python = made / "bin" / "python"
+    install = ["--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", *install], check=True, capture_output=True, timeout=60)
+    # By a folder in the path, in which no .pth file counts: the one of the sources would bring the sandbox back.
+    packages = next(made.glob("lib/python*/site-packages"))
+    (packages / "borrowed.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    return made / "bin" / "connector-gateway"
+
+
+def run(command: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    bare = {name: value for name, value in os.environ.items() if not name.startswith(("GATEWAY_", "PYTHON"))}
+    return subprocess.run(
+        [command, *words], env=bare, cwd=command.parent, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@requirement("deployment:no-sandbox")
+def test_the_wheel_has_the_gateway_alone(wheel: Path) -> None:
+    packages = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+
+    assert {"connector_gateway"} == {name for name in packages if not name.endswith(".dist-info")}
+
+
+@requirement("deployment:no-sandbox")
+@pytest.mark.parametrize("name", ["dev", "sandbox"])
+def test_what_needs_the_sandbox_says_what_to_install(command: Path, name: str) -> None:
+    ended = run(command, name)
+
+    told = f"Error: '{name}' needs the package workspace-sandbox: run pip install ./sandbox in a copy of the sources.\n"
+    assert (1, told) == (ended.returncode, ended.stderr)
+
+
+def test_help_lists_the_commands_that_are_there(command: Path) -> None:
+    told = run(command, "--help").stdout
+
+    assert "serve" in told
+    assert "sandbox" not in told
