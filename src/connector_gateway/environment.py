@@ -3,8 +3,9 @@
 import re
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 PREFIX = "GATEWAY_"
 MOST: Mapping[type, int] = {int: 10**12, float: 31 * 24 * 60 * 60}
@@ -18,6 +19,9 @@ MAX_SHOWN = 60
 
 STORES = frozenset({"valkey", "valkeys", "redis", "rediss", "unix"})
 """How addresses of shared stores begin; the second and fourth are encrypted."""
+
+STORE_FILES = frozenset({"ssl_ca_certs", "ssl_certfile", "ssl_keyfile"})
+"""Files that the address of an encrypted store may name: whom to trust, and its own certificate with its key."""
 
 STORE_PATH = re.compile(r"(/\d{0,4})?")
 
@@ -168,8 +172,19 @@ def _wrong_with_store(address: str) -> str:
         return f"names {_shown(parts.scheme)}, which is not supported" if parts.scheme else "names no kind of store"
     if parts.scheme == "unix":
         return "" if parts.path.strip("/") and not parts.hostname else "names no file, as unix:///run/valkey.sock does"
-    whole = STORE_PATH.fullmatch(parts.path) and not parts.query and not parts.fragment and port != 0
-    return "" if parts.hostname and whole else "has more or less than a server, a port and the number of a database"
+    whole = STORE_PATH.fullmatch(parts.path) and not parts.fragment and port != 0
+    if not parts.hostname or not whole:
+        return "has more or less than a server, a port and the number of a database"
+    return _wrong_with_files(parts.query, encrypted=parts.scheme in {"rediss", "valkeys"})
+
+
+def _wrong_with_files(query: str, *, encrypted: bool) -> str:
+    """What is wrong with the files that the address of a store names; empty if nothing is."""
+    named = dict(parse_qsl(query, keep_blank_values=True)) if query else {}
+    if query and not (encrypted and named and named.keys() <= STORE_FILES):
+        return f"has a query other than {', '.join(sorted(STORE_FILES))} of an encrypted store"
+    missing = next((name for name, path in named.items() if not Path(path).is_file()), None)
+    return f"names a file that is not there: {missing}" if missing else ""
 
 
 def _shown(text: str, quote: str = "'") -> str:

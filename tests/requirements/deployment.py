@@ -10,4 +10,14 @@ DEPLOYMENT = promised(
     ),
     ("deployment-2", "deployment:public-token", "The operator token opens nothing at the public port."),
     ("deployment-3", "deployment:no-sandbox", "What is installed in production has no sandbox."),
+    (
+        "deployment-4",
+        "deployment:tls-store",
+        "A shared store behind TLS is used once certificate and name were checked, and is refused otherwise.",
+    ),
+    (
+        "deployment-5",
+        "deployment:tls-database",
+        "With sslmode=verify-full PostgreSQL is used once certificate and name were checked, and is refused otherwise.",
+    ),
 )

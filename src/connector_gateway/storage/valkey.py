@@ -4,7 +4,7 @@ Every method raises ``StoreAway`` where the store does not answer. ``storage.sha
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -58,6 +58,11 @@ TRUE_TIME = "redis.call('TIME')"
 
 RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0"
 FREE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+
+
+def _verification(url: str) -> Mapping[str, bool]:
+    """What the driver leaves out unless told: that a certificate is the one of the host that was meant."""
+    return {"ssl_check_hostname": True} if urlsplit(url).scheme in {"rediss", "valkeys"} else {}
 
 
 @dataclass(slots=True)
@@ -153,7 +158,9 @@ class Valkey:
     def __post_init__(self) -> None:
         self._digest = sha1(self.script.encode(), usedforsecurity=False).hexdigest()
         # How long an answer takes is watched by the pipeline, for all that are under way.
-        pool = ConnectionPool.from_url(self.url, socket_timeout=None, socket_connect_timeout=self.seconds)
+        pool = ConnectionPool.from_url(
+            self.url, socket_timeout=None, socket_connect_timeout=self.seconds, **_verification(self.url)
+        )
         self._pipeline = Pipeline(partial(self._connection, pool), self.seconds)
 
     @staticmethod

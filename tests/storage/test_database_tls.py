@@ -1,0 +1,73 @@
+"""PostgreSQL behind TLS, as an address with ``sslmode=verify-full`` asks for it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url, text
+
+from connector_gateway.kit.errors import StorageUnavailable
+from connector_gateway.storage.alone import alone_on
+from connector_gateway.storage.database import Database
+from harness.encrypted import behind_tls, certificate
+from harness.requirement import requirement
+
+
+@pytest.fixture
+def socket_of_server(new_postgres: str) -> Path:
+    return Path(str(make_url(new_postgres).query["host"])) / ".s.PGSQL.5432"
+
+
+def address_of(database: str, port: int, certified: Path) -> str:
+    asked = {"sslmode": "verify-full", "sslrootcert": str(certified)}
+    url = make_url(database).set(drivername="postgresql", host="127.0.0.1", port=port, query=asked)
+    return url.render_as_string(hide_password=False)
+
+
+@pytest.fixture
+async def encrypted(new_postgres: str, socket_of_server: Path, tmp_path: Path) -> AsyncIterator[str]:
+    certified = certificate(tmp_path)
+    async with behind_tls(socket_of_server, certified, postgres=True) as port:
+        yield address_of(new_postgres, port, certified)
+
+
+@requirement("deployment:tls-database")
+async def test_reads_writes_and_the_lock_go_through_tls(encrypted: str) -> None:
+    async with Database(encrypted) as database, alone_on(make_url(encrypted)):
+        written = await database.write(lambda writing: writing.execute(text("SELECT 1")).scalar())
+        read = await database.read(lambda reading: reading.execute(text("SELECT 2")).scalar())
+
+    assert (1, 2) == (written, read)
+
+
+@requirement("deployment:tls-database")
+async def test_without_tls_the_same_server_is_not_reached(encrypted: str) -> None:
+    with pytest.raises(StorageUnavailable):
+        async with Database(encrypted.replace("verify-full", "disable"), seconds=2):
+            pass
+
+
+@requirement("deployment:tls-database")
+async def test_a_trusted_certificate_of_another_server_is_refused(
+    new_postgres: str, socket_of_server: Path, tmp_path: Path
+) -> None:
+    certified = certificate(tmp_path, "127.0.0.2")
+    async with behind_tls(socket_of_server, certified, postgres=True) as port:
+        with pytest.raises(StorageUnavailable) as refused:
+            async with Database(address_of(new_postgres, port, certified), seconds=2):
+                pass
+
+    assert 'does not match host name "127.0.0.1"' in refused.value.private
+
+
+@requirement("deployment:tls-database")
+async def test_a_certificate_that_nobody_trusts_is_refused(encrypted: str, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = certificate(tmp_path / "other")
+    url = make_url(encrypted).update_query_dict({"sslrootcert": str(other)}).render_as_string(hide_password=False)
+
+    with pytest.raises(StorageUnavailable) as refused:
+        async with Database(url, seconds=2):
+            pass
+
+    assert "certificate verify failed" in refused.value.private
