@@ -20,4 +20,5 @@ DEPLOYMENT = promised(
         "deployment:tls-database",
         "With sslmode=verify-full PostgreSQL is used once certificate and name were checked, and is refused otherwise.",
     ),
+    ("deployment-6", "deployment:no-core-dump", "A gateway that crashes leaves no dump of its memory."),
 )

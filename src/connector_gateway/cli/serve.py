@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from connector_gateway.app import App
-from connector_gateway.cli import env_file
+from connector_gateway.cli import core_dumps, env_file
 from connector_gateway.cli.environment import settings_of
 from connector_gateway.cli.installation import environment
 from connector_gateway.cli.running import data_folder
@@ -65,6 +65,7 @@ def serve(host: str, port: int, workers: int | None, supervised: Place | None, d
     """
     # Sent when a terminal closes, and by habit to have settings read again; it is no reason to die.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    core_dumps.forbid()
     with ExitStack() as stack:
         listening = supervised.sockets if supervised else _bind(host, port)
         for one in listening:

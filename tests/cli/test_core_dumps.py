@@ -1,0 +1,56 @@
+"""No memory of a gateway reaches a disk by a core dump."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from harness.requirement import requirement
+from harness.serving import FAST, OPERATOR, free_port
+from harness.starting import start
+from harness.waiting import wait_until
+
+
+def answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/healthz").is_success
+    except httpx.TransportError:
+        return False
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    port = free_port()
+    own = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
+    process = start("serve", "--port", str(port), cwd=tmp_path, env={**os.environ, **FAST, **own})
+    wait_until(lambda: answers(port))
+    yield process
+    process.kill()
+    process.wait(30)
+
+
+@requirement("deployment:no-core-dump")
+def test_a_gateway_that_is_aborted_leaves_no_dump(served: "subprocess.Popen[bytes]", tmp_path: Path) -> None:
+    limits = resource.prlimit(served.pid, resource.RLIMIT_CORE)
+    os.kill(served.pid, signal.SIGABRT)
+    _, status = os.waitpid(served.pid, 0)
+    served.returncode = -os.WTERMSIG(status)
+
+    assert ((0, 0), signal.SIGABRT, False) == (limits, os.WTERMSIG(status), os.WCOREDUMP(status))
+    assert [] == list(tmp_path.glob("core*"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
+@requirement("deployment:no-core-dump")
+def test_a_program_that_dumps_are_piped_to_gets_none_either() -> None:
+    look = "from connector_gateway.cli.core_dumps import forbid; import ctypes; forbid(); print(ctypes.CDLL(None).prctl(3))"
+    told = subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True, timeout=60).stdout
+
+    # The answer to PR_GET_DUMPABLE.
+    assert "0\n" == told
