@@ -7,11 +7,12 @@ import argparse
 import secrets
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from deploy.processes import balancer, environment_of, gateways, nginx_program
+from deploy.processes import Gateway, balancer, environment_of, gateways, nginx_program
 from harness.postgres import new_database, postgres
 from harness.valkey import valkey_server
 
@@ -41,20 +42,21 @@ def main() -> int:
             "GATEWAY_SHARED_URL": stack.enter_context(valkey_server(folder / "store")).url,
         }
         both = stack.enter_context(gateways(folder / "work", folder / "logs", made, **own))
-        stack.enter_context(balancer([one.port for one in both], port, folder / "balancer", nginx_program()))
-        _tell(folder, port, [one.address for one in both], environment_of("gateway-1", made) | own)
+        stack.enter_context(balancer(both, port, folder / "balancer", nginx_program()))
+        _tell(folder, port, both, environment_of("gateway-1", made) | own)
         signal.pause()
     return 0
 
 
-def _tell(folder: Path, port: int, addresses: list[str], environment: dict[str, str]) -> None:
+def _tell(folder: Path, port: int, both: Sequence[Gateway], environment: dict[str, str]) -> None:
     """Say what runs where, and keep the settings in a file for commands."""
     settings = folder / "gateway.env"
     settings.touch(mode=0o600)
     settings.write_text("".join(f"{name}={value}\n" for name, value in environment.items()), encoding="utf-8")
     print(  # noqa: T201
         f"balancer     http://127.0.0.1:{port} ({'nginx' if nginx_program() else 'of the tests'})\n"
-        f"gateways     {', '.join(addresses)}, logs in {folder / 'logs'}\n"
+        f"gateways     {', '.join(one.address for one in both)}, logs in {folder / 'logs'}\n"
+        f"console      {both[0].admin_address}/console, with GATEWAY_OPERATOR_TOKEN of {settings}\n"
         f"commands     GATEWAY_ENV_FILE={settings} {Path(sys.executable).parent}/connector-gateway workspaces list\n"
         "Ctrl-C ends it; nothing is kept.",
         flush=True,

@@ -29,7 +29,7 @@ class Deployment:
     def manage(self, number: int, method: str, path: str, **body: Any) -> Any:
         """A management request to one of them, which succeeds."""
         headers = {"Authorization": f"Bearer {self.operator_token}"}
-        address = self.gateways[number].address
+        address = self.gateways[number].admin_address
         answer = httpx.request(method, address + path, headers=headers, json=body or None, timeout=60)
         assert 200 == answer.status_code, answer.text
         return answer.json()["data"]

@@ -5,7 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ pid {folder}/nginx.pid;
 error_log {folder}/error.log;
 events {{}}
 http {{
-    access_log {folder}/access.log;
     client_body_temp_path {folder}/bodies;
     proxy_temp_path {folder}/answers;
     fastcgi_temp_path {folder}/other;
@@ -63,6 +62,11 @@ class Gateway:
         self._log = logs / f"{name}.log"
         # Otherwise it would be started anew, in place of forked.
         self._environment = {"PATH": os.environ["PATH"]} | of_python(os.environ) | dict(environment)
+        self.admin_port = self.port
+        if "GATEWAY_ADMIN_PORT" in self._environment:
+            self.admin_port = free_port()
+            self._environment["GATEWAY_ADMIN_PORT"] = str(self.admin_port)
+        self.admin_address = f"http://127.0.0.1:{self.admin_port}"
         self._sources = sources
         self.process: subprocess.Popen[Any] | None = None
 
@@ -136,17 +140,33 @@ def nginx_program() -> str | None:
     return os.environ.get("TESTS_NGINX") or shutil.which("nginx")
 
 
-def balancer(ports: list[int], port: int, folder: Path, program: str | None) -> AbstractContextManager[None]:
-    """Something at *port* that passes calls on to *ports* as deploy/balancer.conf tells; the *program* is nginx."""
-    return _nginx(ports, port, folder, program) if program else balancing(ports, port)
+def balancer(
+    both: Sequence[Gateway], port: int, folder: Path, program: str | None
+) -> AbstractContextManager[int | None]:
+    """Something at *port* that passes calls on to *both* as deploy/balancer.conf tells; the *program* is nginx.
+
+    The value is the port that nginx has for operators.
+    """
+    if program:
+        return nginx([(one.port, one.admin_port) for one in both], port, folder, program)
+    return balancing([one.port for one in both], port)
 
 
 @contextmanager
-def _nginx(ports: list[int], port: int, folder: Path, program: str) -> Iterator[None]:
+def nginx(backends: Sequence[tuple[int, int]], port: int, folder: Path, program: str, **replaced: str) -> Iterator[int]:
+    """nginx with deploy/balancer.conf in front of *backends*, some directives *replaced*; its port for operators."""
     text = (DEPLOY / "balancer.conf").read_text(encoding="utf-8")
-    for name, one in zip(NAMES, ports, strict=True):
+    for name, (one, admin) in zip(NAMES, backends, strict=True):
         text = text.replace(f"server {name}:8080", f"server 127.0.0.1:{one}")
-    text = text.replace("listen 8080", f"listen 127.0.0.1:{port}")
+        text = text.replace(f"server {name}:8081", f"server 127.0.0.1:{admin}")
+    admin_port = free_port()
+    text = text.replace("listen 8080", f"listen 127.0.0.1:{port}").replace(
+        "listen 8081", f"listen 127.0.0.1:{admin_port}"
+    )
+    text = text.replace("/dev/stdout", str(folder / "access.log")).replace("/dev/stderr", str(folder / "error.log"))
+    for directive, value in replaced.items():
+        text, times = re.subn(rf"^( *{directive}) .*;", rf"\1 {value};", text, flags=re.MULTILINE)
+        assert times, directive
     path = folder / "nginx.conf"
     # As root it would give its workers to a user of the distribution's package.
     user = "user root;" if os.geteuid() == 0 else ""
@@ -156,7 +176,7 @@ def _nginx(ports: list[int], port: int, folder: Path, program: str) -> Iterator[
         with httpx.Client(timeout=30) as http:
             wait_until(lambda: process.poll() is not None or readiness(http, f"http://127.0.0.1:{port}"))
         assert process.poll() is None, "nginx did not start"
-        yield
+        yield admin_port
     finally:
         process.terminate()
         process.wait(30)
