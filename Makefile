@@ -1,12 +1,13 @@
 # One word per habit. Nothing is needed beforehand but python3, git and make.
 PYTHON ?= python3
 BIN := .venv/bin
+SBOM ?= dist/sbom.json
 LOCK := uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
   --python-version 3.11
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
-.PHONY: help run together test check fast fix javascript bench screenshots docs examples hostile shapes documents chaos simulate generate clean
+.PHONY: help run together test check fast fix javascript bench screenshots docs examples hostile shapes lock sbom documents chaos simulate generate clean
 
 help:  ## What there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -77,6 +78,11 @@ lock: .venv/test  ## Lock the dependencies with hashes; needs uv
 	@$(LOCK) --group build --extra tracing --constraint requirements/run.txt pyproject.toml -o requirements/tracing.txt
 	@$(LOCK) --group build --group test pyproject.toml -o requirements/test.txt
 	@$(LOCK) --constraint requirements/test.txt --group docs -o requirements/docs.txt
+
+sbom: .venv/test  ## List what is installed in production, with hashes, in CycloneDX's JSON: SBOM=dist/sbom.json
+	@mkdir -p $(dir $(SBOM))
+	@$(BIN)/python -W ignore -m cyclonedx_py requirements --pyproject pyproject.toml --output-reproducible \
+	  --output-format JSON --output-file $(SBOM) requirements/tracing.txt
 
 documents: .venv/test  ## Hold the sandbox against the vendors' API documents in FOLDER; JAVASCRIPT=1 takes the libraries for JavaScript too
 	@cd tests && PYTHONDONTWRITEBYTECODE= ../$(BIN)/python -m documents $(or $(FOLDER),$(error FOLDER=… is missing)) $(ARGS)

@@ -7,7 +7,9 @@ from email.message import Message
 from importlib.metadata import PackageMetadata, PackageNotFoundError, metadata
 from pathlib import Path
 
-LOCK = Path(__file__).parent.parent / "requirements" / "run.txt"
+LOCK = Path(__file__).parent.parent / "requirements" / "tracing.txt"
+"""What can be installed in production: the extra, and all that it is added to."""
+
 LOCKED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==[^\s;]+ *(;?)", re.MULTILINE)
 """A package, and whether it is only for some platforms."""
 
@@ -17,6 +19,7 @@ PERMISSIVE = frozenset(
 """SPDX identifiers of licences that ask for no more than to be named."""
 
 WORDS: Mapping[str, str] = {
+    "3-Clause BSD License": "BSD-3-Clause",
     "Apache 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
     "BSD License": "BSD-3-Clause",
@@ -30,6 +33,10 @@ WORDS: Mapping[str, str] = {
 EXCEPTIONS: Mapping[str, tuple[str, str]] = {
     "psycopg": ("LGPL-3.0-only", "imported unchanged, and whoever installs may replace it: docs/decisions/0028"),
     "psycopg-binary": ("LGPL-3.0-only", "the same"),
+    "certifi": (
+        "Mozilla Public License 2.0 (MPL 2.0)",
+        "certificates, unchanged; with the extra tracing only",
+    ),
     "pathspec": ("Mozilla Public License 2.0 (MPL 2.0)", "used by hatchling to build, and not at run time"),
 }
 """Packages that may be otherwise licensed: how, and why."""

@@ -1,21 +1,17 @@
 """The files that run the gateway elsewhere: read here, and the compose file's gateways started as processes."""
 
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-import yaml
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.settings import Settings
 from deploy.deployment import Deployment
-from deploy.processes import COMPOSE, CONTAINERFILE, DEPLOY, Gateway, balancer, environment_of, gateways, nginx_program
+from deploy.manifests import CONFIGURED, KEPT, PODS, UNIT
+from deploy.processes import COMPOSE, Gateway, balancer, environment_of, gateways, nginx_program
 from harness.loading import under_load
 from harness.playing import playing
 from harness.requirement import requirement
@@ -24,7 +20,6 @@ from harness.valkey import Server
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
-UNIT = (DEPLOY / "connector-gateway.service").read_text(encoding="utf-8")
 SECRETS = {
     "GATEWAY_SECRET_KEYS": "a secret that only tests know",
     "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef0123456789abcdef",
@@ -32,11 +27,6 @@ SECRETS = {
     "POSTGRES_PASSWORD": "pw-of-postgres",
     "VALKEY_PASSWORD": "pw-of-valkey",
 }
-MANIFESTS: list[dict[str, Any]] = [
-    document
-    for path in sorted(DEPLOY.glob("kubernetes/**/*.yaml"))
-    for document in yaml.safe_load_all(path.read_text(encoding="utf-8"))
-]
 
 
 @pytest.fixture(scope="module")
@@ -109,42 +99,22 @@ def test_the_settings_of_the_compose_file_can_be_used(service: str) -> None:
     assert "valkey://default:pw-of-valkey@valkey:6379/0" == settings.shared_url
 
 
-def test_the_manifests_name_settings_that_there_are() -> None:
-    named = [one.get("data") or one.get("stringData") for one in MANIFESTS if one["kind"] in {"ConfigMap", "Secret"}]
-    settings = {name: value for given in named for name, value in (given or {}).items() if name.startswith("GATEWAY_")}
-    usable = settings | SECRETS | {"GATEWAY_DATABASE_URL": "postgresql://gateway@postgres/gateway"}
-    read = {name: value for name, value in usable.items() if name.startswith("GATEWAY_")}
+def test_the_manifests_name_settings_that_there_are(tmp_path: Path) -> None:
+    trusted = tmp_path / "ca.crt"
+    trusted.touch()
+    told = {**CONFIGURED, **{name: value.replace("/run/trusted/ca.crt", str(trusted)) for name, value in KEPT.items()}}
+    settings = Settings.read(told | {name: value for name, value in SECRETS.items() if name in told}, CONNECTORS)
 
-    assert "https://gateway.example.com" == Settings.read(read, CONNECTORS).base_url
-
-
-def test_nothing_runs_as_root_or_writes_to_its_own_files() -> None:
-    pods = [one["spec"]["template"]["spec"] for one in MANIFESTS if one["kind"] in {"Deployment", "StatefulSet"}]
-    containers = [container["securityContext"] for pod in pods for container in pod["containers"]]
-
-    assert [True] * 2 == [pod["securityContext"]["runAsNonRoot"] for pod in pods]
-    assert [True] * 2 == [container["readOnlyRootFilesystem"] for container in containers]
-    assert [True] * 2 == [COMPOSE["services"][name]["read_only"] for name in ("gateway-1", "gateway-2")]
-    assert "\nUSER 10001:10001\n" in CONTAINERFILE
+    assert ("https://gateway.example.com", 8081) == (settings.base_url, settings.admin_port)
+    assert settings.shareable
 
 
 def test_whoever_stops_a_gateway_waits_longer_than_its_calls_may_take() -> None:
-    pod = next(one for one in MANIFESTS if one["kind"] == "Deployment")["spec"]["template"]["spec"]
-    retire = next(one for one in MANIFESTS if one["kind"] == "ConfigMap")["data"]["GATEWAY_RETIRE_SECONDS"]
+    pod = PODS["connector-gateway"]
+    retire = CONFIGURED["GATEWAY_RETIRE_SECONDS"]
     settings = Settings.read(environment_of("gateway-1", SECRETS) | {"GATEWAY_RETIRE_SECONDS": retire}, CONNECTORS)
     stop = settings.retire_seconds + settings.stop_seconds + 5
 
     assert int(COMPOSE["services"]["gateway-1"]["stop_grace_period"].rstrip("s")) > stop
     assert pod["terminationGracePeriodSeconds"] > stop
     assert int(re.findall(r"^TimeoutStopSec=(\d+)$", UNIT, re.MULTILINE)[0]) > stop
-
-
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed here")
-def test_systemd_understands_the_unit(tmp_path: Path) -> None:
-    # Program and user need not be on the machine that tests.
-    unit = re.sub(r"^ExecStart=\S+", f"ExecStart={sys.executable}", UNIT, flags=re.MULTILINE)
-    path = tmp_path / "connector-gateway.service"
-    path.write_text(re.sub(r"^(User|Group)=.*", r"\1=daemon", unit, flags=re.MULTILINE), encoding="utf-8")
-    told = subprocess.run(["systemd-analyze", "verify", path], capture_output=True, text=True, check=False)
-
-    assert (0, "") == (told.returncode, told.stderr)

@@ -10,6 +10,7 @@ from requirements.around import AROUND
 from requirements.calls import CALLS
 from requirements.connections import CONNECTIONS
 from requirements.deliveries import DELIVERIES
+from requirements.deployment import DEPLOYMENT
 from requirements.requirement import Requirement
 
 
@@ -26,4 +27,5 @@ REGISTER: Sequence[Requirement] = (
     *CONNECTIONS,
     *AGENTS,
     *DELIVERIES,
+    *DEPLOYMENT,
 )

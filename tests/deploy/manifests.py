@@ -1,0 +1,29 @@
+"""What stands in the files for Kubernetes and systemd."""
+
+from typing import Any
+
+import yaml
+
+from connector_gateway.cli.env_file import SETTING
+from deploy.processes import DEPLOY
+
+UNIT = (DEPLOY / "connector-gateway.service").read_text(encoding="utf-8")
+MANIFESTS: dict[tuple[str, str], dict[str, Any]] = {
+    (document["kind"], document["metadata"]["name"]): document
+    for path in sorted(DEPLOY.glob("kubernetes/**/*.yaml"))
+    for document in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+}
+"""By kind and name."""
+
+PODS: dict[str, dict[str, Any]] = {
+    name: document["spec"]["template"]["spec"]
+    for (kind, name), document in MANIFESTS.items()
+    if kind in {"Deployment", "StatefulSet"}
+}
+CONFIGURED: dict[str, str] = MANIFESTS["ConfigMap", "connector-gateway"]["data"]
+KEPT: dict[str, str] = {
+    found[1]: found[2]
+    for line in MANIFESTS["Secret", "connector-gateway"]["stringData"]["gateway.env"].splitlines()
+    if (found := SETTING.match(line))
+}
+"""The settings in the file that the secret is mounted as."""

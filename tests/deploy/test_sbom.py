@@ -1,0 +1,29 @@
+"""The list of what is installed in production, as ``make sbom`` writes it."""
+
+import json
+import subprocess
+from pathlib import Path
+
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+from licences import LOCK, LOCKED
+
+from deploy.processes import DEPLOY
+from harness.requirement import requirement
+
+ROOT = DEPLOY.parent
+
+
+@requirement("deployment:sbom")
+def test_the_list_is_valid_and_has_each_locked_package_with_its_hashes(tmp_path: Path) -> None:
+    path = tmp_path / "made" / "sbom.json"
+    # As if what the tests need were there, which it is.
+    subprocess.run(["make", "-o", ".venv/test", "sbom", f"SBOM={path}"], cwd=ROOT, check=True, timeout=120)
+    text = path.read_text(encoding="utf-8")
+    listed = json.loads(text)
+    hashed = {one["name"]: one["externalReferences"][0]["hashes"] for one in listed["components"]}
+
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    assert ("CycloneDX", "connector-gateway") == (listed["bomFormat"], listed["metadata"]["component"]["name"])
+    assert sorted(name for name, _ in LOCKED.findall(LOCK.read_text(encoding="utf-8"))) == sorted(hashed)
+    assert all(hashed.values())
