@@ -1,0 +1,34 @@
+"""SECURITY.md promises nothing without a clause, and so nothing without a test."""
+
+import re
+
+import pytest
+
+from requirements.contract import AWAITED, PAGES, PROJECT, clauses
+
+TEXT = (PROJECT / "SECURITY.md").read_text(encoding="utf-8")
+PROMISED = TEXT.partition("## What is promised\n")[2].partition("\n## ")[0]
+SENTENCES = [
+    sentence
+    for line in PROMISED.splitlines()
+    if line.startswith("- **")
+    for sentence in re.split(r"(?<=\.) (?=[A-Z`])", re.sub(r"^- \*\*.*?\*\* ", "", line))
+]
+CITED = re.compile(r"\(([a-z]+-\d+(?:, [a-z]+-\d+)*)\)\.$")
+STANDING = {clause.name for page in PAGES for clause in clauses(page) if clause.built and not clause.withdrawn}
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_sentence_cites_clauses_that_are_kept(sentence: str) -> None:
+    found = CITED.search(sentence)
+
+    assert found, "It cites no clause."
+    assert [] == [name for name in found[1].split(", ") if name not in STANDING | AWAITED]
+
+
+def test_there_are_promises() -> None:
+    assert len(SENTENCES) > 20
+
+
+def test_no_clause_is_awaited_that_stands() -> None:
+    assert set() == STANDING & AWAITED
