@@ -153,7 +153,8 @@ def test_a_lock_has_a_hash_for_each_package_and_names_no_index(name: str) -> Non
 @SYSTEMD
 @requirement("deployment:few-rights")
 def test_systemd_finds_little_that_the_service_could_still_be_denied() -> None:
-    command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", DEPLOY / "connector-gateway.service"]
+    unit = str(DEPLOY / "connector-gateway.service")
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", unit]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
 
     # Of ten; the threshold is in tenths.
