@@ -53,6 +53,14 @@ BAD = {
         "https://[gateway": f"has no port between 1 and 65535; {ADDRESS}",
         "https://\udcff.example.com": "is not written in UTF-8",
     },
+    "GATEWAY_TRUSTED_PROXIES": {
+        "proxy.internal": "has 'proxy.internal'; it should be addresses and networks such as 10.0.0.7,192.168.0.0/16.",
+        "10.0.0.1/8": "has '10.0.0.1/8'; it should be",
+        "10.0.0.7,": "has ''; it should be",
+        "0.0.0.0/0": "has '0.0.0.0/0', by which every client could name its own address.",
+        "10.0.0.7,::/0": "has '::/0', by which every client could name its own address.",
+    },
+    "GATEWAY_FORWARDED_HEADER": {"x-real-ip": "is 'x-real-ip'; it should be x-forwarded-for or forwarded."},
     "GATEWAY_DOWNLOAD_BASE": {
         "files.example.com/x": ADDRESS,
         "https://files.example.com": "needs a path, such as http://127.0.0.1:8080/v1/downloads.",

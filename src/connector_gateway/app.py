@@ -34,7 +34,6 @@ from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.files import Files
 from connector_gateway.core.filters import event_types
 from connector_gateway.core.gateway import Gateway
-from connector_gateway.core.guesses import Guesses
 from connector_gateway.core.installation import identify
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
@@ -49,6 +48,7 @@ from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.core.sessions import Sessions
 from connector_gateway.core.sites import observed
 from connector_gateway.core.stopping import Stopping
+from connector_gateway.core.token_throttle import TokenThrottle
 from connector_gateway.core.usage import Usage
 from connector_gateway.core.webhooks.deliverer import Deliverer
 from connector_gateway.core.webhooks.positions import Positions
@@ -60,6 +60,7 @@ from connector_gateway.http import AccessLog, Served, Service, application
 from connector_gateway.http.application import Check
 from connector_gateway.http.clients import Clients
 from connector_gateway.http.figures import Figures, Sources
+from connector_gateway.http.forwarded import ForwardedClient
 from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.routes import Edge
@@ -301,7 +302,13 @@ class App:
         watchers = self._watchers(gateway)
         metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))
         edge = Edge(
-            gateway, self.keys, self._limits, metrics, self.stopping, max_body_bytes=self.settings.max_body_bytes
+            gateway,
+            self.keys,
+            self._limits,
+            metrics,
+            self.stopping,
+            throttle=TokenThrottle(self._steady),
+            max_body_bytes=self.settings.max_body_bytes,
         )
         service = Service(
             self._connectors,
@@ -328,10 +335,13 @@ class App:
         return self._wrapped(made)
 
     def _wrapped(self, served: Served) -> Served:
-        """What logs and traces requests, around the application."""
+        """The application, with what logs and traces its requests, and tells them who their client is, around it."""
         if self._tracing is not None:
             served = self._tracing.around(served, self.settings.download_path)
-        return AccessLog(served, self.settings.download_path) if self.settings.access_log else served
+        if self.settings.access_log:
+            served = AccessLog(served, self.settings.download_path)
+        proxies, header = self.settings.trusted_proxies, self.settings.forwarded_header
+        return ForwardedClient(served, proxies, header) if proxies else served
 
     def _figures(self, gateway: Gateway, watchers: Watchers) -> Figures:
         return Figures(
@@ -366,7 +376,6 @@ class App:
             self.webhooks,
             self._cursors,
             self.settings.operator_token,
-            Guesses(self._steady),
         )
 
     @asynccontextmanager

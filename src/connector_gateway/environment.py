@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
@@ -34,6 +35,7 @@ Source: kubernetes.io/docs/concepts/services-networking/service, "Environment va
 """
 
 N = TypeVar("N", int, float)
+IpNetwork = IPv4Network | IPv6Network
 
 
 class SettingsError(ValueError):
@@ -100,6 +102,11 @@ class Environment:
             raise SettingsError(f"{PREFIX}{name} is {_shown(text)}; it should be {' or '.join(allowed)}.")
         return text
 
+    def networks(self, name: str) -> tuple[IpNetwork, ...]:
+        """Addresses and networks of IP, separated by commas; none where it is not set."""
+        text = self.text(name, "")
+        return tuple(_network(name, one.strip()) for one in text.split(",")) if text else ()
+
     def address(self, name: str, default: str) -> str:
         """The address of a server, without a slash at its end."""
         text = self.text(name, default).rstrip("/")
@@ -139,6 +146,19 @@ def _number(kind: type[N], text: str) -> N | None:
         return kind(text)
     except ValueError:
         return None
+
+
+def _network(name: str, text: str) -> IpNetwork:
+    """The network *text*, where an address is a network of its own."""
+    try:
+        network = ip_network(text)
+    except ValueError as error:
+        raise SettingsError(
+            f"{PREFIX}{name} has {_shown(text)}; it should be addresses and networks such as 10.0.0.7,192.168.0.0/16."
+        ) from error
+    if not network.prefixlen:
+        raise SettingsError(f"{PREFIX}{name} has {_shown(text)}, by which every client could name its own address.")
+    return network
 
 
 def _wrong_with(address: str) -> str:

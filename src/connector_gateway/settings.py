@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from connector_gateway.core.secrets import MIN_SECRET_LENGTH, weakness
 from connector_gateway.core.sites import Site
-from connector_gateway.environment import PREFIX, Environment, SettingsError
+from connector_gateway.environment import PREFIX, Environment, IpNetwork, SettingsError
 from connector_gateway.http.clients import ClientLimits
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.oauth import OAuthClient
@@ -26,6 +26,7 @@ MOST_ATTEMPTS = 20
 """The pause between them doubles each time."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
+FORWARDED_HEADERS = ("x-forwarded-for", "forwarded")
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,12 @@ class Settings:
     log_level: str
     access_log: bool
     """Whether a line is logged for every answer."""
+
+    trusted_proxies: tuple[IpNetwork, ...]
+    """From where a request may name the address of its client."""
+
+    forwarded_header: str
+    """The one header in which it does."""
 
     clients: ClientLimits
     timeouts: Timeouts
@@ -134,6 +141,8 @@ class Settings:
             private_webhooks=environment.switch("PRIVATE_WEBHOOKS", default=False),
             log_level=environment.choice("LOG_LEVEL", LOG_LEVELS, "info"),
             access_log=environment.switch("ACCESS_LOG", default=False),
+            trusted_proxies=environment.networks("TRUSTED_PROXIES"),
+            forwarded_header=environment.choice("FORWARDED_HEADER", FORWARDED_HEADERS, FORWARDED_HEADERS[0]),
             clients=_client_limits(environment),
             timeouts=_timeouts(environment),
             sites={name: _site(environment, connector) for name, connector in connectors.items()},

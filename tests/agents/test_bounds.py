@@ -190,13 +190,47 @@ async def test_a_read_key_may_not_call_a_tool_that_writes(gateway: Gateway) -> N
 
 @requirement("agents:errors")
 async def test_a_key_whose_minute_is_used_up_is_told_how_long_to_wait(gateway: Gateway) -> None:
-    hasty = gateway.with_key(calls_per_minute=1)
+    # The client also asks which version is spoken, and lists the tools to check a result.
+    hasty = gateway.with_key(calls_per_minute=3)
     async with agent(hasty) as client:
         first = await client.call_tool("notes_list_databases", {"limit": 1})
         second = await client.call_tool("notes_list_databases", {"limit": 1})
 
     assert ("ok", "rate_limited") == (outcome(first), outcome(second))
     assert f"Wait: {second.structured_content['retry_after']} seconds." in words(second)
+
+
+@requirement("rates:every-route")
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("tools/list", {}),
+        ("tools/call", {"name": "nope", "arguments": {}}),
+        ("resources/list", {}),
+        ("resources/templates/list", {}),
+        ("resources/read", {"uri": "gateway://connections"}),
+        (
+            "initialize",
+            {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+        ),
+        ("nothing", {}),
+    ],
+)
+def test_every_message_counts_as_a_call(gateway: Gateway, method: str, params: dict[str, Any]) -> None:
+    hasty = gateway.with_key(calls_per_minute=1)
+    counted, refused = (post(hasty, method, **params) for _ in range(2))
+
+    assert ["0", "0"] == [reply.headers["x-service-ratelimit-remaining"] for reply in (counted, refused)]
+    assert "rate_limited" not in str(counted.body)
+    assert "rate_limited" in str(refused.body)
+
+
+@requirement("rates:every-route")
+def test_a_call_of_a_tool_counts_once(gateway: Gateway) -> None:
+    hasty = gateway.with_key(calls_per_minute=3)
+    reply = post(hasty, "tools/call", name="notes_list_databases", arguments={"limit": 1})
+
+    assert "2" == reply.headers["x-service-ratelimit-remaining"]
 
 
 @requirement("agents:errors")

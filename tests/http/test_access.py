@@ -104,3 +104,18 @@ def test_nothing_is_logged_unless_it_is_wanted(tmp_path: Path, capsys: pytest.Ca
         gateway.get("/notes/databases", limit=1)
 
     assert '"answered"' not in capsys.readouterr().out
+
+
+@requirement("throttle:forwarded")
+def test_behind_a_trusted_proxy_the_client_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    proxied = {
+        "GATEWAY_ACCESS_LOG": "on",
+        "GATEWAY_TRUSTED_PROXIES": "127.0.0.0/8",
+        "GATEWAY_FORWARDED_HEADER": "Forwarded",
+    }
+    forged = {"Forwarded": "for=198.51.100.66, for=203.0.113.9;proto=https", "X-Forwarded-For": "198.51.100.66"}
+    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, **proxied) as gateway:
+        gateway.request("GET", "/healthz", headers=forged)
+        (line,) = lines(capsys)
+
+    assert "203.0.113.9" == line["client"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core import guesses
+from connector_gateway.core import token_throttle
 from connector_gateway.http.openapi import openapi
 from harness.serving import OPERATOR, Gateway
 
@@ -35,8 +35,8 @@ def schema(documented: ModuleType) -> Any:
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wrong tokens are tried with every case; what slows down who guesses has tests of its own."""
-    monkeypatch.setattr(guesses, "PAUSE_SECONDS", 0.0)
+    """Send a wrong token with every case; the throttle of wrong tokens has tests of its own."""
+    monkeypatch.setattr(token_throttle, "DELAY_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize(("path", "method"), below(CALLS))

@@ -1,12 +1,20 @@
-"""What is refused before it can do harm: credentials that no header carries, and guesses at the operator token."""
+"""What is refused before it can do harm: credentials that no header carries, and wrong tokens."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from connector_gateway.core.guesses import FREE
+from connector_gateway.core.token_throttle import BURST, DELAY_SECONDS, MAX_DELAYED_PER_ADDRESS
+from harness.agents import PATH as AGENTS
+from harness.agents import posted
+from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
+from harness.serving import Gateway, Reply, serving
+from workspace_sandbox.notes import NotesEmulator
 
 SECRET = "ntn_sesame_open_sesame"
 
@@ -56,11 +64,96 @@ def test_credentials_of_another_type_are_not_repeated(gateway: Gateway, credenti
     assert SECRET not in str(reply.body)
 
 
-@requirement("doors:operator-guesses")
-def test_guesses_at_the_operator_token_are_slowed_down(gateway: Gateway) -> None:
-    headers = [{"Authorization": f"Bearer guess-{number}"} for number in range(FREE + 1)]
-    slept = gateway.app._steady.now()
-    codes = {gateway.request("GET", "/v1/workspaces", headers=one).code for one in headers}
+METRICS = "m" * 32
+GUARDED = [
+    ("GET", "/v1/workspaces"),
+    ("GET", "/v1/connections"),
+    ("GET", "/v1/connectors/notes/databases"),
+    ("GET", "/v1/nothing"),
+    ("POST", AGENTS),
+    ("GET", "/metrics"),
+]
+_numbers = count()
 
-    assert {"invalid_api_key"} == codes
-    assert gateway.app._steady.now() - slept > 1
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[Gateway]:
+    """A gateway that nobody has sent a wrong token yet."""
+    proxied = {"GATEWAY_METRICS_TOKEN": METRICS, "GATEWAY_TRUSTED_PROXIES": "127.0.0.1"}
+    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, **proxied) as gateway:
+        yield gateway
+
+
+def knock(gateway: Gateway, method: str = "GET", path: str = "/v1/workspaces", **headers: str) -> Reply:
+    """What is answered to a wrong token."""
+    return gateway.request(method, path, headers={"Authorization": f"Bearer guess-{next(_numbers)}"} | headers)
+
+
+@requirement("throttle:delayed")
+@pytest.mark.parametrize(("method", "path"), GUARDED)
+def test_wrong_tokens_are_delayed_on_every_route(guarded: Gateway, method: str, path: str) -> None:
+    for _ in range(BURST):
+        knock(guarded)
+    began = guarded.app._steady.now()
+    knock(guarded, method, path)
+
+    assert guarded.app._steady.now() - began >= DELAY_SECONDS
+
+
+@requirement("throttle:never-refused")
+def test_correct_tokens_are_accepted_at_once_while_wrong_ones_from_the_same_address_wait(guarded: Gateway) -> None:
+    for _ in range(BURST):
+        knock(guarded)
+    with ThreadPoolExecutor(MAX_DELAYED_PER_ADDRESS + 1) as pool:
+        wrong = [pool.submit(knock, guarded) for _ in range(MAX_DELAYED_PER_ADDRESS + 1)]
+        refused = next(one.result() for one in wrong if one.result().status == 429)
+    waiting = ThreadPoolExecutor(MAX_DELAYED_PER_ADDRESS)
+    began = guarded.app._steady.now()
+    delayed = [waiting.submit(knock, guarded) for _ in range(MAX_DELAYED_PER_ADDRESS)]
+    correct = [
+        guarded.operator("GET", "/v1/workspaces"),
+        guarded.request("GET", "/v1/runs"),
+        guarded.request("GET", "/v1/connections"),
+        guarded.request("POST", AGENTS, **posted("tools/list")),
+        guarded.request("GET", "/metrics", headers={"Authorization": f"Bearer {METRICS}"}),
+    ]
+    took = guarded.app._steady.now() - began
+    waiting.shutdown()
+
+    assert [200] * len(correct) == [reply.status for reply in correct]
+    assert took < DELAY_SECONDS
+    assert {401} == {one.result().status for one in delayed}
+    assert ("rate_limited", "1") == (refused.code, refused.headers["retry-after"])
+    assert refused.body["error"]["remedy"].startswith("Send a correct token: it is accepted at once")
+
+
+@requirement("throttle:forwarded")
+@pytest.mark.parametrize(
+    ("other", "delayed"),
+    [
+        ("203.0.113.9", False),
+        ("2001:db8:0:1::1", False),
+        ("198.51.100.7", True),
+        ("203.0.113.9, 198.51.100.7", True),
+        ("::ffff:198.51.100.7", True),
+    ],
+)
+def test_wrong_tokens_count_by_the_address_that_a_trusted_proxy_names(
+    guarded: Gateway, other: str, *, delayed: bool
+) -> None:
+    for number in range(BURST):
+        knock(guarded, **{"X-Forwarded-For": f"203.0.113.{number}, 198.51.100.7"})
+    began = guarded.app._steady.now()
+    knock(guarded, **{"X-Forwarded-For": other})
+
+    assert delayed == (guarded.app._steady.now() - began >= DELAY_SECONDS)
+
+
+@requirement("throttle:networks")
+def test_a_network_of_ipv6_counts_as_one_address(guarded: Gateway) -> None:
+    for number in range(BURST):
+        knock(guarded, **{"X-Forwarded-For": f"2001:db8:0:1::{number:x}"})
+    began = guarded.app._steady.now()
+    knock(guarded, **{"X-Forwarded-For": "2001:db8:0:1:ffff::1"})
+
+    assert guarded.app._steady.now() - began >= DELAY_SECONDS

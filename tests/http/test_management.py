@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Executable, update
 
+from connector_gateway.http.management import MANAGEMENT
+from connector_gateway.http.management.declared import ManagementRoute
 from connector_gateway.storage import tables
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
@@ -252,14 +254,6 @@ def test_other_keys_manage_no_connections(gateway: Gateway, workspace: str, meth
 
 
 @requirement("management:keys-that-manage")
-def test_managing_counts_as_calls_of_the_key(gateway: Gateway, workspace: str) -> None:
-    own = keyed(gateway, workspace, manages_connections=True, calls_per_minute=1)
-    first, second = (own("DELETE", "/v1/connections/conn_1") for _ in range(2))
-
-    assert ("connection_not_found", "rate_limited") == (first.code, second.code)
-
-
-@requirement("management:keys-that-manage")
 def test_a_key_that_is_limited_to_connections_manages_none(gateway: Gateway, workspace: str, connection: str) -> None:
     body = {"workspace_id": workspace, "scope": "read", "connection_ids": [connection], "manages_connections": True}
 
@@ -337,7 +331,7 @@ def test_runs_are_not_looked_for_by_names_that_there_are_not(
 def test_a_key_may_have_a_limit_of_its_own(gateway: Gateway, workspace: str) -> None:
     own = keyed(gateway, workspace, calls_per_minute=2)
 
-    assert "2" == own("GET", "/v1/connections").headers["x-service-ratelimit-remaining"]
+    assert "1" == own("GET", "/v1/connections").headers["x-service-ratelimit-remaining"]
 
 
 @requirement("keys:connections")
@@ -572,16 +566,17 @@ def test_runs_are_told_newest_first_page_by_page(gateway: Gateway, workspace: st
     assert third.body["next_cursor"] is None
 
 
-@requirement("runs:counted")
-def test_listing_runs_counts_as_a_call_and_showing_one_does_not(gateway: Gateway, workspace: str) -> None:
+@requirement("rates:every-route")
+@pytest.mark.parametrize("route", MANAGEMENT, ids=lambda route: route.name)
+def test_every_request_with_a_key_counts_as_a_call(gateway: Gateway, workspace: str, route: ManagementRoute) -> None:
     own = keyed(gateway, workspace, calls_per_minute=2)
-    first = own("GET", "/v1/connectors/shelf/things")
-    listed, refused = own("GET", "/v1/runs"), own("GET", "/v1/runs")
-    shown = own("GET", f"/v1/runs/{first.body['run_id']}")
+    counted, last, refused = (own(route.method, route.path) for _ in range(3))
+    left = [reply.headers["x-service-ratelimit-remaining"] for reply in (counted, last, refused)]
 
-    assert ("0", 200) == (listed.headers["x-service-ratelimit-remaining"], listed.status)
+    assert ["1", "0", "0"] == left
+    assert counted.status == last.status != 429
     assert (429, "rate_limited") == (refused.status, refused.code)
-    assert 200 == shown.status
+    assert 0 < int(refused.headers["retry-after"]) <= 60
 
 
 def test_a_full_last_page_has_no_cursor(gateway: Gateway, workspace: str) -> None:

@@ -77,7 +77,6 @@ AROUND = promised(
     ("common-161", "doors:credentials", "Credentials that no header can carry are refused when they are set."),
     ("common-162", "doors:paths", "No text leads elsewhere in an application's addresses."),
     ("common-163", "doors:weak-secrets", "A secret that could be guessed ends the start."),
-    ("common-164", "doors:operator-guesses", "Wrong tokens on management routes are slowed down."),
     ("common-165", "secrets:rotation", "Everything is sealed with the newest secret key while calls go on."),
     ("common-166", "doors:slow-texts", "No text of 64 KB is slow to read, whatever it is made of."),
     # When storage is away
@@ -120,7 +119,6 @@ AROUND = promised(
     ("common-144", "stopping:cut-off", "Calls that do not end in time are answered in the one shape, with their run."),
     ("common-218", "stopping:retiring", "A gateway behind a balancer that is told to stop fails no call."),
     # What storage costs, and what a clock does
-    ("common-152", "runs:counted", "A list of runs counts as a call of its key."),
     ("common-205", "runs:filters-known", "Lists by names that there are not are refused."),
     ("common-153", "runs:short-pages", "A page of runs may hold fewer than asked for and still have a next one."),
     ("common-154", "bounds:history-readers", "Reading the history delays no call."),

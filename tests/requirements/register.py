@@ -11,6 +11,7 @@ from requirements.calls import CALLS
 from requirements.connections import CONNECTIONS
 from requirements.deliveries import DELIVERIES
 from requirements.deployment import DEPLOYMENT
+from requirements.limits import LIMITS
 from requirements.requirement import Requirement
 
 
@@ -28,4 +29,5 @@ REGISTER: Sequence[Requirement] = (
     *AGENTS,
     *DELIVERIES,
     *DEPLOYMENT,
+    *LIMITS,
 )

@@ -12,7 +12,7 @@ from requirements.requirement import NOT_BUILT
 CLAUSES = [clause for page in PAGES for clause in clauses(page)]
 STANDING = [clause for clause in CLAUSES if not clause.withdrawn]
 CITED = {entry.clause for entry in REGISTER}
-CITATION = re.compile(rf"\b(?:{'|'.join(page.stem for page in PAGES)})-[0-9]+\b")
+CITATION = re.compile(rf"(?<!\*)\b(?:{'|'.join(page.stem for page in PAGES)})-[0-9]+\b")
 
 
 def test_the_contract_has_clauses() -> None:

@@ -114,7 +114,8 @@ class Gateway:
             run, caller.workspace_id, connector, operation.name, connection_id=connection_id, key_id=caller.key_id
         )
         async with recording:
-            run.allowance = await self._limits.spend(caller)
+            if run.allowance is None:
+                run.allowance = await self._limits.spend(caller)
             # The allowance is kept before it is required, so that the refusal can tell what is left.
             require(run.allowance)
             caller.require(connector, operation)

@@ -27,9 +27,9 @@ class Limits:
         return self._shared.peek(_take(caller.key_id, caller.calls_per_minute))
 
 
-def require(allowance: Allowance) -> None:
-    """Refuse the call that was one too many."""
-    if allowance.retry_after > 0:
+def require(allowance: Allowance | None) -> None:
+    """Refuse the call that was one too many; one that counts against no key never is."""
+    if allowance is not None and allowance.retry_after > 0:
         raise RateLimited(
             f"The key's {allowance.limit} calls of this minute are used up.", retry_after=allowance.retry_after
         )

@@ -248,7 +248,8 @@ def _managed(*, public: bool) -> list[ManagementRoute]:
 def _for_operators(service: Service) -> Iterator[Route]:
     """The console and the metrics."""
     yield from console_routes(service.edge, service.console)
-    yield _shown(service, "/metrics", MetricsEndpoint(service.exposition, service.metrics_token))
+    metrics = MetricsEndpoint(service.exposition, service.metrics_token, service.edge.delay_wrong_token)
+    yield _shown(service, "/metrics", metrics)
 
 
 def _states(service: Service) -> Iterator[Route]:

@@ -192,10 +192,13 @@ class Clients:
 
 def network(address: str) -> str:
     """What counts as one address: of IPv6 the network that one customer is given, with addresses without end."""
+    address = unmapped(address)
     if ":" not in address:
         return address
-    ip = IPv6Address(address.partition("%")[0])
-    # A socket for both families tells IPv4 addresses in this form; its upper half is the same for all of them.
-    if ip.ipv4_mapped is not None:
-        return str(ip.ipv4_mapped)
-    return str(IPv6Address(int(ip) >> 64 << 64))
+    return str(IPv6Address(int(IPv6Address(address.partition("%")[0])) >> 64 << 64))
+
+
+def unmapped(address: str) -> str:
+    """*address*, as IPv4 where it is the form in which IPv6 has that."""
+    mapped = IPv6Address(address.partition("%")[0]).ipv4_mapped if ":" in address else None
+    return address if mapped is None else str(mapped)

@@ -49,24 +49,31 @@ class OperationMetrics:
 
 
 class MetricsEndpoint:
-    """The address of the metrics: open, or for who has the *token*."""
+    """The address of the metrics: open, or for the holder of the *token*; *delay* is awaited after a wrong one."""
 
-    def __init__(self, exposition: Callable[[], Awaitable[bytes]], token: str) -> None:
+    def __init__(
+        self,
+        exposition: Callable[[], Awaitable[bytes]],
+        token: str,
+        delay: Callable[[HttpExchange], Awaitable[None]],
+    ) -> None:
         self._exposition = exposition
         self._token = token.encode()
+        self._delay = delay
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with everything counted so far."""
         exchange = HttpExchange(scope, receive)
         try:
-            self._let_in(exchange)
+            await self._check(exchange)
         except GatewayError as error:
             await exchange.send(refused(exchange.run, None, error), send)
         else:
             await Response(await self._exposition(), media_type=MEDIA_TYPE)(scope, receive, send)
 
-    def _let_in(self, exchange: HttpExchange) -> None:
+    async def _check(self, exchange: HttpExchange) -> None:
         if self._token and not hmac.compare_digest(bearer(exchange.header(b"authorization")).encode(), self._token):
+            await self._delay(exchange)
             raise InvalidApiKey("This is not the token of the metrics.")
 
 

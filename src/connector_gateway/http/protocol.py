@@ -21,7 +21,7 @@ from uvicorn.server import ServerState
 
 from connector_gateway.core.envelope import refusal
 from connector_gateway.core.runs import Run
-from connector_gateway.http.clients import Clients, network
+from connector_gateway.http.clients import Clients, network, unmapped
 from connector_gateway.http.heads import with_heads
 from connector_gateway.kit.errors import (
     GatewayError,
@@ -136,7 +136,10 @@ class ClientProtocol(HttpToolsProtocol):
     def connection_made(self, transport: BaseTransport) -> None:
         """Take the connection, unless there are too many."""
         super().connection_made(cast(Transport, transport))
-        self.address = network(self.client[0]) if self.client else ""
+        if self.client:
+            # A socket for both families reports IPv4 addresses as IPv6.
+            self.client = unmapped(self.client[0]), self.client[1]
+            self.address = network(self.client[0])
         if not self._clients.join(self):
             self._refuse(Overloaded("There are too many connections.", retry_after=RETRY_AFTER_SECONDS))
 

@@ -12,13 +12,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway.core.arguments import MAX_QUERY, Arguments, Body
 from connector_gateway.core.gateway import Gateway
-from connector_gateway.core.keys import Keys
+from connector_gateway.core.keys import Caller, Keys
 from connector_gateway.core.limits import Limits
 from connector_gateway.core.stopping import Stopping
+from connector_gateway.core.token_throttle import TokenThrottle
 from connector_gateway.http.answers import HttpExchange, HttpResponse, allow, enveloped, refused
 from connector_gateway.http.bodies import read_body
+from connector_gateway.http.clients import network
 from connector_gateway.http.metrics import Metrics
-from connector_gateway.kit.errors import GatewayError, InternalError, MethodNotAllowed, RouteNotFound
+from connector_gateway.kit.errors import GatewayError, InternalError, InvalidApiKey, MethodNotAllowed, RouteNotFound
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 PREFIX = "/v1/connectors"
@@ -31,7 +33,7 @@ log = structlog.get_logger()
 
 
 class Edge:
-    """What every endpoint needs: the gateway, keys, limits, and the largest body."""
+    """What every endpoint needs: the gateway, keys, limits, the throttle of wrong tokens, and the largest body."""
 
     def __init__(
         self,
@@ -41,19 +43,33 @@ class Edge:
         metrics: Metrics,
         stopping: Stopping,
         *,
+        throttle: TokenThrottle,
         max_body_bytes: int,
     ) -> None:
         self.gateway = gateway
         self.keys = keys
         self.limits = limits
+        self._throttle = throttle
         self.metrics = metrics
         self.stopping = stopping
         self.max_body_bytes = max_body_bytes
 
+    async def authenticate(self, exchange: HttpExchange) -> Caller:
+        """The caller whose API key *exchange* carries; the answer to a wrong key is delayed where there are many."""
+        try:
+            return await self.keys.authenticate(exchange.header(b"authorization"))
+        except InvalidApiKey:
+            await self.delay_wrong_token(exchange)
+            raise
+
+    async def delay_wrong_token(self, exchange: HttpExchange) -> None:
+        """Delay the answer to a token that was found to be wrong, or raise ``RateLimited``."""
+        await self._throttle.delay(network(exchange.address))
+
     async def peek(self, exchange: HttpExchange) -> None:
         """Read how many calls a valid key has left, for answers to requests that are not calls."""
         try:
-            caller = await self.keys.authenticate(exchange.header(b"authorization"))
+            caller = await self.authenticate(exchange)
         except GatewayError:
             return
         exchange.run.allowance = await self.limits.peek(caller)
@@ -73,7 +89,7 @@ class OperationEndpoint:
         exchange, edge, operation = HttpExchange(scope, receive), self._edge, self._operation
         exchange.run.dry_run = operation.scope == "write" and exchange.prefers(b"dry-run")
         try:
-            caller = await edge.keys.authenticate(exchange.header(b"authorization"))
+            caller = await edge.authenticate(exchange)
             arguments = Arguments(path=scope["path_params"], query=query_of(scope))
             body = None if operation.method == "GET" else partial(self._body, exchange, arguments)
             answer = enveloped(

@@ -153,7 +153,7 @@ class OperatorTokenRequired(CallerError):
 
 
 class RateLimited(CallerError):
-    """The key has used up its calls of the rolling minute."""
+    """The key has used up its calls of the rolling minute, or too many wrong tokens come from the address."""
 
     status = 429
     code = "rate_limited"

@@ -12,6 +12,7 @@ from connector_gateway.core.arguments import Body
 from connector_gateway.core.connections import Choosing
 from connector_gateway.core.details import cut
 from connector_gateway.core.keys import Caller
+from connector_gateway.core.limits import require
 from connector_gateway.core.runs import Runs
 from connector_gateway.http.answers import HttpExchange, HttpResponse, refused
 from connector_gateway.http.bodies import read_body
@@ -51,8 +52,11 @@ class McpEndpoint:
     async def _admit(self, exchange: HttpExchange) -> tuple["Surface", Caller, Body]:
         """Who asks, what, and what speaks the protocol."""
         self._check_origin(exchange)
-        caller = await self._edge.keys.authenticate(exchange.header(b"authorization"))
+        caller = await self._edge.authenticate(exchange)
+        exchange.run.allowance = await self._edge.limits.spend(caller)
         body = await read_body(exchange, self._edge.max_body_bytes)
+        if not _calls_tool(body.value):
+            require(exchange.run.allowance)
         if body.refusal is not None:
             raise body.refusal
         check_message(body.value)
@@ -70,6 +74,11 @@ class McpEndpoint:
 
     def _is_own(self, origin: str) -> bool:
         return origin.lower() == f"{self._base.scheme}://{self._base.netloc}".lower()
+
+
+def _calls_tool(message: object) -> bool:
+    """Whether *message* calls a tool: the gateway refuses such a call beyond the key's minute itself, with a run."""
+    return isinstance(message, dict) and message.get("method") == "tools/call"
 
 
 def _host_of(address: str) -> str:

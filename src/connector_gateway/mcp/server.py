@@ -39,6 +39,7 @@ from connector_gateway.core.arguments import Body
 from connector_gateway.core.connections import Choosing
 from connector_gateway.core.details import cut
 from connector_gateway.core.keys import Caller
+from connector_gateway.core.limits import require
 from connector_gateway.core.runs import Run, Runs
 from connector_gateway.http.answers import HttpExchange, common, log_private
 from connector_gateway.http.management.records import RunRecord
@@ -93,7 +94,6 @@ class Surface:
 
     async def answer(self, exchange: HttpExchange, caller: Caller, body: Body, send: Send) -> None:
         """Answer one request of the protocol, whose *body* was read."""
-        exchange.run.allowance = await self.edge.limits.peek(caller)
         asked = Asked(self, exchange.run, caller, body.text, wants_progress=_wants_progress(body.value))
         manager = StreamableHTTPSessionManager(
             asked.server(),
@@ -143,12 +143,18 @@ class Asked:
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """Perform an operation; what goes wrong is a result as well, for it is the agent who can mend it."""
-        tool = self.surface.tools.get(params.name)
-        if tool is None:
-            self._refuse(ToolNotFound(f"There is no tool {cut(params.name)}."))
+        tool = await self._given(self._find_tool(params.name))
         # From the body itself: the package has made floats of its numbers.
         given = bytes(msgspec.json.decode(self.text, type=_Call).params.arguments)
         return await self._told_of(context, tool, self._perform(tool, given))
+
+    async def _find_tool(self, name: str) -> Tool:
+        tool = self.surface.tools.get(name)
+        if tool is None:
+            # The gateway refuses a call beyond the key's minute only where there is one.
+            require(self.run.allowance)
+            raise ToolNotFound(f"There is no tool {cut(name)}.")
+        return tool
 
     async def list_resources(self, _: Context, params: Paged) -> ListResourcesResult:
         """The list of connections, and the events of each."""

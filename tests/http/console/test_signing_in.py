@@ -5,11 +5,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from connector_gateway.core.guesses import FREE, MAX_WAITING
 from connector_gateway.core.sessions import SESSION_SECONDS
+from connector_gateway.core.token_throttle import BURST, MAX_DELAYED_PER_ADDRESS
 from connector_gateway.http.console.declared import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from harness.browsing import Browser
+from harness.requirement import requirement
 from harness.serving import OPERATOR, Gateway, restarting, serving
 from workspace_sandbox.sandbox import Sandbox
 
@@ -91,20 +92,22 @@ def test_the_wrong_token_is_not_repeated(visitor: Browser) -> None:
     assert "what-was-typed" not in visitor.sign_in("what-was-typed").response.text
 
 
-def test_guesses_are_slowed_down_together_with_those_at_the_routes(tmp_path: Path) -> None:
+@requirement("throttle:delayed")
+def test_wrong_tokens_are_throttled_together_with_those_at_the_routes(tmp_path: Path) -> None:
     with serving(Sandbox({}), tmp_path, connectors={}) as gateway:
         browser = Browser(gateway)
         form = browser.open("/console/sign-in")
-        for _ in range(FREE):
+        for _ in range(BURST):
             gateway.request("GET", "/v1/workspaces", headers={"Authorization": "Bearer guess"})
         guesses = gateway.together(
-            *[lambda: browser.submit(form, "Sign in", operator_token="guess")] * (MAX_WAITING + 4)
+            *[lambda: browser.submit(form, "Sign in", operator_token="guess")] * (MAX_DELAYED_PER_ADDRESS + 4)
         )
         browser.http.close()
         refused = [page for page in guesses if page.status == 429]
 
     assert {401, 429} == {page.status for page in guesses}
-    assert "Too many wrong tokens" in refused[0].alert
+    assert "too many wrong ones come from this address" in refused[0].alert
+    assert "Send a correct token: it is accepted at once" in refused[0].alert
     assert "1" == refused[0].response.headers["retry-after"]
 
 

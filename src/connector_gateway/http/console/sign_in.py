@@ -20,10 +20,9 @@ async def show(visit: Visit) -> Response:
 
 
 async def sign_in(visit: Visit) -> Response:
-    """Begin a session for who knows the operator token; who guesses is slowed down."""
+    """Begin a session for the operator; answers to wrong tokens are delayed where there are many."""
     try:
-        async with visit.management.guesses.slowed(visit.exchange.address):
-            _check(visit)
+        await _check(visit)
     except GatewayError as error:
         return _form(visit, error)
     if visit.signed_in:
@@ -44,11 +43,12 @@ def _form(visit: Visit, problem: GatewayError | None = None) -> Response:
     return visit.show("sign_in.html", problem=problem, wanted=_wanted(visit))
 
 
-def _check(visit: Visit) -> None:
+async def _check(visit: Visit) -> None:
     given, expected = visit.form.get("operator_token", ""), visit.management.operator_token
     if not hmac.compare_digest(given.encode(errors="replace"), expected.encode()):
         error = InvalidApiKey("This is not the operator token of this installation.")
         error.remedy = "Enter the value of the setting GATEWAY_OPERATOR_TOKEN; an API key does not sign in here."
+        await visit.management.edge.delay_wrong_token(visit.exchange)
         raise error
 
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from connector_gateway.core.connections import Connecting, Connections
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.events.hooks import Hooks
-from connector_gateway.core.guesses import Guesses
 from connector_gateway.core.keys import Caller, Keys
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.webhooks.webhooks import Webhooks
@@ -73,7 +72,6 @@ class Management:
     webhooks: Webhooks
     cursors: Cursors
     operator_token: str = field(repr=False)
-    guesses: Guesses
 
 
 @dataclass(frozen=True)
@@ -135,9 +133,6 @@ class ManagementRoute:
     open_to_managers: bool
     """Whether keys that manage connections are let in."""
 
-    counted: bool
-    """Whether it counts as a call of the key that asks."""
-
     errors: Errors
     description: str
 
@@ -181,8 +176,6 @@ class ManagementRoute:
         possible = {*EVERY_ROUTE, *self.errors}
         if not self.open_to_keys:
             possible |= {OperatorTokenRequired}
-        if self.counted:
-            possible |= {RateLimited}
         if self.has_body:
             possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge, RequestIncomplete}
         if self.pages:
@@ -198,12 +191,12 @@ def manages(
     *,
     open_to_keys: bool = False,
     open_to_managers: bool = False,
-    counted: bool = False,
     errors: Errors = (),
 ) -> Callable[[Perform[R]], ManagementRoute]:
     """Declare a management route: for the operator, and where *open_to_keys* for a workspace's own keys.
 
-    Where it is *open_to_managers*, it is for those of the keys that manage connections, and counts as a call of theirs.
+    Where it is *open_to_managers*, it is for those of the keys that manage connections. Each request with a key counts
+    as a call of that key.
     """
     method, _, path = route.partition(" ")
 
@@ -218,7 +211,6 @@ def manages(
             perform=perform,
             open_to_keys=open_to_keys,
             open_to_managers=open_to_managers,
-            counted=counted or open_to_managers,
             errors=errors,
             description=inspect.getdoc(perform) or "",
         )

@@ -54,24 +54,27 @@ class ManagementEndpoint:
 
     async def _let_in(self, exchange: HttpExchange) -> Caller | None:
         """None for the operator; the holder of a key where keys are let in."""
-        async with self._management.guesses.slowed(exchange.address):
+        try:
             caller = await self._caller(exchange.header(b"authorization"))
+        except InvalidApiKey:
+            await self._management.edge.delay_wrong_token(exchange)
+            raise
         if caller is None:
             return None
         await self._allow(exchange, caller)
         return caller
 
     async def _allow(self, exchange: HttpExchange, caller: Caller) -> None:
-        """Let the holder of a key in, who spends a call of its minute where that is *counted*."""
-        limits = self._management.edge.limits
-        exchange.run.allowance = await (limits.spend(caller) if self._route.counted else limits.peek(caller))
+        """Count a call of the key, and refuse one that is not for keys."""
+        exchange.run.allowance = await self._management.edge.limits.spend(caller)
+        # The allowance is set before it is required, so that the refusal shows what is left.
+        require(exchange.run.allowance)
         if not self._is_open_to(caller):
             raise OperatorTokenRequired(
                 "This API key cannot manage connections."
                 if self._route.open_to_managers
                 else "An API key cannot do this."
             )
-        require(exchange.run.allowance)
 
     def _is_open_to(self, caller: Caller) -> bool:
         return self._route.open_to_keys or (self._route.open_to_managers and caller.manages_connections)

@@ -299,12 +299,11 @@ async def show_run(asked: Asked, params: ShowRun) -> RunRecord:
     return RunRecord(**await asked.management.runs.show(params.run_id, asked.workspace_id, asked.connection_ids))
 
 
-@manages("GET /v1/runs", open_to_keys=True, counted=True)
+@manages("GET /v1/runs", open_to_keys=True)
 async def list_runs(asked: Asked, params: ListRuns) -> Page[RunRecord]:
     """List runs, newest first.
 
     A page may hold fewer runs than asked for, or none, while there is a ``next_cursor``: go on with it.
-    With a key it counts as a call.
     """
     require_known(asked.management.connectors, connector=params.connector, operation=params.operation)
     page = await asked.management.runs.page(

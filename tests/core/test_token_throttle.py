@@ -1,0 +1,115 @@
+"""The throttle of wrong tokens."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from connector_gateway.core.token_throttle import (
+    BURST,
+    DELAY_SECONDS,
+    MAX_ADDRESSES,
+    MAX_DELAYED,
+    MAX_DELAYED_PER_ADDRESS,
+    TokenThrottle,
+)
+from connector_gateway.kit.errors import RateLimited
+from harness.clocks import HandClock, LoopClock, in_no_time
+from harness.requirement import requirement
+
+HERE, THERE = "192.0.2.1", "192.0.2.2"
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def throttle(clock: HandClock) -> TokenThrottle:
+    return TokenThrottle(clock)
+
+
+async def fail(throttle: TokenThrottle, times: int, address: str = HERE) -> None:
+    for _ in range(times):
+        await throttle.delay(address)
+
+
+async def test_a_burst_of_wrong_tokens_is_answered_at_once(throttle: TokenThrottle, clock: HandClock) -> None:
+    began = clock.at
+    await fail(throttle, BURST)
+
+    assert began == clock.at
+
+
+@requirement("throttle:delayed")
+async def test_answers_are_delayed_once_the_burst_is_used_up(throttle: TokenThrottle, clock: HandClock) -> None:
+    began = clock.at
+    await fail(throttle, BURST + 2)
+
+    assert began + 2 * DELAY_SECONDS == clock.at
+
+
+async def test_the_burst_comes_back_with_time(throttle: TokenThrottle, clock: HandClock) -> None:
+    await fail(throttle, BURST)
+    clock.at += BURST / 2
+    began = clock.at
+    await fail(throttle, BURST // 2)
+
+    assert began == clock.at
+
+
+async def test_each_address_is_delayed_for_its_own_tokens(throttle: TokenThrottle, clock: HandClock) -> None:
+    await fail(throttle, BURST)
+    began = clock.at
+    await throttle.delay(THERE)
+
+    assert began == clock.at
+
+
+async def outcomes(throttle: TokenThrottle, addresses: list[str]) -> Counter[str]:
+    """How a wrong token from each of *addresses*, all at the same time, is answered."""
+    ended = await asyncio.gather(*map(throttle.delay, addresses), return_exceptions=True)
+    return Counter(type(one).__name__ for one in ended)
+
+
+@requirement("throttle:delayed")
+def test_wrong_tokens_beyond_those_delayed_are_refused_and_nothing_is_left_of_them() -> None:
+    async def guess() -> list[Counter[str]]:
+        throttle = TokenThrottle(LoopClock())
+        await fail(throttle, BURST)
+        return [await outcomes(throttle, [HERE] * (MAX_DELAYED_PER_ADDRESS + 3)), await outcomes(throttle, [HERE])]
+
+    refused = {"NoneType": MAX_DELAYED_PER_ADDRESS, "RateLimited": 3}
+
+    assert [refused, {"NoneType": 1}] == in_no_time(guess())
+
+
+@requirement("throttle:bounded")
+def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_delay_a_hundred_answers() -> None:
+    async def guess() -> Counter[str]:
+        throttle = TokenThrottle(LoopClock())
+        return await outcomes(throttle, [f"198.51.100.{number % 100}" for number in range(10_000)])
+
+    answered = 100 * BURST + MAX_DELAYED
+
+    assert {"NoneType": answered, "RateLimited": 10_000 - answered} == in_no_time(guess())
+
+
+async def test_the_remedy_of_a_refusal_is_a_correct_token(throttle: TokenThrottle) -> None:
+    throttle._delayed = MAX_DELAYED
+    await fail(throttle, BURST)
+
+    with pytest.raises(RateLimited, match="This token is wrong") as refused:
+        await throttle.delay(HERE)
+
+    assert refused.value.remedy.startswith("Send a correct token: it is accepted at once")
+    assert 1 == refused.value.retry_after
+
+
+@requirement("throttle:bounded")
+async def test_only_so_many_addresses_are_remembered(throttle: TokenThrottle) -> None:
+    for number in range(MAX_ADDRESSES + 10):
+        await throttle.delay(str(number))
+
+    assert MAX_ADDRESSES == len(throttle._failures)

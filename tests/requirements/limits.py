@@ -1,0 +1,12 @@
+"""Throttled tokens, counted requests, and quotas of workspaces."""
+
+from requirements.requirement import promised
+
+LIMITS = promised(
+    ("limits-1", "throttle:never-refused", "A correct token is accepted at once, whatever else its address sends."),
+    ("limits-2", "throttle:delayed", "Answers to wrong tokens are delayed by address, on every route."),
+    ("limits-3", "throttle:bounded", "Few answers are delayed, and few addresses remembered."),
+    ("limits-4", "throttle:networks", "A network of IPv6 counts as one address."),
+    ("limits-5", "throttle:forwarded", "A trusted proxy names the address of its client, and nobody else does."),
+    ("limits-6", "rates:every-route", "Every request with a key counts as a call of its minute."),
+)
