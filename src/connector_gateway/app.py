@@ -121,7 +121,13 @@ class App:
         secrets = SecretKeys(settings.secret_keys)
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
-        self.keys = Keys(self.database, self.clock, self._steady, operations=names_of(connectors.values()))
+        self.keys = Keys(
+            self.database,
+            self.clock,
+            self._steady,
+            operations=names_of(connectors.values()),
+            quota=settings.quotas.keys,
+        )
         self._vault = Vault(secrets)
         self._shared = self._new_shared()
         self._tracing = self._new_tracing()
@@ -156,7 +162,14 @@ class App:
         self.hooks = self._new_hooks(Handover(self.database, secrets, settings.base_url, self.clock))
         self._sender = Sender(private=settings.private_webhooks)
         self._positions = Positions(self.database)
-        self.webhooks = Webhooks(self.database, self._vault, self._sender, self.clock, event_types(self._connectors))
+        self.webhooks = Webhooks(
+            self.database,
+            self._vault,
+            self._sender,
+            self.clock,
+            event_types(self._connectors),
+            quota=settings.quotas.webhooks,
+        )
         self.deliverer = self._new_deliverer()
         self._processes = self._new_processes(process_id, stopwatch, alone=alone)
         self._retention = self._new_retention()
@@ -194,7 +207,14 @@ class App:
         changes = WatchChanges(connectors, self.clock, self.database.time)
         self._renewals = Renewals(self.database, self._vault, self._tokens, changes, self.clock, steady=self._steady)
         return Connections(
-            self.database, self._vault, connectors, self.clock, changes, renewals=self._renewals, steady=self._steady
+            self.database,
+            self._vault,
+            connectors,
+            self.clock,
+            changes,
+            renewals=self._renewals,
+            steady=self._steady,
+            quota=self.settings.quotas.connections,
         )
 
     def _new_accounts(self) -> Accounts:
@@ -226,6 +246,7 @@ class App:
             accounts=self._accounts,
             clock=self.clock,
             base_url=self.settings.base_url,
+            quotas=self.settings.quotas,
         )
 
     @asynccontextmanager

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
+from connector_gateway.core.quotas import Quotas
 from connector_gateway.core.secrets import MIN_SECRET_LENGTH, weakness
 from connector_gateway.core.sites import Site
 from connector_gateway.environment import PREFIX, Environment, IpNetwork, SettingsError
@@ -22,6 +23,7 @@ DAY_SECONDS = 24 * 60 * 60
 MOST_DAYS = 100 * 366
 MOST_WORKERS = 1000
 MAX_PORT = 65_535
+MOST_OF_A_WORKSPACE = 1_000_000
 MOST_ATTEMPTS = 20
 """The pause between them doubles each time."""
 
@@ -88,6 +90,7 @@ class Settings:
     """The one header in which it does."""
 
     clients: ClientLimits
+    quotas: Quotas
     timeouts: Timeouts
     sites: Mapping[str, Site]
 
@@ -144,6 +147,7 @@ class Settings:
             trusted_proxies=environment.networks("TRUSTED_PROXIES"),
             forwarded_header=environment.choice("FORWARDED_HEADER", FORWARDED_HEADERS, FORWARDED_HEADERS[0]),
             clients=_client_limits(environment),
+            quotas=_quotas(environment),
             timeouts=_timeouts(environment),
             sites={name: _site(environment, connector) for name, connector in connectors.items()},
         )
@@ -212,6 +216,19 @@ def _client_limits(environment: Environment) -> ClientLimits:
         connections_per_address=environment.number("MAX_CONNECTIONS_PER_ADDRESS", ClientLimits.connections_per_address),
         held_bytes=environment.number("MAX_HELD_BYTES", ClientLimits.held_bytes),
         held_bytes_per_address=environment.number("MAX_HELD_BYTES_PER_ADDRESS", ClientLimits.held_bytes_per_address),
+    )
+
+
+def _quotas(environment: Environment) -> Quotas:
+    def quota(name: str, default: int) -> int:
+        return environment.number(f"QUOTA_{name}", default, most=MOST_OF_A_WORKSPACE)
+
+    return Quotas(
+        connections=quota("CONNECTIONS", Quotas.connections),
+        keys=quota("KEYS", Quotas.keys),
+        webhooks=quota("WEBHOOKS", Quotas.webhooks),
+        consents=quota("CONSENTS", Quotas.consents),
+        consents_per_link=quota("CONSENTS_PER_LINK", Quotas.consents_per_link),
     )
 
 

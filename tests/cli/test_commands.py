@@ -112,7 +112,17 @@ def test_a_key_made_on_the_command_line_opens_the_running_gateway(gateway: Gatew
     reply = gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key['key']}"})
 
     assert [] == reply.data
-    assert "5" == reply.headers["x-service-ratelimit-remaining"]
+    assert "4" == reply.headers["x-service-ratelimit-remaining"]
+
+
+@requirement("quotas:refused")
+def test_a_key_beyond_the_quota_is_refused_with_what_to_do(shell: Shell, gateway: Gateway) -> None:
+    full = Shell(shell.environment | {"GATEWAY_QUOTA_KEYS": "1"})
+    result = full.run("keys", "create", gateway.workspace_id)
+
+    assert 1 == result.exit_code
+    assert "quota_exceeded" in result.stderr
+    assert "have the operator raise GATEWAY_QUOTA_KEYS" in result.stderr
 
 
 @requirement("management:cli")

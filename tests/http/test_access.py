@@ -108,7 +108,7 @@ def test_nothing_is_logged_unless_it_is_wanted(tmp_path: Path, capsys: pytest.Ca
 
 @requirement("throttle:forwarded")
 def test_behind_a_trusted_proxy_the_client_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    proxied = {
+    proxied: dict[str, Any] = {
         "GATEWAY_ACCESS_LOG": "on",
         "GATEWAY_TRUSTED_PROXIES": "127.0.0.0/8",
         "GATEWAY_FORWARDED_HEADER": "Forwarded",

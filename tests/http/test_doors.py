@@ -79,7 +79,7 @@ _numbers = count()
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[Gateway]:
     """A gateway that nobody has sent a wrong token yet."""
-    proxied = {"GATEWAY_METRICS_TOKEN": METRICS, "GATEWAY_TRUSTED_PROXIES": "127.0.0.1"}
+    proxied: dict[str, Any] = {"GATEWAY_METRICS_TOKEN": METRICS, "GATEWAY_TRUSTED_PROXIES": "127.0.0.1"}
     with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, **proxied) as gateway:
         yield gateway
 

@@ -10,12 +10,12 @@ from functools import partial
 from itertools import islice
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, select, update
 
 from connector_gateway.core.details import cut
+from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
 from connector_gateway.core.secrets import digest
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
-from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import (
     InvalidApiKey,
@@ -93,9 +93,16 @@ class Keys:
     """Issues, recognises and revokes API keys; look-ups are trusted for a while by the *steady* clock."""
 
     def __init__(
-        self, database: Database, clock: Clock, steady: Clock | None = None, *, operations: Collection[str] = ()
+        self,
+        database: Database,
+        clock: Clock,
+        steady: Clock | None = None,
+        *,
+        operations: Collection[str] = (),
+        quota: int = DEFAULT_QUOTAS.keys,
     ) -> None:
         self._database = database
+        self._quota = quota
         self._operations = operations
         """The names of all operations, which keys can be limited to."""
 
@@ -145,7 +152,7 @@ class Keys:
         _check_rights(connection_ids, manages_connections=manages_connections)
         _check_operations(operations or (), self._operations)
         self._require_ahead(expires_at)
-        key = new_key()
+        key, now = new_key(), self._clock.now()
         row = {
             "key_id": f"key_{ulid()}",
             "workspace_id": workspace_id,
@@ -155,7 +162,7 @@ class Keys:
             "scope": scope,
             "calls_per_minute": calls_per_minute,
             "connection_ids": None if connection_ids is None else list(connection_ids),
-            "created_at": self._clock.now(),
+            "created_at": now,
             "expires_at": expires_at,
             "revoked_at": None,
             "last_used_at": None,
@@ -164,7 +171,7 @@ class Keys:
         }
 
         def create(connection: Connection) -> None:
-            require_workspace(connection, workspace_id)
+            require_below(connection, workspace_id, "keys", self._quota, _count(workspace_id, now))
             connection.execute(insert(tables.keys), row)
 
         await self._database.write(create)
@@ -233,6 +240,13 @@ class Keys:
         if row is None or not hmac.compare_digest(row.digest, found):
             return None
         return _caller(row)
+
+
+def _count(workspace_id: str, now: float) -> Select[Any]:
+    """How many keys of a workspace can be used."""
+    query = select(func.count()).select_from(tables.keys)
+    lasting = or_(_keys.expires_at.is_(None), _keys.expires_at > now)
+    return query.where(_keys.workspace_id == workspace_id, _keys.revoked_at.is_(None), lasting)
 
 
 def _not_found(key_id: str) -> KeyNotFound:

@@ -40,12 +40,20 @@ TITLES: Mapping[Problem, str] = {
     "wrong_sender": "The answer came from somebody else",
     "code_refused": "The consent does not hold any more",
     "unavailable": "The application did not answer",
+    "too_many": "Too many attempts are under way",
     "partial": "Not everything was allowed",
     "other_account": "This is another account",
 }
 """How each way of not connecting an account is headed; the template has the sentences."""
 
-STATUSES: Mapping[Problem, int] = {"unknown": 404, "removed": 404, "used": 410, "not_set_up": 409, "unavailable": 502}
+STATUSES: Mapping[Problem, int] = {
+    "unknown": 404,
+    "removed": 404,
+    "used": 410,
+    "not_set_up": 409,
+    "unavailable": 502,
+    "too_many": 429,
+}
 """The status of their pages; of the others 400."""
 
 

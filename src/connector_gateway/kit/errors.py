@@ -10,8 +10,8 @@ GatewayError
 │   ├── what was named       ConnectionNotFound, ConnectionMismatch, ConnectionPending, WorkspaceNotFound, KeyNotFound,
 │   │                        WebhookNotFound, RunNotFound, RunNotRecorded, and what the rooms look for:
 │   │                        PageNotFound, CardNotFound …
-│   └── what cannot be done  CredentialsRefused, OtherAccount, ConnectNotSetUp, LossyCast, SelectOptionMissing,
-│                            LabelNotOnBoard, InvalidRecipient, ReadOnlyField …
+│   └── what cannot be done  CredentialsRefused, OtherAccount, QuotaExceeded, ConnectNotSetUp, LossyCast,
+│                            SelectOptionMissing, LabelNotOnBoard, InvalidRecipient, ReadOnlyField …
 ├── UpstreamFailure          the third party refused, failed or fell silent
 │   ├── refused              ConnectionRevoked, ConnectionScopeMissing, UpstreamForbidden, UpstreamRefused,
 │   │                        UpstreamConflict, UpstreamRateLimited
@@ -326,6 +326,14 @@ class OtherAccount(CallerError):
     status = 409
     code = "other_account"
     remedy = "Connect the account that was connected before, or say allow_other_account."
+
+
+class QuotaExceeded(CallerError):
+    """The workspace has as many connections, keys or webhooks as it may have."""
+
+    status = 409
+    code = "quota_exceeded"
+    remedy = "Remove what is no longer needed, or have the operator raise the setting in the details."
 
 
 class ConnectNotSetUp(CallerError):

@@ -167,10 +167,13 @@ consents = Table(
     Column("sealed", LargeBinary, nullable=False),
     Column("expires_at", Double, nullable=False, index=True),
     Column("used_at", Double),
+    Column("link", LargeBinary(32), index=True),
+    Column("workspace_id", String(40), index=True),
 )
 """Browsers that were sent to a third party, by the digest of the ``state`` they come back with.
 
-``browser`` is the digest of the cookie; ``sealed`` holds the verifier and the link's token.
+``browser`` is the digest of the cookie; ``sealed`` holds the verifier and the link's token. ``link`` is the digest of
+the connect link, by which consents that are pending are counted, as they are by ``workspace_id``.
 """
 
 installation = Table(

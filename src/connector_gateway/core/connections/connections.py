@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Row, and_, func, insert, select, update
+from sqlalchemy import Row, Select, and_, func, insert, select, update
 
 from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.connection import PENDING, Connection, require_connected
@@ -18,9 +18,9 @@ from connector_gateway.core.connections.uses import Uses
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.details import cut
 from connector_gateway.core.keys import Caller
+from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
 from connector_gateway.core.secrets import alias
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
-from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
@@ -73,8 +73,10 @@ class Connections:
         *,
         renewals: Renewals,
         steady: Clock | None = None,
+        quota: int = DEFAULT_QUOTAS.connections,
     ) -> None:
         self._database = database
+        self._quota = quota
         self._vault = vault
         self._connectors = connectors
         self._clock = clock
@@ -161,7 +163,7 @@ class Connections:
         }
 
         def create(connection: Any) -> None:
-            require_workspace(connection, workspace_id)
+            require_below(connection, workspace_id, "connections", self._quota, _count(workspace_id))
             connection.execute(insert(tables.connections), row)
             if credentials is not None:
                 self._changes.made(connection, connection_id, connector)
@@ -372,6 +374,13 @@ class Connections:
             _held=self._renewals.held(row.connector, secrets, row.expires_at),
             _renewals=self._renewals,
         )
+
+
+def _count(workspace_id: str) -> Select[Any]:
+    """How many connections a workspace has."""
+    connections = tables.connections.c
+    query = select(func.count()).select_from(tables.connections)
+    return query.where(connections.workspace_id == workspace_id, connections.deleted.is_(False))
 
 
 def _not_found(connection_id: str) -> ConnectionNotFound:

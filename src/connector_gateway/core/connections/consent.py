@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from secrets import token_urlsafe
-from typing import Literal
+from typing import Any, Literal
 
 import structlog
 from sqlalchemy import Connection as Transaction
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, select, update
 
 from connector_gateway.core.connections.accounts import Accounts, is_same
 from connector_gateway.core.connections.connection import Connection
@@ -21,6 +21,7 @@ from connector_gateway.core.connections.links import PATH, ConnectLink, ConnectL
 from connector_gateway.core.connections.refresh import ends_at, renewed_secrets
 from connector_gateway.core.connections.tokens import GrantRefused, Tokens
 from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.quotas import Quotas, lock_workspace
 from connector_gateway.core.return_urls import is_allowed
 from connector_gateway.core.secrets import digest
 from connector_gateway.kit.clock import Clock
@@ -52,6 +53,7 @@ Problem = Literal[
     "wrong_sender",
     "code_refused",
     "unavailable",
+    "too_many",
     "partial",
     "other_account",
 ]
@@ -139,6 +141,7 @@ class Consents:
         accounts: Accounts,
         clock: Clock,
         base_url: str,
+        quotas: Quotas,
     ) -> None:
         self._database = database
         self._vault = vault
@@ -148,6 +151,7 @@ class Consents:
         self._accounts = accounts
         self._clock = clock
         self._base_url = base_url
+        self._quotas = quotas
 
     async def invitation(self, token: str) -> Invitation:
         """What the link with *token* invites to; ``NotConnected`` if it is not good any more."""
@@ -176,10 +180,28 @@ class Consents:
             "browser": digest(browser),
             "sealed": self._vault.seal({"verifier": verifier, "token": token}, OWNER + state),
             "expires_at": self._clock.now() + CONSENT_SECONDS,
+            "link": digest(token),
+            "workspace_id": invitation.connection.workspace_id,
         }
-        await self._database.put(insert(tables.consents), row)
+
+        def begin(writing: Transaction) -> None:
+            self._require_few(writing, invitation, row)
+            writing.execute(insert(tables.consents), row)
+
+        await self._database.write(begin)
         url = self._tokens.consent_url(connector, self.callback(connector), state, verifier)
         return Departure(url, state, browser, invitation)
+
+    def _require_few(self, writing: Transaction, invitation: Invitation, row: Mapping[str, Any]) -> None:
+        """Refuse a consent beyond those that may be pending for the link, or for the workspace."""
+        lock_workspace(writing, row["workspace_id"])
+        pending = select(func.count()).where(_consents.used_at.is_(None), _consents.expires_at > self._clock.now())
+        for column, most in (
+            (_consents.link, self._quotas.consents_per_link),
+            (_consents.workspace_id, self._quotas.consents),
+        ):
+            if writing.execute(pending.where(column == row[column.name])).scalar_one() >= most:
+                raise NotConnected("too_many", invitation=invitation)
 
     def callback(self, connector: str) -> str:
         """The address that the third party sends browsers back to; one for each, so that none answers for another."""

@@ -10,10 +10,10 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.details import cut
+from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
 from connector_gateway.core.webhooks.positions import beyond
 from connector_gateway.core.webhooks.sender import Sender
 from connector_gateway.core.webhooks.signing import new_secret, rotated
-from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import ConnectionNotFound, InvalidParameters, WebhookNotFound
 from connector_gateway.kit.identifiers import WorkspaceId, ulid
@@ -42,9 +42,17 @@ class Webhooks:
     """The webhooks of workspaces."""
 
     def __init__(
-        self, database: Database, vault: Vault, sender: Sender, clock: Clock, event_types: Collection[str]
+        self,
+        database: Database,
+        vault: Vault,
+        sender: Sender,
+        clock: Clock,
+        event_types: Collection[str],
+        *,
+        quota: int = DEFAULT_QUOTAS.webhooks,
     ) -> None:
         self._database = database
+        self._quota = quota
         self._vault = vault
         self._sender = sender
         self._clock = clock
@@ -81,7 +89,7 @@ class Webhooks:
         }
 
         def create(writing: Writing) -> None:
-            require_workspace(writing, workspace_id)
+            require_below(writing, workspace_id, "webhooks", self._quota, _count(workspace_id))
             if connection_id is not None:
                 _require_connection(writing, connection_id, workspace_id)
             writing.execute(insert(tables.webhooks), row)
@@ -193,6 +201,11 @@ class Webhooks:
 
     def _seal(self, secrets: Sequence[Mapping[str, Any]], webhook_id: str) -> bytes:
         return self._vault.seal({"secrets": secrets}, webhook_id)
+
+
+def _count(workspace_id: str) -> Select[Any]:
+    """How many webhooks a workspace has."""
+    return select(func.count()).select_from(tables.webhooks).where(_webhooks.workspace_id == workspace_id)
 
 
 def _told() -> Select[Any]:

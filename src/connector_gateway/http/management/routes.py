@@ -51,6 +51,7 @@ from connector_gateway.kit.errors import (
     HookSecretKnown,
     KeyNotFound,
     OtherAccount,
+    QuotaExceeded,
     RunNotFound,
     RunNotRecorded,
     UpstreamError,
@@ -96,7 +97,7 @@ async def change_workspace(asked: Asked, params: ChangeWorkspace) -> WorkspaceRe
     return WorkspaceRecord(**await asked.management.workspaces.change(WorkspaceId(params.workspace_id), **changes))
 
 
-@manages("POST /v1/keys", errors=[WorkspaceNotFound])
+@manages("POST /v1/keys", errors=[WorkspaceNotFound, QuotaExceeded])
 async def create_key(asked: Asked, params: CreateKey) -> CreatedKey:
     """Create an API key; ``key`` is shown this once."""
     wanted = params.connection_ids
@@ -129,7 +130,7 @@ async def revoke_key(asked: Asked, params: RevokeKey) -> KeyRecord:
 @manages(
     "POST /v1/connections",
     open_to_managers=True,
-    errors=[WorkspaceNotFound, CredentialsRefused, ConnectNotSetUp, *ASKING],
+    errors=[WorkspaceNotFound, QuotaExceeded, CredentialsRefused, ConnectNotSetUp, *ASKING],
 )
 async def create_connection(asked: Asked, params: CreateConnection) -> CreatedConnection:
     """Create a connection from credentials, or a link by which its user connects an account.
@@ -237,7 +238,7 @@ async def forget_hook(asked: Asked, params: NameHook) -> HookSecret:
     return HookSecret(**await asked.management.hooks.forget(params.connector))
 
 
-@manages("POST /v1/webhooks", errors=[WorkspaceNotFound, ConnectionNotFound])
+@manages("POST /v1/webhooks", errors=[WorkspaceNotFound, ConnectionNotFound, QuotaExceeded])
 async def create_webhook(asked: Asked, params: CreateWebhook) -> CreatedWebhook:
     """Have events delivered to an address; ``secret`` is shown this once."""
     created = await asked.management.webhooks.create(

@@ -1,0 +1,162 @@
+"""Quotas of workspaces, kept by two processes that create at the same time, on both databases."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from connector_gateway.app import App
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.connections.consent import CONSENT_SECONDS, Consents, NotConnected
+from connector_gateway.kit.errors import QuotaExceeded, WorkspaceNotFound
+from connector_gateway.kit.identifiers import KeyId, WorkspaceId
+from connector_gateway.settings import Settings
+from harness.clocks import HandClock
+from harness.requirement import requirement
+
+QUOTA = 4
+SETTINGS = {
+    "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+    "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef",
+    "GATEWAY_NOTES_CLIENT_ID": "client",
+    "GATEWAY_NOTES_CLIENT_SECRET": "secret-of-the-client",
+    "GATEWAY_QUOTA_CONNECTIONS": str(QUOTA),
+    "GATEWAY_QUOTA_KEYS": str(QUOTA),
+    "GATEWAY_QUOTA_WEBHOOKS": str(QUOTA),
+    "GATEWAY_QUOTA_CONSENTS": "3",
+    "GATEWAY_QUOTA_CONSENTS_PER_LINK": "2",
+}
+
+
+@dataclass
+class Kind:
+    """What a workspace may have only so many of."""
+
+    create: Callable[[App, WorkspaceId], Awaitable[dict[str, Any]]]
+    remove: Callable[[App, dict[str, Any]], Awaitable[Any]]
+
+
+KINDS = {
+    "connections": Kind(
+        lambda app, workspace_id: app.connections.create(workspace_id, "notes", None),
+        lambda app, made: app.connections.remove(made["connection_id"]),
+    ),
+    "keys": Kind(
+        lambda app, workspace_id: app.keys.create(workspace_id, "read"),
+        lambda app, made: app.keys.revoke(KeyId(made["key_id"])),
+    ),
+    "webhooks": Kind(
+        lambda app, workspace_id: app.webhooks.create(workspace_id, "https://example.com/events"),
+        lambda app, made: app.webhooks.remove(made["webhook_id"]),
+    ),
+}
+
+
+@pytest.fixture
+async def apps(common_database_url: str, clock: HandClock) -> AsyncIterator[list[App]]:
+    """Two processes on one database."""
+    settings = Settings.read(SETTINGS | {"GATEWAY_DATABASE_URL": common_database_url}, CONNECTORS)
+    async with AsyncExitStack() as stack:
+        apps = [App(settings, clock=clock, alone=False) for _ in range(2)]
+        for app in apps:
+            await stack.enter_async_context(app.opened())
+        yield apps
+
+
+async def new_workspace(app: App) -> WorkspaceId:
+    return WorkspaceId((await app.workspaces.create("tests"))["workspace_id"])
+
+
+@requirement("quotas:together")
+@pytest.mark.parametrize("name", KINDS)
+async def test_processes_that_create_at_the_same_time_stay_within_a_quota(apps: list[App], name: str) -> None:
+    workspace_id = await new_workspace(apps[0])
+    creating = [KINDS[name].create(app, workspace_id) for app in apps * (QUOTA + 1)]
+    ended = await asyncio.gather(*creating, return_exceptions=True)
+
+    assert {dict: QUOTA, QuotaExceeded: len(creating) - QUOTA} == Counter(map(type, ended))
+
+
+@requirement("quotas:refused")
+@pytest.mark.parametrize("name", KINDS)
+async def test_the_refusal_names_the_quota_and_its_remedy_works(apps: list[App], name: str) -> None:
+    app, workspace_id = apps[0], await new_workspace(apps[0])
+    made = [await KINDS[name].create(app, workspace_id) for _ in range(QUOTA)]
+    with pytest.raises(QuotaExceeded) as refused:
+        await KINDS[name].create(app, workspace_id)
+    await KINDS[name].remove(app, made[0])
+    again = await KINDS[name].create(app, workspace_id)
+
+    setting = f"GATEWAY_QUOTA_{name.upper()}"
+    assert [{"quota": name, "count": QUOTA, "limit": QUOTA, "setting": setting}] == refused.value.details
+    assert refused.value.remedy.endswith(f", or have the operator raise {setting}.")
+    assert workspace_id == again["workspace_id"]
+
+
+@requirement("quotas:refused")
+@pytest.mark.parametrize("name", KINDS)
+async def test_a_workspace_does_not_fill_the_quota_of_another(apps: list[App], name: str) -> None:
+    full, other = await new_workspace(apps[0]), await new_workspace(apps[0])
+    for _ in range(QUOTA):
+        await KINDS[name].create(apps[0], full)
+
+    assert other == (await KINDS[name].create(apps[0], other))["workspace_id"]
+
+
+async def test_a_key_that_has_expired_does_not_count(apps: list[App], clock: HandClock) -> None:
+    app, workspace_id = apps[0], await new_workspace(apps[0])
+    for _ in range(QUOTA):
+        await app.keys.create(workspace_id, "read", expires_at=clock.now() + 60)
+    clock.at += 60
+
+    assert workspace_id == (await app.keys.create(workspace_id, "read"))["workspace_id"]
+
+
+@pytest.mark.parametrize("name", KINDS)
+async def test_nothing_is_created_in_a_workspace_that_does_not_exist(apps: list[App], name: str) -> None:
+    with pytest.raises(WorkspaceNotFound):
+        await KINDS[name].create(apps[0], WorkspaceId("ws_nobody"))
+
+
+# Pending consents
+
+
+async def invite(app: App, workspace_id: WorkspaceId) -> str:
+    """The token of a new connect link."""
+    made = await app.connecting.create(workspace_id, "notes", None)
+    return str(made["connect_url"].rpartition("/")[2])
+
+
+async def depart(consents: list[Consents], tokens: list[str]) -> Counter[str]:
+    """What becomes of browsers that are sent away at the same time, one for each of *tokens*."""
+    departing = [one.begin(token) for token in tokens for one in consents]
+    ended = await asyncio.gather(*departing, return_exceptions=True)
+    return Counter(one.problem if isinstance(one, NotConnected) else type(one).__name__ for one in ended)
+
+
+@requirement("quotas:consents")
+async def test_only_so_many_consents_are_pending_for_a_link(apps: list[App]) -> None:
+    token = await invite(apps[0], await new_workspace(apps[0]))
+
+    assert {"Departure": 2, "too_many": 4} == await depart([app._new_consents() for app in apps], [token] * 3)
+
+
+@requirement("quotas:consents")
+async def test_only_so_many_consents_are_pending_for_a_workspace(apps: list[App]) -> None:
+    workspace_id = await new_workspace(apps[0])
+    tokens = [await invite(apps[0], workspace_id) for _ in range(3)]
+
+    assert {"Departure": 3, "too_many": 3} == await depart([app._new_consents() for app in apps], tokens)
+
+
+@requirement("quotas:consents")
+async def test_consents_that_were_not_completed_end_with_their_time(apps: list[App], clock: HandClock) -> None:
+    consents, token = apps[0]._new_consents(), await invite(apps[0], await new_workspace(apps[0]))
+    await depart([consents], [token] * 2)
+    clock.at += CONSENT_SECONDS
+
+    assert {"Departure": 1} == await depart([consents], [token])

@@ -1,0 +1,60 @@
+"""Quotas as each surface shows them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.notes import NOTES
+from harness.browsing import Browser
+from harness.connecting import heading, invited, user
+from harness.consenting import Browser as Consenting
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, serving
+from workspace_sandbox.notes import NotesEmulator
+
+QUOTAS: dict[str, Any] = {"GATEWAY_QUOTA_KEYS": "1", "GATEWAY_QUOTA_CONSENTS_PER_LINK": "2"}
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway whose workspace has its only key."""
+    folder, rooms = tmp_path_factory.mktemp("quotas"), {"notes": NOTES}
+    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, folder, connectors=rooms, **QUOTAS) as gateway:
+        yield gateway
+
+
+@requirement("quotas:refused")
+def test_a_refusal_over_http_names_the_quota(gateway: Gateway) -> None:
+    reply = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"})
+
+    assert (409, "quota_exceeded") == (reply.status, reply.code)
+    assert [{"quota": "keys", "count": 1, "limit": 1, "setting": "GATEWAY_QUOTA_KEYS"}] == reply.details
+
+
+@requirement("quotas:refused")
+def test_the_console_shows_what_to_do(gateway: Gateway) -> None:
+    browser = Browser(gateway)
+    with browser.http:
+        browser.sign_in()
+        workspace = browser.open(f"/console/workspaces/{gateway.workspace_id}")
+        page = browser.submit(workspace, "Create the key", name="one more", scope="read")
+
+    assert 409 == page.status
+    assert "The workspace has reached its quota of keys: 1 of 1." in page.alert
+    assert "Revoke a key that is no longer needed, or have the operator raise GATEWAY_QUOTA_KEYS." in page.alert
+
+
+@requirement("quotas:consents")
+def test_a_browser_beyond_the_pending_consents_of_a_link_is_shown_a_page(gateway: Gateway) -> None:
+    link = invited(gateway)["connect_url"]
+    with user(gateway) as someone:
+        consents = [someone.depart(link) for _ in range(2)]
+        refused = someone.press(link)
+        with Consenting() as there:
+            completed = someone.come_back(consents[0], there.allow(consents[0]))
+
+    assert (429, "Too many attempts are under way") == (refused.status_code, heading(refused))
+    assert "Complete the one that is open in another tab, or wait 15 minutes" in refused.text
+    assert (200, "Connected") == (completed.status_code, heading(completed))
