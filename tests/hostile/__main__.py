@@ -10,25 +10,38 @@ from harness.installed import Installation, installed
 from harness.playing import playing
 from hostile.attacks import ATTACKS
 from hostile.beside import Seen, beside
+from hostile.guessing import RATE, compare
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 
+WRONG_TOKENS = "wrong_tokens"
 ROW = "{:<20} {:>8} {:>8} {:>8} {:>8} {:>8}"
 
 
 def main() -> None:
     """Make the attacks that are named, or all of them."""
-    wanted = sys.argv[1:] or list(ATTACKS)
+    wanted = sys.argv[1:] or [*ATTACKS, WRONG_TOKENS]
     print(ROW.format("beside", "median", "longest", "held", "grown", "seconds"))
     with _stand_ins() as sandbox, tempfile.TemporaryDirectory() as folder:
-        for name in ["nothing", *wanted]:
+        for name in ["nothing", *(name for name in wanted if name != WRONG_TOKENS)]:
             with installed(sandbox, Path(folder), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:
                 began = time.perf_counter()
                 with beside(installation) as seen:
                     ATTACKS.get(name, _wait)(installation)
                 _tell(name, seen, time.perf_counter() - began)
+        if WRONG_TOKENS in wanted:
+            _tell_noticed(Path(folder))
+
+
+def _tell_noticed(folder: Path) -> None:
+    """What the operator and a key notice of wrong tokens from their own address."""
+    with _stand_ins() as sandbox, installed(sandbox, folder) as installation:
+        noticed = compare(installation)
+    print(f"\n{RATE} wrong tokens a second: {dict(noticed.wrong)}; correct ones: {dict(noticed.statuses)}")
+    for name, (idle, attacked) in noticed.medians_ms().items():
+        print(f"{name:<26} {idle:.2f} ms idle, {attacked:.2f} ms beside")
 
 
 def _stand_ins() -> AbstractContextManager[Sandbox]:

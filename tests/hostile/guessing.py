@@ -1,0 +1,144 @@
+"""``python -m hostile.guessing URL TOKENS RATE ADDRESSES``: send wrong tokens at a steady rate, and count the answers.
+
+A process of its own, so that what guessing costs the guesser delays nobody who is measured. ``compare`` measures what
+the operator and a key notice of it.
+"""
+
+import asyncio
+import http.client
+import json
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from urllib.parse import urlsplit
+
+from harness.installed import Installation
+from harness.serving import OPERATOR
+from hostile.probe import kept_waiting, seconds_waited, thread_waits
+
+TESTS = Path(__file__).parent.parent
+RATE = 200
+"""Wrong tokens a second."""
+
+MAX_FLYING = 300
+"""Wrong tokens that wait for their answers at once: fewer than one address may have connections."""
+
+ROUNDS = 3
+ROUND_SECONDS = 1.5
+"""Idle and beside guesses in turns, so that what else the machine does meanwhile is in both."""
+
+PATHS = ("/v1/workspaces", "/v1/runs?limit=1", "/v1/connections?limit=1", "/metrics")
+
+
+async def guess(url: str, tokens: int, rate: float, addresses: int) -> Counter[int]:
+    """How so many wrong tokens are answered that are sent as if from so many addresses; few wait for their answers."""
+    place, began, flying = urlsplit(url), time.monotonic(), asyncio.Semaphore(MAX_FLYING)
+
+    async def knock(number: int) -> int:
+        async with flying:
+            path, address = PATHS[number % len(PATHS)], f"198.51.100.{number % addresses}"
+            return await _knock(place.hostname or "", place.port or 0, path, address, number)
+
+    sent = []
+    for number in range(tokens):
+        await asyncio.sleep(began + number / rate - time.monotonic())
+        sent.append(asyncio.create_task(knock(number)))
+    return Counter(await asyncio.gather(*sent))
+
+
+async def _knock(host: str, port: int, path: str, address: str, number: int) -> int:
+    reader, writer = await asyncio.open_connection(host, port)
+    writer.write(
+        f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nX-Forwarded-For: {address}\r\n"
+        f"Authorization: Bearer guess-{number}\r\n\r\n".encode()
+    )
+    status = int((await reader.readline()).split()[1])
+    await reader.read()
+    writer.close()
+    return status
+
+
+@contextmanager
+def guessing(installation: Installation, tokens: int, rate: float, addresses: int = 1) -> Iterator[Counter[str]]:
+    """Have so many wrong tokens sent while inside; afterwards it is known how they were answered."""
+    command = [sys.executable, "-m", "hostile.guessing", installation.base_url, *map(str, (tokens, rate, addresses))]
+    statuses: Counter[str] = Counter()
+    process = subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    yield statuses
+    told, _ = process.communicate()
+    statuses.update(json.loads(told))
+
+
+@dataclass
+class Noticed:
+    """What the operator and a key noticed: their answers, and how long each took the gateway itself."""
+
+    idle: Mapping[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    beside: Mapping[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    statuses: Counter[int] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=Counter)
+
+    def medians_ms(self) -> Mapping[str, tuple[float, float]]:
+        """What each request took most of the time, idle and beside the guesses."""
+        return {name: (median(self.idle[name]) * 1000, median(self.beside[name]) * 1000) for name in self.idle}
+
+    @property
+    def slower(self) -> float:
+        """By which factor the request that was slowed down most took longer."""
+        return max(beside / idle for idle, beside in self.medians_ms().values())
+
+
+def compare(installation: Installation) -> Noticed:
+    """What the operator and a key notice of ``RATE`` wrong tokens a second from their own address."""
+    (workspace,) = installation.manage("GET", "/v1/workspaces")
+    wide = {"workspace_id": workspace["workspace_id"], "scope": "read", "calls_per_minute": 1_000_000}
+    key, noticed = installation.manage("POST", "/v1/keys", **wide)["key"], Noticed()
+    tokens = {"/v1/workspaces": OPERATOR, "/v1/runs?limit=1": key, "/v1/connections?limit=1": key}
+    _measure(installation, tokens, Noticed().idle, Counter())
+    for _ in range(ROUNDS):
+        _measure(installation, tokens, noticed.idle, noticed.statuses)
+        with guessing(installation, int(ROUND_SECONDS * RATE), RATE) as wrong:
+            _measure(installation, tokens, noticed.beside, noticed.statuses)
+        noticed.wrong.update(wrong)
+    return noticed
+
+
+def _measure(
+    installation: Installation, tokens: Mapping[str, str], delays: Mapping[str, list[float]], statuses: Counter[int]
+) -> None:
+    """Send each request with its token again and again; what passed while nobody had a processor is left out."""
+    assert installation.process is not None
+    place, pid = urlsplit(installation.base_url), str(installation.process.pid)
+    process, here = Path("/proc") / pid, Path("/proc/thread-self/schedstat")
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+    ends = time.monotonic() + ROUND_SECONDS
+    while time.monotonic() < ends:
+        for path, token in tokens.items():
+            waited, threads = seconds_waited(here), thread_waits(process)
+            began = time.perf_counter()
+            connection.request(
+                "GET", path, headers={"Authorization": f"Bearer {token}", "X-Forwarded-For": "198.51.100.0"}
+            )
+            response = connection.getresponse()
+            response.read()
+            took = time.perf_counter() - began
+            kept = seconds_waited(here) - waited + kept_waiting(pid, threads, thread_waits(process))
+            delays[path].append(took - kept)
+            statuses[response.status] += 1
+            time.sleep(0.002)
+    connection.close()
+
+
+if __name__ == "__main__":
+    sys.stdout.write("begin\n")
+    sys.stdout.flush()
+    url, tokens, rate, addresses = sys.argv[1:]
+    json.dump(asyncio.run(guess(url, int(tokens), float(rate), int(addresses))), sys.stdout)
