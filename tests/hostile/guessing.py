@@ -98,7 +98,7 @@ class Noticed:
 
 def compare(installation: Installation) -> Noticed:
     """What the operator and a key notice of ``RATE`` wrong tokens a second from their own address."""
-    (workspace,) = installation.manage("GET", "/v1/workspaces")
+    workspace, *_ = installation.manage("GET", "/v1/workspaces")
     wide = {"workspace_id": workspace["workspace_id"], "scope": "read", "calls_per_minute": 1_000_000}
     key, noticed = installation.manage("POST", "/v1/keys", **wide)["key"], Noticed()
     tokens = {"/v1/workspaces": OPERATOR, "/v1/runs?limit=1": key, "/v1/connections?limit=1": key}
