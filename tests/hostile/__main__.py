@@ -37,7 +37,7 @@ def main() -> None:
 
 def _tell_noticed(folder: Path) -> None:
     """What the operator and a key notice of wrong tokens from their own address."""
-    with _stand_ins() as sandbox, installed(sandbox, folder) as installation:
+    with _stand_ins() as sandbox, installed(sandbox, folder, GATEWAY_METRICS_TOKEN="m" * 32) as installation:
         noticed = compare(installation)
     print(f"\n{RATE} wrong tokens a second: {dict(noticed.wrong)}; correct ones: {dict(noticed.statuses)}")
     for name, (idle, attacked) in noticed.medians_ms().items():

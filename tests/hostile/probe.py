@@ -31,12 +31,12 @@ def main() -> None:
     waits: list[float] = []
     sizes: list[int] = []
     while not select.select([sys.stdin], [], [], PAUSE_SECONDS)[0]:
-        waited, threads = seconds_waited(here), thread_waits(process)
+        waited, threads = _waited(here), _threads(process)
         began = time.perf_counter()
         connection.request("GET", "/healthz")
         connection.getresponse().read()
         delays.append(time.perf_counter() - began)
-        waits.append(seconds_waited(here) - waited + kept_waiting(sys.argv[2], threads, thread_waits(process)))
+        waits.append(_waited(here) - waited + _kept_waiting(sys.argv[2], threads, _threads(process)))
         sizes.append(int((process / "statm").read_text().split()[1]) * PAGE_BYTES)
         if len(delays) == WARM_UP:
             sys.stdout.write("begin\n")
@@ -44,23 +44,23 @@ def main() -> None:
     json.dump({"delays": delays, "waits": waits, "sizes": sizes}, sys.stdout)
 
 
-def kept_waiting(loop: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
+def _kept_waiting(loop: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
     """Seconds that the thread of the event loop has waited, and of the others the one that has waited longest."""
     waited = {thread: seconds - before.get(thread, 0.0) for thread, seconds in after.items()}
     return waited.pop(loop, 0.0) + max(waited.values(), default=0.0)
 
 
-def thread_waits(process: Path) -> Mapping[str, float]:
+def _threads(process: Path) -> Mapping[str, float]:
     """How long each thread has waited for a processor since it began."""
     found = {}
     for thread in (process / "task").iterdir():
         # It may have ended meanwhile.
         with suppress(OSError):
-            found[thread.name] = seconds_waited(thread / "schedstat")
+            found[thread.name] = _waited(thread / "schedstat")
     return found
 
 
-def seconds_waited(schedstat: Path) -> float:
+def _waited(schedstat: Path) -> float:
     """Seconds that a thread has waited for a processor since it began."""
     return int(schedstat.read_text().split()[1]) / 1e9
 
