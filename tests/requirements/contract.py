@@ -14,7 +14,6 @@ AWAITED = frozenset(
     {
         *("audit-1", "audit-2", "audit-3", "audit-4"),
         *("chat-53", "connections-31", "connections-32", "connections-33", "connections-34", "connections-36"),
-        *("limits-1", "limits-2", "limits-5", "limits-6", "limits-7", "limits-9"),
         *("secrets-1", "secrets-2", "secrets-3", "secrets-4"),
     }
 )
