@@ -46,7 +46,7 @@ class OperatorTokenRequired(CallerError):
 
 
 class RateLimited(CallerError):
-    """The key has used up its calls of the rolling minute."""
+    """The key has used up its calls of the rolling minute, or too many wrong tokens come from the address."""
 
     code = "rate_limited"
 
@@ -169,6 +169,12 @@ class OtherAccount(CallerError):
     """The credentials are those of another account than the one the connection belongs to."""
 
     code = "other_account"
+
+
+class QuotaExceeded(CallerError):
+    """The workspace has as many connections, keys or webhooks as it may have."""
+
+    code = "quota_exceeded"
 
 
 class ConnectNotSetUp(CallerError):
@@ -608,6 +614,7 @@ ERRORS: tuple[type[GatewayError], ...] = (
     ConnectionPending,
     CredentialsRefused,
     OtherAccount,
+    QuotaExceeded,
     ConnectNotSetUp,
     WorkspaceNotFound,
     KeyNotFound,
