@@ -79,4 +79,9 @@ CHAT = promised(
     ("chat-50", "chat:hook:verification", "The hook's address proves itself with the challenge."),
     ("chat-51", "chat:hook:signature", "A delivery unsigned, wrongly signed, or signed more than 300 s away is 401."),
     ("chat-52", "chat:hook:bodies", "A delivery that is no JSON object is 400, an oversized one 413; nothing is kept."),
+    ("chat-53", "chat:hook:authorised", "Messages reach the app and the bot or user that a delivery names."),
+    ("chat-54", "chat:hook:proven", "A connection is polled until a delivery or its consent proves its app."),
+    ("chat-55", "chat:hook:withdrawn", "A withdrawal concerns the identities that it names, or one app of a team."),
+    # Mentions
+    ("chat-56", "chat:mentions", "Neutralised mentions are written as plain text."),
 )

@@ -37,4 +37,10 @@ CONNECTIONS = promised(
     ("connections-28", "connect:token-page", "A token that is handed to the browser connects an account."),
     ("connections-30", "accounts:own-token", "A token of an API key tells what it allows, and is given back."),
     ("connections-29", "renewal:idle", "Tokens that nobody uses are renewed before they end of that."),
+    ("connections-31", "accounts:known", "No operation forgets the account of a connection."),
+    ("connections-32", "accounts:bound", "Only callers that manage connections bind an account."),
+    ("connections-33", "hooks:authorised", "Deliveries reach the identities that they authorise, and nobody else."),
+    ("connections-34", "hooks:looks", "Connections that are not named look with their own credentials."),
+    ("connections-35", "mentions:neutralised", "Neutralised mentions are shown and notify nobody."),
+    ("connections-36", "mentions:asked", "Keys and calls ask for neutralised mentions; agents have them by default."),
 )

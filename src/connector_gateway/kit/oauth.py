@@ -56,6 +56,9 @@ class Grant:
     scopes: Collection[str] | None = None
     """What was granted; None where it is not told."""
 
+    app_id: str | None = None
+    """The vendor's identifier of the app that the tokens belong to, where the vendor names it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Account:
@@ -70,6 +73,9 @@ class Account:
 
     ends_at: float | None = None
     """When the credentials end, where that is told here."""
+
+    app_id: str | None = None
+    """The vendor's identifier of the app that the credentials belong to, where it is known."""
 
 
 @dataclass(frozen=True, slots=True)

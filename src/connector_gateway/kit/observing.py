@@ -95,10 +95,12 @@ class Watch(Protocol[C]):
         *,
         state: State | None = None,
         account: str | None = None,
+        place: str | None = None,
     ) -> None:
         """Commit what was observed together with what things are like now: both or neither.
 
-        *account* is by what deliveries call the connection's account.
+        *account* is the connection's identity as deliveries name it in their authorisations, *place* the part of the
+        vendor's system in which it is that identity.
         A poll that has been taken over by another process ends here.
         """
         ...
@@ -130,7 +132,16 @@ class Receipt:
     """The secret that further deliveries will be signed with, where this one hands it over."""
 
     accounts: Collection[str] = ()
-    """The accounts it concerns, as ``Watch.keep`` was told them."""
+    """The identities that it names as authorised, in the form that ``Watch.keep`` takes."""
+
+    app: str | None = None
+    """The vendor's app that it was made for; None where the vendor's identities belong to one app each."""
+
+    app_accounts: Collection[str] = ()
+    """Those of *accounts* that only this app can be, such as its bot."""
+
+    places: Collection[str] = ()
+    """Where it happened. Other connections of the same app there get no content; they poll for themselves."""
 
     wakes: Collection[str] = ()
     """Where it is worth while to poll."""
@@ -146,6 +157,13 @@ class Receipt:
 
     missed_since: float | None = None
     """Since when the third party has left deliveries out, if it says so."""
+
+    happened_at: float = 0.0
+    """The earliest instant at which it may have happened, in epoch seconds."""
+
+
+Read = Callable[[Mapping[str, Any], Mapping[str, Any], State], Sequence[Observation] | None]
+"""Makes observations of a delivered event, by a connection's settings and state."""
 
 
 @dataclass(frozen=True)
@@ -167,10 +185,17 @@ class Observing(Generic[C]):
     ``InvalidSignature`` or ``InvalidJson`` where it is not genuine, or not readable.
     """
 
-    read: Callable[[Mapping[str, Any], Mapping[str, Any], State], Sequence[Observation]] | None = None
+    read: Read | None = None
     """The observations of a delivered event, by a connection's settings and state; None where deliveries only wake.
 
+    It returns None for an event that the connection's identity may not be able to read, which then polls for itself.
     Where deliveries carry the changes themselves, a poll is needed only after some may have been missed.
+    """
+
+    names_app: bool = False
+    """Whether deliveries name the app that they were made for.
+
+    A connection whose app is unknown is polled regularly until a delivery, or the consent it came from, proves the app.
     """
 
     hands_over: bool = False

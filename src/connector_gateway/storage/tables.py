@@ -82,8 +82,11 @@ keys = Table(
     Column("last_used_at", Double),
     Column("manages_connections", Boolean, nullable=False, server_default=false()),
     Column("operations", JSON(none_as_null=True)),
+    Column("mentions", String(10)),
 )
-"""``last_used_at`` is written now and then, and may be some seconds behind."""
+"""``mentions`` is ``allow`` or ``neutralise``; without either, each surface has its default.
+
+``last_used_at`` is written now and then, and may be some seconds behind."""
 
 console_sessions = Table(
     "console_sessions",
@@ -123,6 +126,7 @@ connections = Table(
     Column("refresh_began_at", Double),
     Column("refresh_until", Double),
     Column("refresh_due_at", Double),
+    Column("app_id", String(200)),
     *(
         Index(name, *columns, sqlite_where=_kept_sqlite, postgresql_where=_kept)
         for name, columns in {
@@ -144,7 +148,8 @@ connections = Table(
 
 ``expires_at`` is when the access token ends. ``refresh_lease`` names the renewal under way, until ``refresh_until``;
 ``refresh_began_at`` is set from before its request until its outcome is known. ``refresh_due_at`` is when the tokens
-are renewed though nobody calls, for the third party ends refresh tokens that nobody uses.
+are renewed though nobody calls, for the third party ends refresh tokens that nobody uses. ``app_id`` is the vendor's
+app that the credentials are proven to belong to.
 """
 
 connect_links = Table(
@@ -295,6 +300,7 @@ watches = Table(
     Column("connection_id", String(40), primary_key=True),
     Column("connector", String(20), nullable=False),
     Column("account", String(200)),
+    Column("place", String(200)),
     Column("state", FastJson, nullable=False),
     Column("due_at", Double),
     Column("whole_at", Double),
@@ -305,10 +311,12 @@ watches = Table(
     Column("sequence", BigInteger, nullable=False),
     Column("observed_at", Double, nullable=False),
     Index("ix_watches_account", "connector", "account"),
+    Index("ix_watches_place", "connector", "place"),
     Index("ix_watches_due", "connector", "due_at"),
 )
 """Connections whose changes are observed.
 
+``account`` is the identity that deliveries name in their authorisations, ``place`` where in the vendor's system it is.
 ``due_at`` is when to poll next, ``whole_at`` when to poll everything; ``lease`` names the one poll under way.
 ``behind_since`` is since when nothing is known of what was pushed; ``state`` is what the room notes of the connection.
 ``sequence`` and ``observed_at`` are those of the newest event.

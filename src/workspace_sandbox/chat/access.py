@@ -20,6 +20,8 @@ from workspace_sandbox.kit.stage import Stage
 CLIENT_ID = "7104110011.8205110022"
 CLIENT_SECRET = "c0ffee5a7d0b4e1f9a6b3c2d1e0f4a5b"  # noqa: S105 - opens nothing but the stand-in
 TOKEN = "xoxb-7104110011-8205110022-northwind"  # noqa: S105 - the same
+VISITOR_TOKEN = "xoxb-7104110011-8309110099-visitor"  # noqa: S105 - the same
+"""The token of another vendor's application in the first workspace, which is in no channel."""
 
 CODE_SECONDS = 600
 REFRESH_GRACE_SECONDS = 60

@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from workspace_sandbox.chat import acts, seed, sowing
-from workspace_sandbox.chat.access import CLIENT_ID, CLIENT_SECRET, TOKEN, Access, Home
+from workspace_sandbox.chat.access import CLIENT_ID, CLIENT_SECRET, TOKEN, VISITOR_TOKEN, Access, Home
 from workspace_sandbox.chat.arguments import Received, receive
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
@@ -101,6 +101,7 @@ class ChatEmulator(LazyState):
         self.workspace = seed.workspace(self.stage.clock.now)
         homes = [Home(self.workspace, self.access), Home(seed.annex(self.stage.clock.now), Access(self.stage))]
         self._homes = {home.workspace.team.id: home for home in homes}
+        self._visitor = Home(seed.visitor(self.stage.clock.now), Access(self.stage, VISITOR_TOKEN))
         for home in homes:
             home.workspace.emit = partial(self._emit, home)
             home.workspace.addresses = self.stage.addresses
@@ -182,8 +183,8 @@ class ChatEmulator(LazyState):
         """The workspace that a request is about: where what it presents is from."""
         given = (received.arguments.raw(name) for name in ("token", "code", "refresh_token"))
         presented = [received.token, *(value for value in given if isinstance(value, str))]
-        homes = self._homes.values()
-        return next((home for home in homes if home.access.knows(presented)), next(iter(homes)))
+        homes = [*self._homes.values(), self._visitor]
+        return next((home for home in homes if home.access.knows(presented)), homes[0])
 
     def _served(self, route: Method | Page) -> web.RouteDef:
         serve = partial(self._serve, route) if isinstance(route, Method) else partial(self._show, route)

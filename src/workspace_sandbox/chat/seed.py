@@ -1,6 +1,7 @@
 """A workspace with some history; the same one every time."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 from workspace_sandbox.chat import words
@@ -29,6 +30,9 @@ ANNEX = Team(
     installer_id="U09HC000001",
 )
 """A second workspace, in which the application is not installed at first."""
+
+VISITOR = replace(TEAM, app_id="A07VISITOR3", bot_id="B07VISITOR8Q", bot_user_id="U07VISITBOT", bot_name="visitor")
+"""Another vendor's application in the first workspace; it is in no channel, and its deliveries go elsewhere."""
 
 BEGAN = 1_735_689_600
 ENDED = 1_759_000_000
@@ -84,6 +88,13 @@ def annex(now: Callable[[], float]) -> Workspace:
     general.updated = BEGAN * 1000
     general.add(Message(ts_of(ENDED * MICROSECONDS), "Welcome aboard ⚓", ANNEX.installer_id))
     made.channels[general.id] = general
+    return made
+
+
+def visitor(now: Callable[[], float]) -> Workspace:
+    """The first workspace as the other application sees it: without any channel."""
+    made = Workspace(VISITOR, now)
+    made.users[VISITOR.bot_user_id] = User(VISITOR.bot_user_id, VISITOR.bot_name, "Visitor", is_bot=True)
     return made
 
 

@@ -14,6 +14,7 @@ from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 TEAM = "T04NW2K7QLM"
 BOT_USER = "U05RELAYBOT"
+APP = "A05RELAY7X2"
 
 
 def connect(gateway: Gateway, **settings: Any) -> str:
@@ -29,8 +30,22 @@ def connect(gateway: Gateway, **settings: Any) -> str:
         },
     )
     connection_id: str = made.data["connection_id"]
-    heed(gateway, connection_id)
+    prove(gateway, connection_id)
     return connection_id
+
+
+def prove(gateway: Gateway, connection_id: str) -> None:
+    """Deliver something to the connection's bot, which proves its app, and wait until it listens."""
+    gateway.loop.call_soon_threadsafe(gateway.app._watches.roused.set)
+    wait_until(lambda: is_introduced(gateway, connection_id))
+    deliver(gateway, callback({"type": "app_home_opened"}))
+    heed(gateway, connection_id)
+
+
+def is_introduced(gateway: Gateway, connection_id: str) -> bool:
+    """Whether the first poll of a connection has found out whose it is, and has ended."""
+    watch = watch_of(gateway, connection_id)
+    return watch.account is not None and watch.lease is None
 
 
 def change(gateway: Gateway, connection_id: str, **settings: Any) -> None:
@@ -90,8 +105,8 @@ def texts(gateway: Gateway, connection_id: str, **query: Any) -> Sequence[str]:
 def callback(event: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The envelope of an event."""
     authorizations = [{"team_id": TEAM, "user_id": BOT_USER, "is_bot": True}]
-    outer = {"type": "event_callback", "team_id": TEAM, "event_id": "Ev0BYHAND", "authorizations": authorizations}
-    return {**outer, "event": event, **more}
+    outer = {"type": "event_callback", "team_id": TEAM, "api_app_id": APP, "event_id": "Ev0BYHAND"}
+    return {**outer, "authorizations": authorizations, "event": event, **more}
 
 
 def message(channel_id: str, text: str, **more: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from slack_sdk.signature import SignatureVerifier
 
 from connector_gateway.cli import main
 from connectors.chat.observing import (
+    APP,
     BOT_USER,
     TEAM,
     act,
@@ -265,28 +266,36 @@ def test_edits_previews_deletions_and_arrivals_are_no_messages(gateway: Gateway)
 
 
 def test_a_connection_to_another_workspace_is_told_nothing(gateway: Gateway, lasting: str) -> None:
-    elsewhere = callback(message(RANDOM, "of another team"), team_id="T0ELSEWHERE", authorizations=[])
-    reply = deliver(gateway, elsewhere)
+    bot = {"team_id": "T0ELSEWHERE", "user_id": BOT_USER, "is_bot": True}
+    reply = deliver(gateway, callback(message(RANDOM, "of another team"), team_id="T0ELSEWHERE", authorizations=[bot]))
 
     assert 200 == reply.status
     assert "of another team" not in texts(gateway, lasting, limit=200)
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"team_id": "T0OTHER", "context_team_id": TEAM, "authorizations": []},
-        {"team_id": "T0OTHER", "authorizations": [{"team_id": TEAM, "user_id": BOT_USER}]},
-    ],
-    ids=["context", "authorization"],
-)
-def test_a_shared_channel_is_heard_wherever_the_app_is_installed(
-    gateway: Gateway, lasting: str, more: dict[str, Any], request: pytest.FixtureRequest
+def test_a_message_of_a_shared_channel_is_heard_by_the_bot_that_the_delivery_names(
+    gateway: Gateway, lasting: str
 ) -> None:
-    text = request.node.name
-    deliver(gateway, callback(message(RANDOM, text, team="T0OTHER"), **more))
+    deliver(gateway, callback(message(RANDOM, "from the other side", team="T0OTHER"), team_id="T0OTHER"))
 
-    assert text in texts(gateway, lasting, limit=200)
+    assert "from the other side" in texts(gateway, lasting, limit=200)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, [], {}, "all", 7, [None], [TEAM], [{"team_id": TEAM}], [{"team_id": TEAM, "user_id": 7}], [[]]],
+    ids=str,
+)
+def test_a_delivery_that_names_no_bot_makes_the_connections_of_its_app_look_for_themselves(
+    gateway: Gateway, given: Any, request: pytest.FixtureRequest
+) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    gateway.knob("chat", events_url="")
+    gateway.act("chat", action="message", channel_id=EMPTY, text=request.node.name)
+    deliver(gateway, callback(message(EMPTY, "as delivered"), authorizations=given))
+    wait_until(lambda: texts(gateway, connection))
+
+    assert [request.node.name] == texts(gateway, connection)
 
 
 # Reading the feed
@@ -483,8 +492,6 @@ def test_an_oversized_delivery_is_refused(gateway: Gateway, lasting: str) -> Non
         callback({"type": "tokens_revoked", "tokens": "all"}),
         callback({"type": "tokens_revoked", "tokens": {"bot": "all"}}),
         callback({"type": "member_joined_channel", "user": {"id": BOT_USER}}),
-        callback(message(RANDOM, "odd"), authorizations=TEAM),
-        callback(message(RANDOM, "odd"), authorizations=[TEAM]),
         callback(message(RANDOM, "odd"), team_id=7),
         {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": 10**40},
         {"type": ["event_callback"]},
@@ -595,7 +602,7 @@ def test_messages_that_were_left_out_are_read_from_the_history(gateway: Gateway)
     gateway.knob("chat", events_url="")
     gateway.act("chat", action="message", channel_id=EMPTY, text="left out")
     minute = int(time.time() // 60 - 3) * 60
-    deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": "A1"})
+    deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": APP})
     heed(gateway, connection)
 
     assert ["left out"] == texts(gateway, connection)
@@ -605,8 +612,8 @@ def test_messages_that_were_left_out_are_read_from_the_history(gateway: Gateway)
 def test_what_cannot_be_read_is_told_with_the_feed_and_in_the_history(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[UNJOINED])
     reply = gateway.get("/chat/events", connection_id=connection)
-    (warning,) = reply.headers.get_list("warning")
-    (run,) = gateway.request("GET", f"/v1/runs?connection_id={connection}&operation=observe_events").data
+    warning, *_ = reply.headers.get_list("warning")
+    run, *_ = gateway.request("GET", f"/v1/runs?connection_id={connection}&operation=observe_events").data
 
     assert ("partial", "events_missed") == (run["status"], run["code"])
     assert UNJOINED in warning
@@ -616,7 +623,7 @@ def test_what_cannot_be_read_is_told_with_the_feed_and_in_the_history(gateway: G
 def test_a_look_waits_until_deliveries_are_complete_again(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[EMPTY])
     minute = int(time.time() // 60) * 60
-    deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": "A1"})
+    deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": APP})
     wait_until(lambda: watch_of(gateway, connection).failures == 1)
     (run,) = gateway.request("GET", f"/v1/runs?connection_id={connection}").data
 

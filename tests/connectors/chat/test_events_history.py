@@ -18,7 +18,7 @@ from connector_gateway.kit.errors import Overloaded, UpstreamError
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.observing import FORMER, RENEWED_AT, Delivery, Receipt
 from connector_gateway.storage import tables
-from connectors.chat.observing import BOT_USER, TEAM, callback, signed
+from connectors.chat.observing import APP, BOT_USER, TEAM, callback, signed
 from connectors.chat.observing import events as feed
 from connectors.chat.reading import ARCHIVED, EMPTY, FOREIGN, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED, asked, without
 from connectors.chat.reading import workspace as standing
@@ -32,6 +32,7 @@ from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 AT = 1_790_000_000.0
+RETRIED_SECONDS = events.deliveries.RETRIED_SECONDS
 MINUTE = 60.0
 HOUR = 3600.0
 
@@ -538,23 +539,41 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
 # Deliveries that say more than what was written
 
 
+def authorised(**about: Any) -> Receipt:
+    """A receipt for the bot of the app."""
+    return Receipt(app=APP, accounts={f"{TEAM}/{BOT_USER}"}, app_accounts={f"{TEAM}/{BOT_USER}"}, **about)
+
+
 @pytest.mark.parametrize(
     ("envelope", "receipt"),
     [
-        (callback({"type": "app_uninstalled"}), Receipt(accounts={TEAM}, revoked=True, missed_since=AT)),
+        (callback({"type": "app_uninstalled"}), authorised(places=[TEAM], revoked=True, missed_since=AT)),
         (
             callback({"type": "tokens_revoked", "tokens": {"bot": [BOT_USER]}}),
-            Receipt(accounts={TEAM}, revoked=True, missed_since=AT),
+            authorised(revoked=True, missed_since=AT),
         ),
-        (callback({"type": "tokens_revoked", "tokens": {"oauth": [PERSON]}}), Receipt(accounts={TEAM})),
-        (callback({"type": "channel_rename", "channel": {}}), Receipt(accounts={TEAM}, wakes=["channels"])),
-        (callback({"type": "member_joined_channel", "user": BOT_USER}), Receipt(accounts={TEAM}, wakes=["channels"])),
-        (callback({"type": "member_joined_channel", "user": PERSON}), Receipt(accounts={TEAM})),
-        (callback({"type": "app_mention"}), Receipt(accounts={TEAM})),
-        (callback({"type": "message", "ts": "1"}), Receipt(accounts={TEAM}, event={"type": "message", "ts": "1"})),
         (
-            {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": 1000},
-            Receipt(accounts={TEAM}, wakes=["limited 1000"], missed_since=1000 - events.deliveries.RETRIED_SECONDS),
+            callback({"type": "tokens_revoked", "tokens": {"oauth": [PERSON]}}),
+            Receipt(app=APP, accounts={f"{TEAM}/{PERSON}"}, app_accounts=set(), revoked=True, missed_since=AT),
+        ),
+        (callback({"type": "channel_rename", "channel": {}}), authorised(places={TEAM}, wakes=["channels"])),
+        (callback({"type": "member_joined_channel", "user": BOT_USER}), authorised(wakes=["channels"])),
+        (callback({"type": "member_joined_channel", "user": PERSON}), authorised()),
+        (callback({"type": "app_mention"}), authorised()),
+        (
+            callback({"type": "message", "ts": "1"}),
+            authorised(places={TEAM}, event={"type": "message", "ts": "1"}, happened_at=AT - RETRIED_SECONDS),
+        ),
+        (
+            {"type": "app_rate_limited", "team_id": TEAM, "api_app_id": APP, "minute_rate_limited": 1000},
+            Receipt(
+                app=APP,
+                accounts=frozenset(),
+                app_accounts=frozenset(),
+                places={TEAM},
+                wakes=["limited 1000"],
+                missed_since=1000 - RETRIED_SECONDS,
+            ),
         ),
         ({"type": "url_verification", "challenge": "abc"}, Receipt(reply={"challenge": "abc"})),
     ],

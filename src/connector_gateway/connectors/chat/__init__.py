@@ -32,6 +32,7 @@ CHAT = Connector(
         signed_with="signing_secret",
         receive=events.deliveries.receive,
         read=events.deliveries.read,
+        names_app=True,
     ),
     sample=SampleCall(
         "a message that is posted once, however often it is sent",

@@ -3,10 +3,14 @@
 Source: docs.slack.dev/authentication, on installing with OAuth and on token rotation, read 2026-11.
 """
 
+from dataclasses import replace
+
 from connector_gateway.connectors.chat.client import ChatClient, expired
+from connector_gateway.connectors.chat.mapping.events import account
 from connector_gateway.connectors.chat.refusals import code_of, verdict_of
-from connector_gateway.kit.oauth import Account, Endpoint, OAuth
+from connector_gateway.kit.oauth import Account, Endpoint, Grant, OAuth, standard_grant
 from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.wire import Wire
 
 NAMED = ("post_message", "edit_message", "list_channels", "add_reaction", "read_events")
 """Operations to which a channel may be named, which is then looked for."""
@@ -31,6 +35,17 @@ def refused(answer: Answer) -> str | None:
     return None if answer.accepted and verdict.ok is True else code_of(verdict)
 
 
+class Installed(Wire):
+    """The app that tokens were issued to, and for whom."""
+
+    app_id: str | None = None
+
+
+def granted(answer: Answer) -> Grant:
+    """Read the tokens of an accepted request, and which app they belong to."""
+    return replace(standard_grant(answer), app_id=answer.read(Installed).app_id)
+
+
 OAUTH = OAuth(
     application="Slack",
     authorize=Endpoint("base", "/oauth/v2/authorize"),
@@ -40,6 +55,7 @@ OAUTH = OAuth(
     client_auth="basic",
     margin_seconds=7200.0,
     withdrawn=("invalid_code", "invalid_refresh_token", "token_revoked", "account_inactive"),
+    granted=granted,
     refused=refused,
     expired=expired,
 )
@@ -52,4 +68,4 @@ Tokens are not given back: without rotation that would uninstall the app for eve
 async def identify(client: ChatClient) -> Account:
     """The app in its workspace: the bot that it has there stays the same when it is installed again."""
     identity, scopes = await client.auth_test()
-    return Account(f"{identity.team_id}/{identity.user_id}", identity.team or identity.team_id, scopes or None)
+    return Account(account(identity.team_id, identity.user_id), identity.team or identity.team_id, scopes or None)

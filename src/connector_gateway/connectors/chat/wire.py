@@ -184,10 +184,13 @@ class Updated(Wire):
 
 
 class Authorization(Wire):
-    """An installation of the app, and as whom it is there."""
+    """An installation of the app that may see the event, and as whom the app is there."""
 
+    user_id: str
     team_id: str | None = None
-    user_id: str | None = None
+    enterprise_id: str | None = None
+    is_bot: bool = False
+    is_enterprise_install: bool = False
 
 
 class Envelope(Wire):
@@ -197,7 +200,10 @@ class Envelope(Wire):
     challenge: str | None = None
     team_id: str | None = None
     context_team_id: str | None = None
-    authorizations: Sequence[Authorization] | None = None
+    api_app_id: str = ""
+    authorizations: Any = None
+    """Read one by one: an odd one must not hide the others."""
+
     minute_rate_limited: Minute | None = None
     event: Mapping[str, Any] | None = None
 
@@ -212,6 +218,7 @@ class Spoken(Said, kw_only=True):
     """The event of a message."""
 
     channel: str
+    channel_type: str | None = None
 
 
 class Joined(Wire):
@@ -221,9 +228,10 @@ class Joined(Wire):
 
 
 class Tokens(Wire):
-    """Whose tokens were withdrawn."""
+    """The users and bots whose tokens were withdrawn."""
 
     bot: Sequence[str] | None = None
+    oauth: Sequence[str] | None = None
 
 
 class Revoked(Wire):

@@ -25,6 +25,9 @@ class Connection:
     account: str
     """A text that differs for each account of the third party and does not reveal who that is."""
 
+    app_id: str | None
+    """The vendor's app that the credentials are proven to belong to."""
+
     redaction: Redaction = field(repr=False)
     """Hides the secrets in what the third party says."""
 

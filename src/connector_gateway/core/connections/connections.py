@@ -370,6 +370,7 @@ class Connections:
             status=row.status,
             settings=row.settings,
             account=alias(account),
+            app_id=row.app_id,
             redaction=Redaction(secrets.values),
             _held=self._renewals.held(row.connector, secrets, row.expires_at),
             _renewals=self._renewals,

@@ -5,7 +5,7 @@ What comes back counts only from the browser that was sent, once, and for a shor
 
 import hmac
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from secrets import token_urlsafe
 from typing import Any, Literal
@@ -312,7 +312,8 @@ def _require_scopes(awaited: _Awaited, granted: Collection[str] | None, account:
 
 
 def _granted(account: Account | None, grant: Grant) -> Account | None:
-    """*account* with the scopes that came with the tokens, where it does not tell any itself."""
-    if account is None or account.scopes is not None or grant.scopes is None:
-        return account
-    return Account(account.account_id, account.name, grant.scopes)
+    """Add to *account* what came with the tokens: their app, and the scopes where it does not name any itself."""
+    if account is None:
+        return None
+    scopes = grant.scopes if account.scopes is None else account.scopes
+    return replace(account, scopes=scopes, app_id=grant.app_id)

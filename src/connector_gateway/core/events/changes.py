@@ -98,7 +98,7 @@ def _reintroduce(writing: Writing, connection_id: str, now: float) -> None:
     state = _state_of(writing, connection_id)
     if state:
         state = {FORMER: state.get(FORMER, state), RENEWED_AT: now}
-    _change(writing, connection_id, account=None, state=state, lease=None, leased_by=None)
+    _change(writing, connection_id, account=None, place=None, state=state, lease=None, leased_by=None)
 
 
 def _forget_since(writing: Writing, connection_id: str) -> None:

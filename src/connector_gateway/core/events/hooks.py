@@ -15,7 +15,7 @@ from connector_gateway.core.events.watches import Target, Watches
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import GatewayError, HookNotFound, HookSecretKnown, RouteNotFound, SecretUnreadable
-from connector_gateway.kit.observing import Delivery, Observation, Observing, Receipt
+from connector_gateway.kit.observing import Delivery, Observing, Read, Receipt
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -80,7 +80,8 @@ class Hooks:
             await self._keep_secret(connector, receipt.secret)
         if receipt.wakes:
             await self._watches.wake(await self._watches.unintroduced(connector), receipt.wakes)
-        targets = await self._watches.targets(connector, receipt) if receipt.accounts or receipt.about else []
+        is_about_somebody = receipt.accounts or receipt.places or receipt.about
+        targets = await self._watches.targets(connector, receipt) if is_about_somebody else []
         if targets:
             await self._act(observing, receipt, targets)
         return receipt.reply or {}
@@ -152,23 +153,32 @@ class Hooks:
         """Keep what the delivery says, for everyone it concerns."""
         names = [target.connection_id for target in targets]
         if receipt.missed_since is not None:
-            await self._watches.fall_behind(receipt.missed_since, tables.watches.c.connection_id.in_(names))
+            await self._fall_behind(receipt.missed_since, names)
         if receipt.revoked:
             for connection in (await self._connections.several(names)).values():
                 await self._connections.observe(connection, "revoked")
         await self._watches.wake(names, receipt.wakes)
         if receipt.event is not None and observing.read is not None:
-            await self._feed.add(_observations(observing, receipt.event, targets))
+            await self._keep(observing.read, receipt, receipt.event, targets)
+        unproven = [target.connection_id for target in targets if target.is_unproven]
+        if unproven and receipt.app is not None:
+            await self._watches.prove(unproven, receipt.app)
+
+    async def _keep(self, read: Read, receipt: Receipt, event: Mapping[str, Any], targets: Sequence[Target]) -> None:
+        """Add *event* to the feeds of authorised connections; let the others look with their own credentials."""
+        found = {
+            target.connection_id: read(event, target.settings, target.state)
+            for target in targets
+            if target.is_authorised
+        }
+        await self._feed.add({name: observed for name, observed in found.items() if observed})
+        others = [target.connection_id for target in targets if found.get(target.connection_id) is None]
+        if others:
+            await self._fall_behind(receipt.happened_at, others)
+
+    async def _fall_behind(self, since: float, connection_ids: Sequence[str]) -> None:
+        await self._watches.fall_behind(since, tables.watches.c.connection_id.in_(connection_ids))
 
 
 def _told(row: Row[Any], **secret: Any) -> dict[str, Any]:
     return {"connector": row.connector, **secret, "received_at": instant(row.received_at)}
-
-
-def _observations(
-    observing: Observing[Any], event: Mapping[str, Any], targets: Sequence[Target]
-) -> Mapping[str, Sequence[Observation]]:
-    read = observing.read
-    return (
-        {} if read is None else {target.connection_id: read(event, target.settings, target.state) for target in targets}
-    )

@@ -110,9 +110,10 @@ class Poll:
         *,
         state: State | None = None,
         account: str | None = None,
+        place: str | None = None,
     ) -> None:
         """Commit what was observed together with what things are like now: both or neither."""
-        changes = {"state": state, "account": account}
+        changes = {"state": state, "account": account, "place": place}
         noted = {name: value for name, value in changes.items() if value is not None}
         now, due_at = self.clock.now(), self._database.time()
 
@@ -294,7 +295,7 @@ class Watchers:
             run, connection.workspace_id, claimed.connector, OBSERVE, connection_id=connection.connection_id
         )
         poll = Poll(claimed, connection, run, database=self._database, feed=self._feed, clock=_Together(self._database))
-        poll.pushed = site.pushed
+        poll.pushed = _is_pushed(site, connection)
         polling = self._feed.authorisations.polling(connection.connection_id, run.trace)
         try:
             with polling, self._client(run, connection) as poll.upstream:
@@ -332,10 +333,11 @@ class Watchers:
         """Where changes are pushed, there is nothing to look for until something was missed."""
         await self._connections.observe(connection, "active", polled=claimed.whole)
         next_at = began + (site.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
+        pushed = _is_pushed(site, connection)
         await self._watches.give_back(
             claimed,
-            whole_at=None if site.pushed else next_at,
-            behind_since=None if site.pushed else began,
+            whole_at=None if pushed else next_at,
+            behind_since=None if pushed else began,
             failures=0,
         )
 
@@ -350,6 +352,13 @@ class Watchers:
             behind_since=claimed.behind_since,
             failures=min(claimed.failures + 1, MAX_DOUBLINGS),
         )
+
+
+def _is_pushed(site: Site, connection: Connection) -> bool:
+    """Whether deliveries are known to bring the connection's changes."""
+    observing = site.connector.observing
+    is_proven = connection.app_id is not None or not (observing and observing.names_app)
+    return site.pushed and is_proven
 
 
 def _result(poll: Poll, fault: Exception | None) -> str:

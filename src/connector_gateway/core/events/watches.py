@@ -19,6 +19,7 @@ from sqlalchemy import (
     case,
     delete,
     exists,
+    false,
     or_,
     select,
     update,
@@ -44,6 +45,7 @@ def _double(name: str) -> BindParameter[float]:
 
 
 _watches = tables.watches.c
+_app_id = tables.connections.c.app_id
 _woken = exists().where(tables.wakes.c.connection_id == _watches.connection_id)
 _renewed = _watches.whole_at.is_distinct_from(_double("_claimed_whole_at"))
 _further_behind = _watches.behind_since.is_distinct_from(_double("_claimed_behind_since"))
@@ -86,6 +88,11 @@ class Target:
     connection_id: ConnectionId
     settings: Mapping[str, Any]
     state: Mapping[str, Any]
+    is_authorised: bool
+    """Whether the delivery names the connection's identity; otherwise only its app and place."""
+
+    is_unproven: bool
+    """Whether this delivery is the first to prove the connection's app."""
 
 
 class Watches:
@@ -216,21 +223,44 @@ class Watches:
         self.roused.set()
 
     async def targets(self, connector: str, receipt: Receipt) -> Sequence[Target]:
-        """The connections that a delivery concerns."""
-        concerned: list[ColumnElement[bool]] = [_watches.account.in_(receipt.accounts)]
+        """Find the connections that a delivery concerns, by its authorisations and its app (decision 105)."""
+        authorised = _is_authorised(receipt)
+        concerned = [authorised]
+        if receipt.app is not None:
+            concerned.append(and_(_watches.place.in_(receipt.places), _app_id == receipt.app))
         if receipt.about is not None:
             scope, name = receipt.about
             holders = select(tables.snapshots.c.connection_id).where(
                 tables.snapshots.c.scope == scope, tables.snapshots.c.name == name
             )
             concerned.append(_watches.connection_id.in_(holders))
+        unproven = _app_id.is_(None) if receipt.app is not None else false()
         query = (
-            select(_watches.connection_id, tables.connections.c.settings, _watches.state)
+            select(
+                _watches.connection_id,
+                tables.connections.c.settings,
+                _watches.state,
+                authorised.label("is_authorised"),
+                unproven.label("is_unproven"),
+            )
             .join(tables.connections, tables.connections.c.connection_id == _watches.connection_id)
             .where(_watches.connector == connector, or_(*concerned))
         )
         rows = await self._database.read(lambda reading: reading.execute(query).all())
-        return [Target(*row) for row in rows]
+        return [Target(row[0], row[1], row[2], bool(row[3]), bool(row[4])) for row in rows]
+
+    async def prove(self, connection_ids: Collection[str], app_id: str) -> None:
+        """Note which app connections belong to, and poll them once more: from now on, deliveries bring the changes."""
+        connections, now = tables.connections.c, self._database.time()
+        note = update(tables.connections).where(connections.connection_id.in_(connection_ids), _app_id.is_(None))
+        due = update(tables.watches).where(_watches.connection_id.in_(connection_ids)).values(due_at=now, whole_at=now)
+
+        def prove(writing: Writing) -> None:
+            writing.execute(note.values(app_id=app_id))
+            writing.execute(due)
+
+        await self._database.write(prove)
+        self.roused.set()
 
     async def unintroduced(self, connector: str) -> Sequence[ConnectionId]:
         """Connections whose account no poll has found out yet, so that a delivery may concern them or not."""
@@ -240,6 +270,18 @@ class Watches:
             .limit(MAX_UNINTRODUCED)
         )
         return await self._database.read(lambda reading: reading.execute(query).scalars().all())
+
+
+def _is_authorised(receipt: Receipt) -> ColumnElement[bool]:
+    """Whether a delivery names the identity of a connection, and was made for its app.
+
+    An app that is unknown is proven by an identity that only the delivery's app can be.
+    """
+    named = _watches.account.in_(receipt.accounts)
+    if receipt.app is None:
+        return named
+    proven = and_(_app_id.is_(None), _watches.account.in_(receipt.app_accounts))
+    return and_(named, or_(_app_id == receipt.app, proven))
 
 
 def take_wakes(writing: Writing, connection_ids: Collection[str]) -> dict[str, list[str]]:

@@ -3,8 +3,9 @@
 import hashlib
 import hmac
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from connector_gateway.connectors.chat import mapping, wire
@@ -33,14 +34,19 @@ def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
     return Receipt()
 
 
-def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation]:
-    """The observations that a delivered message gives a connection; none if it has another shape."""
+def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation] | None:
+    """Return the observations that a delivered message gives a connection; none if it has another shape.
+
+    None means that the scopes of the connection's token, as far as known, do not let it read such a channel.
+    """
     try:
         spoken = converted(event, wire.Spoken)
     except UnexpectedShape:
         return []
     if "team_id" not in state or not mapping.events.is_watched(spoken.channel, settings, state):
         return []
+    if not mapping.events.is_readable(spoken.channel_type, state):
+        return None
     return mapping.events.observed(spoken, spoken.channel, settings, state)
 
 
@@ -57,56 +63,109 @@ def _require_signature(delivery: Delivery, secrets: Sequence[str]) -> None:
         raise InvalidSignature("The delivery is not signed with a secret of this installation.")
 
 
+MAX_AUTHORISATIONS = 1000
+"""Authorisations of a delivery that count; the vendor names one, or those that its own list has."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Installations:
-    """Where the app was installed for a delivery to be made."""
+class _Audience:
+    """The installations for which a delivery was made."""
 
-    teams: Collection[str]
+    app: str
+    accounts: Collection[str]
+    bots: Collection[str]
+    """Those of *accounts* that are bots; a bot belongs to one app."""
+
     users: Collection[str]
-    """As whom the app is there."""
+    teams: Collection[str]
+
+    def receipt(self, **about: Any) -> Receipt:
+        """A receipt for the authorised identities only."""
+        return Receipt(app=self.app, accounts=self.accounts, app_accounts=self.bots, **about)
 
 
-def _installations(envelope: wire.Envelope) -> _Installations:
-    authorizations = envelope.authorizations or ()
-    teams = [envelope.team_id, envelope.context_team_id, *(each.team_id for each in authorizations)]
-    users = [each.user_id for each in authorizations]
-    return _Installations({team for team in teams if team}, {user for user in users if user})
+def _audience(envelope: wire.Envelope) -> _Audience:
+    """Read the authorisations of a delivery; what is not shaped like one authorises nobody."""
+    found = list(islice(_authorizations(envelope.authorizations), MAX_AUTHORISATIONS))
+    # Without an app, nothing is known to belong together.
+    accounts = {name: each.is_bot for each in found for name in _accounts(each)} if envelope.api_app_id else {}
+    teams = [envelope.team_id, envelope.context_team_id, *(each.team_id for each in found)]
+    return _Audience(
+        envelope.api_app_id,
+        frozenset(accounts),
+        frozenset(name for name, is_bot in accounts.items() if is_bot),
+        frozenset(each.user_id for each in found),
+        frozenset(team for team in teams if team),
+    )
+
+
+def _authorizations(given: Any) -> Iterator[wire.Authorization]:
+    for each in given if isinstance(given, list) else []:
+        try:
+            yield converted(each, wire.Authorization)
+        except UnexpectedShape:
+            continue
+
+
+def _accounts(authorization: wire.Authorization) -> Iterator[str]:
+    """Name the identities that an authorisation stands for, as polls name those of connections."""
+    if authorization.team_id:
+        yield mapping.events.account(authorization.team_id, authorization.user_id)
+    if authorization.enterprise_id and authorization.is_enterprise_install:
+        yield mapping.events.account(authorization.enterprise_id, authorization.user_id)
 
 
 def _receipt(envelope: wire.Envelope, received_at: float) -> Receipt:
-    """What a delivery is about, by its type."""
+    """Say what a delivery is about, by its type."""
     match envelope.type:
         case "url_verification":
             return Receipt(reply={"challenge": envelope.challenge})
         case "event_callback" if envelope.event is not None:
-            return _event_receipt(envelope.event, _installations(envelope), received_at)
+            return _event_receipt(envelope.event, envelope, received_at)
         case "app_rate_limited" if envelope.minute_rate_limited is not None:
-            return _limit(envelope.minute_rate_limited, _installations(envelope))
+            return _limit(envelope.minute_rate_limited, _audience(envelope))
     return Receipt()
 
 
-def _event_receipt(event: Mapping[str, Any], installations: _Installations, received_at: float) -> Receipt:
-    """What an event is about, by its type; a withdrawn authorisation leaves a gap that begins now."""
-    teams = installations.teams
+def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_at: float) -> Receipt:
+    """Say what an event is about, by its type; a withdrawn authorisation leaves a gap that begins now."""
+    audience = _audience(envelope)
     match converted(event, wire.Kind).type:
         case "message":
-            return Receipt(accounts=teams, event=event)
+            since = received_at - RETRIED_SECONDS
+            return audience.receipt(places=audience.teams, event=event, happened_at=since)
         case "app_uninstalled":
-            return Receipt(accounts=teams, revoked=True, missed_since=received_at)
-        case "tokens_revoked" if (tokens := converted(event, wire.Revoked).tokens) and tokens.bot:
-            return Receipt(accounts=teams, revoked=True, missed_since=received_at)
-        case "member_joined_channel" if converted(event, wire.Joined).user in installations.users:
-            return Receipt(accounts=teams, wakes=[CHANNELS])
+            teams = [envelope.team_id] if envelope.team_id else []
+            return audience.receipt(places=teams, revoked=True, missed_since=received_at)
+        case "tokens_revoked":
+            return _revocation(converted(event, wire.Revoked).tokens or wire.Tokens(), envelope, received_at)
+        case "member_joined_channel" if converted(event, wire.Joined).user in audience.users:
+            return audience.receipt(wakes=[CHANNELS])
         # The settings may watch a channel by its name, which now means another one or none.
         case "channel_rename" | "group_rename":
-            return Receipt(accounts=teams, wakes=[CHANNELS])
-    return Receipt(accounts=teams)
+            return audience.receipt(places=audience.teams, wakes=[CHANNELS])
+    return audience.receipt()
 
 
-def _limit(minute: int, installations: _Installations) -> Receipt:
+def _revocation(tokens: wire.Tokens, envelope: wire.Envelope, received_at: float) -> Receipt:
+    """Concern the identities whose tokens were withdrawn, whichever installation the delivery was made for."""
+    if not envelope.team_id or not envelope.api_app_id:
+        return Receipt()
+    bots = {mapping.events.account(envelope.team_id, user) for user in tokens.bot or ()}
+    users = {mapping.events.account(envelope.team_id, user) for user in tokens.oauth or ()}
+    return Receipt(
+        app=envelope.api_app_id,
+        accounts=bots | users,
+        app_accounts=bots,
+        revoked=True,
+        missed_since=received_at,
+    )
+
+
+def _limit(minute: int, audience: _Audience) -> Receipt:
     """The receipt for left-out deliveries: they never come again, so they have to be read from the history."""
     wakes = [f"{LIMITED}{minute}"]
-    return Receipt(accounts=installations.teams, wakes=wakes, missed_since=minute - RETRIED_SECONDS)
+    return audience.receipt(places=audience.teams, wakes=wakes, missed_since=minute - RETRIED_SECONDS)
 
 
 RETRIED_SECONDS = 300.0

@@ -31,13 +31,15 @@ async def poll(watch: ChatWatch) -> None:
         "team_id": identity.team_id,
         "user_id": identity.user_id,
         "bot_id": identity.bot_id,
+        "scopes": sorted(scopes),
         **await _names(watch, known),
         "began_at": known.get("began_at", watch.state.get(RENEWED_AT, watch.behind_since or watch.clock.now())),
         "blind": known.get("blind", []),
         "listed": known.get("listed", False),
         CHANGED_AT: watch.state.get(CHANGED_AT, known.get(CHANGED_AT)),
     }
-    await watch.keep(state=state, account=identity.team_id)
+    account = mapping.events.account(identity.team_id, identity.user_id)
+    await watch.keep(state=state, account=account, place=identity.team_id)
     if watch.behind_since is not None:
         await Filling(watch, state, watch.behind_since).fill(scopes)
 

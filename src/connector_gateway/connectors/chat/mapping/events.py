@@ -12,11 +12,26 @@ SPOKEN = frozenset({None, "bot_message", "file_share", "me_message", "thread_bro
 """Subtypes of messages that somebody wrote; all others tell of what happened to a message or a channel."""
 
 
+FAMILIES = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
+"""The scopes' word for each type of channel, as deliveries name them."""
+
+
 def readable_types(scopes: Collection[str]) -> str:
     """The types of conversations that an app of these *scopes* may list and read; empty if there are none."""
     return ",".join(
         kind for kind, family in SCOPES.items() if f"{family}:read" in scopes and f"{family}:history" in scopes
     )
+
+
+def account(place_id: str, user_id: str) -> str:
+    """The identity of an app's bot or of a user, in a workspace or in an organisation of workspaces."""
+    return f"{place_id}/{user_id}"
+
+
+def is_readable(channel_type: str | None, state: State) -> bool:
+    """Whether the scopes of a connection's token, as the last poll found them, allow to read channels of that type."""
+    family, scopes = FAMILIES.get(channel_type or ""), state.get("scopes")
+    return family is None or not scopes or f"{family}:history" in scopes
 
 
 def is_watched(channel_id: str, settings: Mapping[str, Any], state: State) -> bool:
