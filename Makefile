@@ -7,7 +7,7 @@ LOCK := uv pip compile --quiet --universal --generate-hashes --no-header --no-em
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
 
 .DEFAULT_GOAL := help
-.PHONY: help run together test check fast fix javascript bench screenshots docs examples hostile shapes lock sbom documents chaos simulate generate clean
+.PHONY: help run together test check fast fix javascript bench screenshots docs examples hostile tenants shapes lock sbom documents chaos simulate generate clean
 
 help:  ## What there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -69,6 +69,9 @@ chaos: .venv/test  ## Let gateways, PostgreSQL, the store and the applications f
 
 hostile: .venv/test  ## Attack a gateway, and measure what that costs others; ARGS="half_bodies" for one alone
 	@cd tests && ../$(BIN)/python -m hostile $(ARGS)
+
+tenants: .venv/test  ## Deliver to customers, apps and teams drawn at random; nobody may see what is not theirs; ARGS="20000 0": histories, first seed
+	@cd tests && ../$(BIN)/python -m hostile.tenants $(ARGS)
 
 shapes: .venv/test  ## Call every operation with requests of every shape for a minute; each finding is to be read
 	@cd tests && ../$(BIN)/python -m hostile.shapes $(ARGS)

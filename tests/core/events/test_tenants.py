@@ -1,0 +1,15 @@
+"""Deliveries among many customers: on any history, everybody observes what they may, and nothing else."""
+
+from harness.requirement import requirement
+from hostile.tenants import gateway_on, play
+
+HISTORIES = 150
+"""A few; ``make tenants`` plays twenty thousand."""
+
+
+@requirement("hooks:authorised", "chat:hook:authorised", "chat:hook:withdrawn")
+async def test_no_history_shows_anybody_what_is_not_theirs(database_url: str) -> None:
+    async with gateway_on(database_url) as app:
+        observed = await play(app, range(HISTORIES))
+
+    assert observed > HISTORIES / 2
