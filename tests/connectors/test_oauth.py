@@ -180,7 +180,7 @@ def test_a_withdrawn_authorisation_is_told_and_mended_by_connecting_again(
 ) -> None:
     connection_id = connected(someone, room)
     gateway.revoke(room)
-    refused = called(gateway, room, connection_id)
+    refused = called(gateway.with_key(manages_connections=True), room, connection_id)
     someone.allow(refused.details[-1]["reconnect_url"])
     again = called(gateway, room, connection_id)
 

@@ -132,7 +132,9 @@ class Gateway:
                     work = self._work(run, connection, operation, params, holding)
                     envelope = await self._carry_out(work, arguments, recording, key)
             except ConnectionRevoked as error:
-                await self._note_revoked(connection, error)
+                await self._note_revoked(connection)
+                if caller.manages_connections:
+                    await self._offer_link(connection, error)
                 raise
             except GatewayError as error:
                 error.point_at(vars(params))
@@ -161,13 +163,16 @@ class Gateway:
                     async with site.connector.download(self._client(run, connection), linked.content) as download:
                         run.succeed("ok")
                         yield replace(download, pieces=_to_the_end(download.pieces, run))
-                except ConnectionRevoked as error:
-                    await self._note_revoked(connection, error)
+                except ConnectionRevoked:
+                    await self._note_revoked(connection)
                     raise
 
-    async def _note_revoked(self, connection: Connection, error: ConnectionRevoked) -> None:
-        """Note that the authorisation is gone, and tell by which link the account can be connected again."""
+    async def _note_revoked(self, connection: Connection) -> None:
+        """Note that the authorisation is gone."""
         await self._connections.observe(connection, "revoked")
+
+    async def _offer_link(self, connection: Connection, error: ConnectionRevoked) -> None:
+        """Add the link by which the account is connected again, for those who may bind an account to a connection."""
         url = await self._connecting.reconnect_url(connection)
         if url is not None:
             error.details.append({"reconnect_url": url})

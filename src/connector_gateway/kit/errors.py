@@ -783,7 +783,10 @@ class ConnectionRevoked(UpstreamFailure):
 
     status = 401
     code = "connection_revoked"
-    remedy = "Reconnect the account; flows resume on their next scheduled run."
+    remedy = (
+        "Ask the operator, or the holder of a key with manages_connections, to reconnect the account; such a key is "
+        "given the link as reconnect_url. Flows resume on their next scheduled run."
+    )
 
 
 class ConnectionScopeMissing(UpstreamFailure):

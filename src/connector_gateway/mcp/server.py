@@ -61,7 +61,7 @@ PROGRESS_SECONDS = 2.0
 INSTRUCTIONS = """\
 Acts in the workspace applications that the user has connected.
 Leave out connection_id unless you are told that there are several connections.
-An error says what to do; where it names a link to connect again, give that link to the user.
+An error says what to do; where it names a link to connect again, give that link to the user; otherwise say whom to ask.
 Pass an idempotency_key to writes; if the outcome of one is unknown, repeat it with the same key.
 With dry_run a write tells what it would do, and does nothing.
 """

@@ -74,6 +74,43 @@ def test_credentials_of_another_account_are_refused_unless_it_is_allowed(gateway
     assert shown(gateway, connection_id)["account_id"] == allowed.data["account_id"]
 
 
+@requirement("accounts:known")
+def test_credentials_that_are_not_asked_about_leave_the_account_known(gateway: Gateway, someone: User) -> None:
+    connection_id = connected(someone)
+    before = shown(gateway, connection_id)
+    body = {"credentials": {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}, "verify": False}
+    changed = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body).data
+    tested = gateway.operator("POST", f"/v1/connections/{connection_id}/test")
+    after = shown(gateway, connection_id)
+
+    assert before["account_id"] is not None
+    assert before["account_id"] == changed["account_id"] == after["account_id"]
+    assert (409, "other_account") == (tested.status, tested.code)
+
+
+@requirement("accounts:known")
+def test_another_account_has_to_be_asked_about(gateway: Gateway) -> None:
+    connection_id = create(gateway).data["connection_id"]
+    body = {"credentials": {"token": "ntn_of_anybody"}, "verify": False, "allow_other_account": True}
+    refused = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body)
+    call = gateway.get("/notes/databases", connection_id=connection_id)
+
+    assert (422, "invalid_parameters", "verify") == (refused.status, refused.code, refused.details[0]["parameter"])
+    assert 200 == call.status
+
+
+@requirement("accounts:bound")
+def test_no_call_of_a_key_binds_the_first_account_of_a_connection(gateway: Gateway) -> None:
+    connection_id = create(gateway, credentials={"token": "ntn_wrong_token"}, verify=False).data["connection_id"]
+    refused = gateway.with_key("read").get("/notes/databases", connection_id=connection_id)
+    managing = gateway.with_key("read", manages_connections=True)
+    offered = managing.get("/notes/databases", connection_id=connection_id)
+
+    assert (401, []) == (refused.status, refused.details)
+    assert [["reconnect_url"]] == [list(detail) for detail in offered.details]
+    assert shown(gateway, connection_id)["account_id"] is None
+
+
 @requirement("accounts:tested")
 def test_a_connection_is_tested(gateway: Gateway) -> None:
     made = create(gateway).data

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import update
 from structlog.testing import capture_logs
 
+from connector_gateway.core.keys import KeyScope
 from connector_gateway.storage import tables
 from harness.connecting import User, connected, heading, invited, reconnecting, shown, user
 from harness.consenting import Browser
@@ -308,10 +309,10 @@ def second_account(someone: User) -> str:
 
 @requirement("connect:revoked")
 def test_a_refused_call_tells_where_to_connect_again(gateway: Gateway, someone: User) -> None:
-    connection_id = connected(someone)
+    connection_id, managing = connected(someone), gateway.with_key(manages_connections=True)
     gateway.revoke("notes")
-    first = gateway.get("/notes/databases", connection_id=connection_id)
-    second = gateway.get("/notes/databases", connection_id=connection_id)
+    first = managing.get("/notes/databases", connection_id=connection_id)
+    second = managing.get("/notes/databases", connection_id=connection_id)
     gateway.authorise("notes")
     url = first.details[-1]["reconnect_url"]
     done = someone.allow(url)
@@ -322,15 +323,27 @@ def test_a_refused_call_tells_where_to_connect_again(gateway: Gateway, someone: 
     assert ("Connected", 200) == (heading(done), after.status)
 
 
-@requirement("connect:revoked")
-def test_a_link_that_was_used_is_not_told_again(gateway: Gateway, someone: User) -> None:
+@requirement("connect:revoked", "accounts:bound")
+@pytest.mark.parametrize("scope", ["read", "read_write"])
+def test_a_key_that_manages_no_connections_is_given_no_link(gateway: Gateway, someone: User, scope: KeyScope) -> None:
     connection_id = connected(someone)
     gateway.revoke("notes")
-    first = gateway.get("/notes/databases", connection_id=connection_id).details[-1]["reconnect_url"]
+    refused = gateway.with_key(scope).get("/notes/databases", connection_id=connection_id)
+    gateway.authorise("notes")
+
+    assert (401, "connection_revoked") == (refused.status, refused.code)
+    assert "/connect/" not in str(refused.body)
+
+
+@requirement("connect:revoked")
+def test_a_link_that_was_used_is_not_told_again(gateway: Gateway, someone: User) -> None:
+    connection_id, managing = connected(someone), gateway.with_key(manages_connections=True)
+    gateway.revoke("notes")
+    first = managing.get("/notes/databases", connection_id=connection_id).details[-1]["reconnect_url"]
     gateway.authorise("notes")
     someone.allow(first)
     gateway.revoke("notes")
-    second = gateway.get("/notes/databases", connection_id=connection_id).details[-1]["reconnect_url"]
+    second = managing.get("/notes/databases", connection_id=connection_id).details[-1]["reconnect_url"]
     gateway.authorise("notes")
 
     assert first != second

@@ -115,8 +115,3 @@ class Accounts:
     def _upstream(self, site: Site, source: CredentialSource, pacer: AnonymousPacer) -> Upstream:
         third_party = site.third_party(self._transport, self._clock, self._time)
         return Upstream(third_party, source, pacer, self._timeouts, Trace())
-
-
-def is_same(known: str | None, account: Account | None) -> bool:
-    """Whether *account* may be the one that is *known*: neither may have been told."""
-    return account is None or known in {None, account.account_id}

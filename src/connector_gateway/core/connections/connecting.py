@@ -7,10 +7,11 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import Select, not_, select
 
-from connector_gateway.core.connections.accounts import Accounts, is_same
+from connector_gateway.core.connections.accounts import Accounts
 from connector_gateway.core.connections.connection import Connection, require_connected
 from connector_gateway.core.connections.connections import Connections
 from connector_gateway.core.connections.links import ConnectLinks
+from connector_gateway.core.connections.telling import is_same
 from connector_gateway.core.connections.tokens import Tokens
 from connector_gateway.core.return_urls import check_return_url
 from connector_gateway.core.workspaces import require_workspace
@@ -18,6 +19,7 @@ from connector_gateway.kit.errors import (
     ConnectionRevoked,
     ConnectNotSetUp,
     GatewayError,
+    InvalidParameters,
     OtherAccount,
 )
 from connector_gateway.kit.identifiers import WorkspaceId
@@ -95,7 +97,7 @@ class Connecting:
         return {"connection_id": connection_id, "status": shown["status"], **issued}
 
     async def reconnect_url(self, connection: Connection) -> str | None:
-        """A link to give to whoever calls through a revoked *connection*; None where there can be none."""
+        """A link for a managing caller of a revoked *connection*; None where its accounts are not connected in a browser."""
         if self._tokens.oauth(connection.connector) is None:
             return None
         return await self._links.current(connection.connection_id)
@@ -103,12 +105,20 @@ class Connecting:
     async def change(
         self, connection_id: str, *, verify: bool = True, allow_other_account: bool = False, **changes: Any
     ) -> dict[str, Any]:
-        """The connection with *changes* made; credentials are asked about first."""
+        """The connection with *changes* made; credentials are asked about first.
+
+        Without *verify*, the caller vouches that they are of the account that the connection belongs to.
+        """
         account = None
         credentials = changes.get("credentials")
         if credentials is not None:
             shown = await self._connections.show(connection_id)
             self._connections.check(shown["connector"], credentials, changes.get("settings", {}))
+            if allow_other_account and not verify and shown["account_id"] is not None:
+                raise InvalidParameters(
+                    "Which other account the credentials belong to can only be asked with verify.",
+                    {"parameter": "verify", "message": "Should be true with allow_other_account", "value": verify},
+                )
             account = await self._accounts.of(shown["connector"], credentials) if verify else None
             if not allow_other_account and not is_same(shown["account_id"], account):
                 raise OtherAccount("These are the credentials of another account than that of the connection.")

@@ -13,7 +13,7 @@ from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.connection import PENDING, Connection, require_connected
 from connector_gateway.core.connections.fitting import require_fitting
 from connector_gateway.core.connections.refresh import RELEASED, WITHDRAWN, Renewals
-from connector_gateway.core.connections.telling import NOT_YET, public, told_of
+from connector_gateway.core.connections.telling import NOT_YET, is_same, public, told_of
 from connector_gateway.core.connections.uses import Uses
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.details import cut
@@ -25,6 +25,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
+    OtherAccount,
     SecretUnreadable,
 )
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
@@ -314,11 +315,12 @@ class Connections:
         self._known.forget(connection_id)
 
     async def introduce(self, connection: Connection, account: Account | None) -> None:
-        """Note whose a connection is, as the third party has told it."""
+        """Note whose a connection is, as the third party has told it; ``OtherAccount`` if that is known otherwise."""
         if account is None:
             return
         told = {name: value for name, value in told_of(account).items() if value is not None}
-        await self._update(connection.connection_id, told, lambda _: None)
+        admit = partial(_require_same, connection.connection_id, account)
+        await self._update(connection.connection_id, told, lambda _: None, admit)
 
     async def _update(
         self,
@@ -382,6 +384,14 @@ def _count(workspace_id: str) -> Select[Any]:
     connections = tables.connections.c
     query = select(func.count()).select_from(tables.connections)
     return query.where(connections.workspace_id == workspace_id, connections.deleted.is_(False))
+
+
+def _require_same(connection_id: str, account: Account, writing: Any) -> None:
+    """Refuse an account that is not the known one."""
+    own = tables.connections.c.connection_id == connection_id
+    known = writing.execute(select(tables.connections.c.account_id).where(own).with_for_update()).scalar()
+    if not is_same(known, account):
+        raise OtherAccount("The connection holds credentials of another account than the one it belongs to.")
 
 
 def _not_found(connection_id: str) -> ConnectionNotFound:

@@ -14,11 +14,12 @@ import structlog
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import func, insert, select, update
 
-from connector_gateway.core.connections.accounts import Accounts, is_same
+from connector_gateway.core.connections.accounts import Accounts
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.connections.connections import Connections
 from connector_gateway.core.connections.links import PATH, ConnectLink, ConnectLinks
 from connector_gateway.core.connections.refresh import ends_at, renewed_secrets
+from connector_gateway.core.connections.telling import is_same
 from connector_gateway.core.connections.tokens import GrantRefused, Tokens
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.quotas import Quotas, lock_workspace

@@ -19,17 +19,25 @@ TOLD = (
     "settings",
 )
 TOLD_INSTANTS = ("created_at", "updated_at", "expires_at", "last_used_at", "last_refreshed_at")
-NOT_YET: Mapping[str, Any] = dict.fromkeys(("reason", "expires_at", "last_used_at", "last_refreshed_at"))
+NOT_YET: Mapping[str, Any] = dict.fromkeys(
+    ("reason", "account_id", "account_name", "expires_at", "last_used_at", "last_refreshed_at")
+)
 """What a new connection has not."""
 
 
 def told_of(account: Account | None) -> dict[str, Any]:
-    """The columns that tell whose a connection is."""
+    """The columns that say whose credentials are and what they allow; where nobody asked, they leave the account."""
     if account is None:
-        return {"account_id": None, "account_name": None, "scopes": None}
+        return {"scopes": None, "app_id": None}
     scopes = None if account.scopes is None else sorted(account.scopes)
-    told = {"account_id": account.account_id, "account_name": account.name, "scopes": scopes}
+    granted = {"scopes": scopes, "app_id": account.app_id}
+    told = {"account_id": account.account_id, "account_name": account.name, **granted}
     return told if account.ends_at is None else {**told, "expires_at": account.ends_at}
+
+
+def is_same(known: str | None, account: Account | None) -> bool:
+    """Whether *account* may be the one that is *known*, either of which may be unknown."""
+    return account is None or known in {None, account.account_id}
 
 
 def public(row: Mapping[Any, Any]) -> dict[str, Any]:
