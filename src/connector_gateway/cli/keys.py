@@ -68,6 +68,11 @@ class Expiry(Params):
     "may be repeated.",
 )
 @click.option("--expires-at", help="ISO 8601 date and time after which the key is worthless.")
+@click.option(
+    "--mentions",
+    type=click.Choice(["allow", "neutralise"]),
+    help="Whether texts that the key writes may notify people whom they mention; unset, agents notify nobody.",
+)
 @click.option("--manages-connections", is_flag=True, help="Let the key manage the connections of its workspace.")
 @data_folder
 @as_json
@@ -79,6 +84,7 @@ def create_key(
     connection_ids: tuple[str, ...],
     operations: tuple[str, ...],
     expires_at: str | None,
+    mentions: Any,
     data: Path | None,
     *,
     manages_connections: bool,
@@ -101,6 +107,7 @@ def create_key(
             expires_at=ends,
             manages_connections=manages_connections,
             operations=operations or None,
+            mentions=mentions,
         )
 
     act(data, create, json=as_json)

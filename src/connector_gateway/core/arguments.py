@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from connector_gateway.core.details import cut, faults_of, listing, without_values
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters, PayloadTooLarge
-from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Params
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Mentions, Params
 
 P = TypeVar("P", bound=Params)
 
@@ -75,17 +75,20 @@ class Arguments(Struct):
     query: Sequence[tuple[str, str]] = ()
     body: Body | None = None
     idempotency_header: str | None = None
+    neutralises_mentions: bool = False
 
     def kept(self) -> dict[str, Any]:
         """These arguments as JSON, just as they came."""
         body = None if self.body is None else self.body.text.decode()
-        return {"path": dict(self.path), "query": list(self.query), "body": body}
+        neutralises = {"neutralises_mentions": True} if self.neutralises_mentions else {}
+        return {"path": dict(self.path), "query": list(self.query), "body": body, **neutralises}
 
     @classmethod
     def restored(cls, kept: Mapping[str, Any]) -> "Arguments":
         """Arguments as they were ``kept``."""
         body = None if kept["body"] is None else Body(kept["body"].encode())
-        return cls(kept["path"], [(name, text) for name, text in kept["query"]], body)
+        query = [(name, text) for name, text in kept["query"]]
+        return cls(kept["path"], query, body, neutralises_mentions=kept.get("neutralises_mentions", False))
 
     @property
     def connection_id(self) -> str | None:
@@ -108,6 +111,8 @@ class Arguments(Struct):
         if connection:
             _check_connection(values, faults)
         _check_fitness(values, "", 0, faults)
+        if self.neutralises_mentions:
+            _neutralise_mentions(params, values)
         if keyed and self.idempotency_header is not None:
             _check_key(self.idempotency_header, values.get(IDEMPOTENCY_FIELD), faults)
         try:
@@ -163,6 +168,24 @@ class Arguments(Struct):
             elif values.setdefault(CONNECTION, text) != text:
                 faults.append({"parameter": CONNECTION, "message": "Differs between query and body", "value": text})
         return values
+
+
+def _neutralise_mentions(params: type[Params], values: dict[str, Any]) -> None:
+    """Rewrite the texts that mention people, before they are checked, so that what is checked is what is written."""
+    for name, mentions in _mentioning(params).items():
+        if isinstance(values.get(name), str):
+            values[name] = mentions.neutralise(values[name])
+
+
+@cache
+def _mentioning(params: type[Params]) -> Mapping[str, Mentions]:
+    """The parameters that may mention people."""
+    return {
+        declared.alias or name: mark
+        for name, declared in params.model_fields.items()
+        for mark in declared.metadata
+        if isinstance(mark, Mentions)
+    }
 
 
 def _check_connection(values: dict[str, Any], faults: list[Detail]) -> None:

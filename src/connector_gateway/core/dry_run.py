@@ -130,6 +130,6 @@ def _shown(step: str, request: Request) -> WithheldRequest:
     query = urlsplit(request.url).query
     path = f"{request.path}?{query}" if query else request.path
     sent = request.body or b""
-    is_json = request.headers.get("Content-Type") == "application/json" and len(sent) <= MAX_BODY_BYTES
+    is_json = request.headers.get("Content-Type", "").startswith("application/json") and len(sent) <= MAX_BODY_BYTES
     body = from_json(sent) if is_json else None
     return WithheldRequest(step=step, method=request.method, path=path, body=body, body_bytes=len(sent))

@@ -10,10 +10,11 @@ from connector_gateway.core.arguments import Arguments, Body
 from connector_gateway.core.concurrency import ConcurrencyLimit, Downloads, PlacesByAccount
 from connector_gateway.core.connections import Connecting, Connection, Connections
 from connector_gateway.core.cursors import Cursors
+from connector_gateway.core.details import cut
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.files import Files
 from connector_gateway.core.filters import DOWNLOAD
-from connector_gateway.core.keys import Caller
+from connector_gateway.core.keys import NEUTRALISE, Caller
 from connector_gateway.core.limits import Limits, require
 from connector_gateway.core.links import Links
 from connector_gateway.core.memory import Memories
@@ -26,7 +27,7 @@ from connector_gateway.core.work import NoSteps, Work, binding, exclusive_to
 from connector_gateway.core.writing import Writing
 from connector_gateway.kit.call import Call, Download
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, LinkNotFound
+from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, LinkNotFound
 from connector_gateway.kit.held import HeldBytes, Holding, uncounted
 from connector_gateway.kit.observing import Events
 from connector_gateway.kit.operation import AnyOperation
@@ -124,6 +125,7 @@ class Gateway:
                 connection_id = arguments.connection_id
                 recording.concerns(connection_id)
             writes = operation.scope == "write"
+            arguments.neutralises_mentions = writes and _neutralises_mentions(run, caller)
             params = arguments.read(operation.params, keyed=writes)
             key = arguments.idempotency_key(params) if writes else None
             connection = await self._connections.open(caller, connector, connection_id or "")
@@ -259,6 +261,16 @@ class Gateway:
     def under_way(self) -> int:
         """How many calls are being carried out."""
         return self._under_way.inside
+
+
+def _neutralises_mentions(run: Run, caller: Caller) -> bool:
+    """Whether nobody whom the texts of a write mention is to be notified."""
+    if run.mentions not in {None, NEUTRALISE}:
+        raise InvalidParameters(
+            "The preference mentions has one value.",
+            {"parameter": "Prefer", "value": f"mentions={cut(run.mentions)}", "allowed": [f"mentions={NEUTRALISE}"]},
+        )
+    return NEUTRALISE in {run.mentions, caller.mentions}
 
 
 async def _to_the_end(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:

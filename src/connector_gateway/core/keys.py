@@ -33,6 +33,9 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 KeyScope = Literal["read", "read_write"]
+MentionRule = Literal["allow", "neutralise"]
+NEUTRALISE: MentionRule = "neutralise"
+"""The rule of a key, and the preference of a call, that no text of a write notifies anybody."""
 
 PREFIX = "cgw_"
 SECRET_LENGTH = 43
@@ -68,6 +71,9 @@ class Caller:
     manages_connections: bool = False
     operations: tuple[str, ...] | None = None
     """Names of the operations that the key is limited to, such as ``notes_create_page``, or patterns of names."""
+
+    mentions: MentionRule | None = None
+    """Whether texts that are written may mention people; without a rule, that is up to the surface and the call."""
 
     def require(self, connector: str, operation: AnyOperation) -> None:
         """Refuse a write with a key that may only read, and what is not among the operations that it is limited to."""
@@ -147,6 +153,7 @@ class Keys:
         expires_at: float | None = None,
         manages_connections: bool = False,
         operations: Sequence[str] | None = None,
+        mentions: MentionRule | None = None,
     ) -> dict[str, Any]:
         """A new key, the only time with ``key`` itself."""
         _check_rights(connection_ids, manages_connections=manages_connections)
@@ -168,6 +175,7 @@ class Keys:
             "last_used_at": None,
             "manages_connections": manages_connections,
             "operations": None if operations is None else list(operations),
+            "mentions": mentions,
         }
 
         def create(connection: Connection) -> None:
@@ -307,6 +315,7 @@ def _caller(row: Row[Any]) -> Caller:
         expires_at=row.expires_at,
         manages_connections=row.manages_connections,
         operations=None if row.operations is None else tuple(row.operations),
+        mentions=row.mentions,
     )
 
 
@@ -340,6 +349,7 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
         "connection_ids",
         "manages_connections",
         "operations",
+        "mentions",
         "ending",
     )
     times = ("created_at", "expires_at", "revoked_at", "last_used_at")

@@ -118,6 +118,9 @@ class Run(Struct):
     dry_run: bool = False
     """Whether nothing is to be written, but told what would be."""
 
+    mentions: str | None = None
+    """What the call itself asks for about people whom its texts mention."""
+
     status: str = "running"
     http_status: int | None = None
     code: str | None = None

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.envelope import Envelope, refusal
 from connector_gateway.core.limits import WINDOW_SECONDS
+from connector_gateway.core.keys import NEUTRALISE
 from connector_gateway.core.runs import Run
 from connector_gateway.http.clients import LARGE_BYTES, UNCOUNTED, Client
 from connector_gateway.kit.errors import GatewayError, MalformedRequest, ServiceFailure
@@ -71,11 +72,23 @@ class HttpExchange:
 
     def prefers(self, preference: bytes) -> bool:
         """Whether a ``Prefer`` header names *preference* (RFC 7240), in any case and with any value."""
+        return preference in self._preferences()
+
+    def preference(self, name: bytes) -> str | None:
+        """The value of a preference; empty if it has none, None if there is no such preference."""
+        return self._preferences().get(name)
+
+    def _preferences(self) -> Mapping[bytes, str]:
+        """The preferences by their names in lower case, the first of each name (RFC 7240)."""
         if b"prefer" not in self.headers:
-            return False
+            return {}
         # It may stand more than once, and one that is overlooked would be a write that nobody wanted.
         named = b",".join(value for name, value in self.scope["headers"] if name == b"prefer").split(b",")
-        return any(re.split(rb"[=;]", one, maxsplit=1)[0].strip().lower() == preference for one in named)
+        found: dict[bytes, str] = {}
+        for one in named:
+            name, _, value = one.partition(b";")[0].partition(b"=")
+            found.setdefault(name.strip().lower(), value.strip(b' \t"').decode("latin-1").lower())
+        return found
 
     @property
     def address(self) -> str:
@@ -183,8 +196,11 @@ def common(exchange: HttpExchange) -> RawHeaders:
         ]
         if run.allowance.local:
             headers.append((b"x-service-counting", b"local-share"))
-    if run.dry_run:
-        headers.append((b"preference-applied", b"dry-run"))
+    applied = [b"dry-run"] if run.dry_run else []
+    if run.mentions == NEUTRALISE and exchange.prefers(b"mentions"):
+        applied.append(b"mentions=neutralise")
+    if applied:
+        headers.append((b"preference-applied", b", ".join(applied)))
     request_id = exchange.headers.get(b"x-request-id")
     if request_id is not None and len(request_id) <= MAX_REQUEST_ID:
         headers.append((b"x-request-id", request_id))

@@ -87,7 +87,9 @@ class OperationEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
         exchange, edge, operation = HttpExchange(scope, receive), self._edge, self._operation
-        exchange.run.dry_run = operation.scope == "write" and exchange.prefers(b"dry-run")
+        if operation.scope == "write":
+            exchange.run.dry_run = exchange.prefers(b"dry-run")
+            exchange.run.mentions = exchange.preference(b"mentions")
         try:
             caller = await edge.authenticate(exchange)
             arguments = Arguments(path=scope["path_params"], query=query_of(scope))

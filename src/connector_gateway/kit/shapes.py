@@ -1,7 +1,7 @@
 """The shapes that operations are declared with: what they accept and what they return."""
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from secrets import token_hex
@@ -27,6 +27,14 @@ Item = TypeVar("Item")
 
 Position = Mapping[str, Any]
 """Where a page ended, in the room's own terms; callers see it signed, as ``next_cursor``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """Marks a text parameter in which the application notifies the people whom it mentions."""
+
+    neutralise: Callable[[str], str]
+    """Returns the text so that it shows its mentions and notifies nobody."""
 
 
 class Params(BaseModel):

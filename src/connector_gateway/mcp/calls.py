@@ -9,7 +9,7 @@ from connector_gateway.core.arguments import CONNECTION, Arguments, Body
 from connector_gateway.core.connections import Choosing
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.gateway import Gateway
-from connector_gateway.core.keys import Caller
+from connector_gateway.core.keys import NEUTRALISE, Caller
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.operation import AnyOperation
@@ -40,6 +40,8 @@ class Calls:
         """The envelope of *tool*, called with the arguments *given* as JSON."""
         arguments = Arguments(path={})
         run.dry_run = tool.operation.scope == "write" and _asks_for_dry_run(given)
+        # What an agent writes may be what a stranger told it to.
+        run.mentions = None if caller.mentions == "allow" else NEUTRALISE
         read = partial(self._read, caller, tool, arguments, given)
         return await self._gateway.call(run, caller, tool.connector, tool.operation, arguments, read_body=read)
 

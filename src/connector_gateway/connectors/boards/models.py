@@ -1,18 +1,28 @@
 """What the boards operations accept and return."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from connector_gateway.connectors.boards import addresses
 from connector_gateway.kit.pasting import identifier_or_address
-from connector_gateway.kit.shapes import FILLED, IdempotencyKey, Identifier, Instant, Params, Result
+from connector_gateway.kit.shapes import FILLED, IdempotencyKey, Identifier, Instant, Mentions, Params, Result
 
 MAX_TEXT = 16_384
 """Characters, not bytes, of a name, a description or a comment."""
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), FILLED]
 """Some text; white space alone is none."""
+
+MENTION = re.compile(r"(?<![\w.+-])@(?=\w)")
+"""The sign before the name of a member, of the board's or of the card's members; not that of a mail address."""
+
+
+def _without_mentions(text: str) -> str:
+    """Return *text* with a character of no width behind the signs, so that no name follows them."""
+    return MENTION.sub("@\u200b", text)
+
 
 ListId = Annotated[str, Field(min_length=1, max_length=200)]
 """A list's identifier; its name is none."""
@@ -60,7 +70,7 @@ class MoveCard(Params):
     """Destination list; on the same board as the card."""
 
     position: Literal["top", "bottom"] = "bottom"
-    comment: Text | None = None
+    comment: Annotated[Text | None, Mentions(_without_mentions)] = None
     """Text posted on the card at the same time, in Markdown, up to 16384 characters."""
 
 
@@ -85,7 +95,7 @@ class CommentOnCard(Params):
     """A comment to be posted."""
 
     card_id: CardId
-    text: Text
+    text: Annotated[Text, Mentions(_without_mentions)]
     """Markdown; the limit counts characters, not bytes."""
 
     idempotency_key: IdempotencyKey | None = None

@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.chat import addresses
 from connector_gateway.kit.pasting import identifier_or_address, name_or_address
-from connector_gateway.kit.shapes import FILLED, Cursor, Form, IdempotencyKey, Instant, Params, Result
+from connector_gateway.kit.shapes import FILLED, Cursor, Form, IdempotencyKey, Instant, Mentions, Params, Result
 
 ChannelName = Annotated[
     str,
@@ -30,6 +30,15 @@ EDIT_LENGTH = 4_000
 
 UNESCAPED = re.compile(r"<(?:@[UW]|#[CG]|!|https?:|mailto:|tel:)[^<>\n]*>|&(?:amp|lt|gt);")
 """What the vendor keeps as it is: its own markup, and what is escaped already."""
+
+
+MENTION = re.compile(r"<(?!!date\^)([@!][^<>]*)>?")
+"""A person, a group of people or a whole channel in the vendor's markup; closed or not, since that is its to judge."""
+
+
+def _without_mentions(text: str) -> str:
+    """*text* with its mentions as plain text, as the vendor escapes it."""
+    return MENTION.sub(lambda mention: f"&lt;{mention[1]}{'&gt;' if mention[0].endswith('>') else ''}", text)
 
 
 def _require_editable(text: str) -> str:
@@ -58,7 +67,7 @@ class PostMessage(Params):
     """Channel identifier, or name with or without ``#``; a person's identifier posts into the conversation with them.
     Private channels work once the app has been invited."""
 
-    text: Annotated[str, Field(max_length=40_000), FILLED]
+    text: Annotated[str, Field(max_length=40_000), FILLED, Mentions(_without_mentions)]
     """Body in the application's own markup; what is longer than 4,000 characters cannot be edited as a whole."""
 
     thread_ts: MessageTs | None = None
@@ -89,7 +98,9 @@ class EditMessage(Params):
     channel: ChannelName
     """Channel holding the message, named as for posting."""
 
-    text: Annotated[str, Field(max_length=EDIT_LENGTH), FILLED, AfterValidator(_require_editable)]
+    text: Annotated[
+        str, Field(max_length=EDIT_LENGTH), FILLED, AfterValidator(_require_editable), Mentions(_without_mentions)
+    ]
     """Replaces the whole body. Its characters are counted as the application escapes them: ``&`` as 5, ``<`` and ``>``
     as 4, unless they are part of its markup."""
 

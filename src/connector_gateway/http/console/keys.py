@@ -11,7 +11,7 @@ from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId
 
-FIELDS = ("workspace_id", "scope", "name", "calls_per_minute", "manages_connections")
+FIELDS = ("workspace_id", "scope", "name", "calls_per_minute", "manages_connections", "mentions")
 
 
 async def show_all(visit: Visit, problem: GatewayError | None = None) -> Response:

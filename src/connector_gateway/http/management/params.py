@@ -66,6 +66,13 @@ class CreateKey(Params):
     operations: Annotated[list[OperationPattern], Field(min_length=1, max_length=100)] | None = None
     """Limits the key to these operations, such as ``notes_create_page``, or all like it, such as ``notes_*``."""
 
+    mentions: Literal["allow", "neutralise"] | None = None
+    """Whether texts that the key writes may mention people, so that the application notifies them.
+
+    With ``neutralise`` mentions are written as plain text. Without a rule, only calls of agents neutralise them, and
+    those with the header ``Prefer: mentions=neutralise``.
+    """
+
 
 class ListKeys(Params):
     """Which keys to list."""

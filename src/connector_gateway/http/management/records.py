@@ -36,6 +36,9 @@ class KeyRecord(Result):
     operations: list[str] | None
     """The operations that the key is limited to, by their names or patterns of names; null for all."""
 
+    mentions: Literal["allow", "neutralise"] | None
+    """Whether texts that it writes may mention people; null where that is up to the call."""
+
     ending: str
     """The last four characters of the key, to tell it by."""
 

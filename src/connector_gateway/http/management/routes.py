@@ -110,6 +110,7 @@ async def create_key(asked: Asked, params: CreateKey) -> CreatedKey:
         expires_at=params.expires_at.timestamp() if params.expires_at else None,
         manages_connections=params.manages_connections,
         operations=params.operations,
+        mentions=params.mentions,
     )
     return CreatedKey(**created)
 
