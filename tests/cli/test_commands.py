@@ -107,11 +107,19 @@ def writes(operation: AnyOperation) -> bool:
 @requirement("management:cli")
 def test_a_key_made_on_the_command_line_opens_the_running_gateway(gateway: Gateway, shell: Shell) -> None:
     workspace = shell.json("workspaces", "create", "Command line", "--plan", "paid")
-    key = shell.json("keys", "create", workspace["workspace_id"], "--scope", "read", "--calls-per-minute", "5")
+    key = shell.json(
+        "keys",
+        "create",
+        workspace["workspace_id"],
+        *("--scope", "read", "--calls-per-minute", "5"),
+        "--mentions",
+        "allow",
+    )
 
     reply = gateway.request("GET", "/v1/connections", headers={"Authorization": f"Bearer {key['key']}"})
 
     assert [] == reply.data
+    assert "allow" == key["mentions"]
     assert "4" == reply.headers["x-service-ratelimit-remaining"]
 
 

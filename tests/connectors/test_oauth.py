@@ -188,6 +188,19 @@ def test_a_withdrawn_authorisation_is_told_and_mended_by_connecting_again(
     assert "active" == shown(gateway, connection_id)["status"]
 
 
+@requirement("connect:injected")
+@pytest.mark.parametrize("room", ["boards", "mail", "chat", "tables"], indirect=True, scope="module")
+def test_an_unused_code_of_one_consent_connects_nothing_in_another(gateway: Gateway, someone: User, room: str) -> None:
+    made = invited(gateway, connector=room)
+    with user(gateway) as victim, Browser() as there, Browser() as here:
+        stolen = there.allow(victim.depart(invited(gateway, connector=room)["connect_url"]))
+        own = someone.depart(made["connect_url"])
+        page = someone.come_back(own, {**here.allow(own), "code": stolen["code"]})
+
+    assert (400, "The consent does not hold any more") == (page.status_code, heading(page))
+    assert ("pending", None) == (shown(gateway, made["connection_id"])["status"], stolen.get("error"))
+
+
 def test_credentials_that_were_pasted_are_asked_about(gateway: Gateway, room: str) -> None:
     good = gateway.sandbox.emulators[room].credentials()
     body = {"workspace_id": gateway.workspace_id, "connector": room}

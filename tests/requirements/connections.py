@@ -41,6 +41,8 @@ CONNECTIONS = promised(
     ("connections-32", "accounts:bound", "Only callers that manage connections bind an account."),
     ("connections-33", "hooks:authorised", "Deliveries reach the identities that they authorise, and nobody else."),
     ("connections-34", "hooks:looks", "Connections that are not named look with their own credentials."),
+    ("connections-37", "connect:injected", "A code of one consent connects nothing in another."),
+    ("connections-38", "mentions:places", "Mentions are neutralised in messages of chat and comments of boards."),
     ("connections-35", "mentions:neutralised", "Neutralised mentions are shown and notify nobody."),
     ("connections-36", "mentions:asked", "Keys and calls ask for neutralised mentions; agents have them by default."),
 )

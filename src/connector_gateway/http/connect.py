@@ -76,6 +76,7 @@ class ConnectPages:
         return [
             Route(f"{PATH}/{{token}}", Methods(edge, {"GET": asks, "POST": begins})),
             Route(f"{PATH}/{{connector}}/callback", Methods(edge, {"GET": ends, "POST": takes})),
+            Route(f"{PATH}/{{connector}}/callback/{{consent}}", Methods(edge, {"GET": ends})),
         ]
 
     async def _ask(self, request: Request) -> Response:

@@ -160,6 +160,13 @@ class OAuth:
     pkce: bool = False
     """Whether the third party takes a code challenge. Source: RFC 7636."""
 
+    callback_paths: bool = False
+    """Whether browsers may be sent back to any path below the registered address.
+
+    Each consent then has a callback address of its own, to which the third party binds the code: where there is no code
+    challenge, this keeps the code of one consent from being redeemed in another.
+    """
+
     client_auth: Literal["basic", "body"] = "body"
     """How the client proves itself: by HTTP Basic, or in the body."""
 

@@ -297,8 +297,8 @@ def _checked(query: Mapping[str, str], registered: Sequence[str]) -> URL:
         back = URL(query.get("redirect_uri", ""))
     except ValueError:
         back = URL()
-    # Without a list any such address will do, where Slack always has one.
-    known = not registered or str(back) in registered
+    # Without a list any such address will do, where Slack always has one. A path may go on below a registered one.
+    known = not registered or any(str(back) == one or str(back).startswith(f"{one}/") for one in registered)
     if back.scheme not in {"http", "https"} or back.fragment or not known:
         raise Refused(_page("redirect_uri did not match any configured URIs", "bad_redirect_uri"))
     return back

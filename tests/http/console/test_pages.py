@@ -172,6 +172,14 @@ def test_a_key_may_be_let_manage_connections(operator: Browser, gateway: Gateway
     assert "manages connections" in " ".join(row)
 
 
+def test_a_key_may_be_made_to_mention_nobody(operator: Browser, gateway: Gateway) -> None:
+    workspace = operator.open(f"/console/workspaces/{gateway.workspace_id}")
+    operator.submit(workspace, "Create the key", name="quiet", scope="read_write", mentions="neutralise")
+    (row,) = [row for row in operator.open("/console/keys").rows() if row[0] == "quiet"]
+
+    assert "mentions nobody" in " ".join(row)
+
+
 def test_a_key_may_be_limited_to_operations(operator: Browser, gateway: Gateway) -> None:
     workspace = operator.open(f"/console/workspaces/{gateway.workspace_id}")
     operator.submit(workspace, "Create the key", name="for an agent", scope="read", operations="notes_read_*, shelf_*")

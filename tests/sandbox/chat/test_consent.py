@@ -100,6 +100,16 @@ def test_an_exchange_that_does_not_fit_is_refused(chat: Chat, fields: dict[str, 
     assert exchange(chat, basic=False, **({"code": code} | fields)) == {"ok": False, "error": error}
 
 
+def test_a_code_is_bound_to_the_path_below_the_registered_address_that_it_was_issued_for(chat: Chat) -> None:
+    chat.steer("knobs", redirect_uris=["https://gateway.test/back"])
+    below = {"redirect_uri": "https://gateway.test/back/1"}
+    code = code_of(consent(chat, auto_approve="1", **below))
+    beside = consent(chat, auto_approve="1", redirect_uri="https://gateway.test/backwards")
+
+    assert "bad_redirect_uri" in beside.text
+    assert "bad_redirect_uri" == exchange(chat, code=code, redirect_uri="https://gateway.test/back/2")["error"]
+
+
 def test_a_code_grows_old(chat: Chat, clock: HandClock) -> None:
     code = code_of(consent(chat, auto_approve="1"))
     clock.at += 600

@@ -52,9 +52,11 @@ OAUTH = OAuth(
     token=Endpoint("base", "/api/oauth.v2.access"),
     scopes=SCOPES,
     separator=",",
+    # Source: docs.slack.dev/authentication/installing-with-oauth, on redirect URIs, read 2026-11.
+    callback_paths=True,
     client_auth="basic",
     margin_seconds=7200.0,
-    withdrawn=("invalid_code", "invalid_refresh_token", "token_revoked", "account_inactive"),
+    withdrawn=("invalid_code", "bad_redirect_uri", "invalid_refresh_token", "token_revoked", "account_inactive"),
     granted=granted,
     refused=refused,
     expired=expired,
@@ -62,6 +64,7 @@ OAUTH = OAuth(
 """Tokens end only where the app rotates them: after twelve hours, and a spent refresh token is taken for a while more.
 
 Tokens are not given back: without rotation that would uninstall the app for everybody in the workspace.
+There is no code challenge: the vendor takes one only of apps that are declared public clients, which cannot be undone.
 """
 
 

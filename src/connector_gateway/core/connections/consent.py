@@ -27,7 +27,7 @@ from connector_gateway.core.return_urls import is_allowed
 from connector_gateway.core.secrets import digest
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectNotSetUp, CredentialsRefused, UpstreamFailure
-from connector_gateway.kit.oauth import Account, Grant, OAuth, new_verifier
+from connector_gateway.kit.oauth import Account, Grant, OAuth, challenge, new_verifier
 from connector_gateway.kit.redaction import Redaction
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -190,7 +190,7 @@ class Consents:
             writing.execute(insert(tables.consents), row)
 
         await self._database.write(begin)
-        url = self._tokens.consent_url(connector, self.callback(connector), state, verifier)
+        url = self._tokens.consent_url(connector, self.callback(invitation, verifier), state, verifier)
         return Departure(url, state, browser, invitation)
 
     def _require_few(self, writing: Transaction, invitation: Invitation, row: Mapping[str, Any]) -> None:
@@ -204,9 +204,13 @@ class Consents:
             if writing.execute(pending.where(column == row[column.name])).scalar_one() >= most:
                 raise NotConnected("too_many", invitation=invitation)
 
-    def callback(self, connector: str) -> str:
-        """The address that the third party sends browsers back to; one for each, so that none answers for another."""
-        return f"{self._base_url}{PATH}/{connector}/callback"
+    def callback(self, invitation: Invitation, verifier: str) -> str:
+        """The address that the third party sends browsers back to.
+
+        Each connector has its own, so that none answers for another; each consent has its own where that is possible.
+        """
+        address = f"{self._base_url}{PATH}/{invitation.connection.connector}/callback"
+        return f"{address}/{challenge(verifier)}" if invitation.oauth.callback_paths else address
 
     async def expected(self, connector: str, state: str, browser: str) -> Invitation:
         """What the *browser* that comes back with *state* was invited to; ``NotConnected`` if it was not sent."""
@@ -279,7 +283,8 @@ class Consents:
         if awaited.invitation.oauth.by_token_page:
             return Grant(given)
         connector = awaited.invitation.connection.connector
-        return await self._tokens.redeem(connector, given, self.callback(connector), awaited.verifier)
+        callback = self.callback(awaited.invitation, awaited.verifier)
+        return await self._tokens.redeem(connector, given, callback, awaited.verifier)
 
     def _secrets(self, invitation: Invitation, grant: Grant) -> Mapping[str, str]:
         if invitation.oauth.by_token_page:
