@@ -108,7 +108,7 @@ class History:
     async def _connect(self, workspace_id: Any, identity: Identity) -> None:
         made = await self.app.connections.create(workspace_id, "chat", {"token": "xoxb-of-nobody"})
         connection_id, is_known = made["connection_id"], self.world.luck.random() < 0.5
-        state = {
+        state: dict[str, Any] = {
             "team_id": identity.team,
             "user_id": identity.user,
             "bot_id": f"B{identity.user}" if identity.is_bot else None,

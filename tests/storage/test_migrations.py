@@ -65,3 +65,37 @@ async def test_idle_tokens_of_an_earlier_release_become_due_by_when_they_were_us
 
     days = 40 * 86_400.0
     assert [("conn_early", 1000 + days), ("conn_later", 5000 + days), ("conn_never", None), ("conn_past", None)] == due
+
+
+OLD_WATCH = text(
+    "INSERT INTO watches (connection_id, connector, account, state, due_at, failures, sequence, observed_at)"
+    " VALUES (:name, :connector, :account, :state, :due_at, 0, 0, 0.0)"
+)
+
+
+async def test_watches_of_chat_get_the_identity_that_their_last_poll_found(empty_database_url: str) -> None:
+    known = '{"team_id": "T1", "user_id": "U1", "bot_id": "B1"}'
+    rows: list[dict[str, Any]] = [
+        {"name": "conn_known", "connector": "chat", "account": "T1", "state": known, "due_at": None},
+        {"name": "conn_new", "connector": "chat", "account": None, "state": "{}", "due_at": 5.0},
+        {"name": "conn_notes", "connector": "notes", "account": "bot", "state": "{}", "due_at": None},
+        {
+            "name": "conn_renewed",
+            "connector": "chat",
+            "account": None,
+            "state": f'{{"former": {known}}}',
+            "due_at": 7.0,
+        },
+    ]
+    upgraded(Database(empty_database_url), "0014", *((OLD_WATCH, row) for row in rows))
+    async with Database(empty_database_url) as database:
+        watches = tables.watches.c
+        query = select(watches.connection_id, watches.account, watches.place, watches.due_at)
+        found = await database.read(lambda reading: reading.execute(query.order_by(watches.connection_id)).all())
+
+    assert [
+        ("conn_known", "T1/U1", "T1", 0.0),
+        ("conn_new", None, None, 5.0),
+        ("conn_notes", "bot", None, None),
+        ("conn_renewed", None, None, 7.0),
+    ] == [tuple(row) for row in found]

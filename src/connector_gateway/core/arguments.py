@@ -179,7 +179,7 @@ def _neutralise_mentions(params: type[Params], values: dict[str, Any]) -> None:
 
 @cache
 def _mentioning(params: type[Params]) -> Mapping[str, Mentions]:
-    """The parameters that may mention people."""
+    """The text parameters in which people may be mentioned."""
     return {
         declared.alias or name: mark
         for name, declared in params.model_fields.items()

@@ -10,8 +10,8 @@ from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.envelope import Envelope, refusal
-from connector_gateway.core.limits import WINDOW_SECONDS
 from connector_gateway.core.keys import NEUTRALISE
+from connector_gateway.core.limits import WINDOW_SECONDS
 from connector_gateway.core.runs import Run
 from connector_gateway.http.clients import LARGE_BYTES, UNCOUNTED, Client
 from connector_gateway.kit.errors import GatewayError, MalformedRequest, ServiceFailure

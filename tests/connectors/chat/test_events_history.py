@@ -211,7 +211,7 @@ def test_what_was_delivered_is_not_read_once_more(gateway: Gateway, channel_id: 
     ts = say(gateway, channel_id, "delivered")
     event = {"type": "message", "channel": channel_id, "user": PERSON, "text": "delivered", "ts": ts, "team": "T0X"}
     state = watch.state
-    gateway.run(gateway.app._feed.add({watch.connection_id: events.deliveries.read(event, {}, state)}))
+    gateway.run(gateway.app._feed.add({watch.connection_id: events.deliveries.read(event, {}, state) or []}))
     say(gateway, channel_id, "missed")
     watch.poll(behind_since=watch.began)
 

@@ -132,7 +132,7 @@ def test_deliveries_that_come_twice_and_out_of_order_add_nothing(delivered: Watc
     assert [1] * 5 == [delivered.created().count(page_id) for page_id in made]
 
 
-@requirement("notes:hooks:accounts")
+@requirement("notes:hooks:accounts", "hooks:authorised")
 def test_a_delivery_may_say_by_whom_its_object_can_be_seen(watched: Watched, token: str) -> None:
     page_id = watched.rows("Leads")[0].id
     bot = {"id": watched.emulator._seeded.internal.id, "type": "bot"}

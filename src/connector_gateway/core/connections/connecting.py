@@ -97,7 +97,7 @@ class Connecting:
         return {"connection_id": connection_id, "status": shown["status"], **issued}
 
     async def reconnect_url(self, connection: Connection) -> str | None:
-        """A link for a managing caller of a revoked *connection*; None where its accounts are not connected in a browser."""
+        """A link for a managing caller of a revoked *connection*; None where no browser can connect its account."""
         if self._tokens.oauth(connection.connector) is None:
             return None
         return await self._links.current(connection.connection_id)

@@ -34,7 +34,8 @@ PREFER_HEADER: Schema = {
     "name": "Prefer",
     "in": "header",
     "required": False,
-    "description": "With `dry-run` nothing is written: the response shows what would be.",
+    "description": "With `dry-run` nothing is written: the response shows what would be. "
+    "With `mentions=neutralise` nobody whom the text mentions is notified.",
     "schema": {"type": "string"},
     "example": "dry-run",
 }

@@ -56,7 +56,10 @@ def header_components() -> Schema:
         "Idempotent-Replayed": _header(
             "`true` if this is the result of an earlier call with the same key.", {"type": "string", "const": "true"}
         ),
-        "Preference-Applied": _header("`dry-run` if the request preferred a dry run: nothing was written."),
+        "Preference-Applied": _header(
+            "`dry-run` if the request preferred a dry run: nothing was written. "
+            "`mentions=neutralise` if it preferred that: nobody was notified."
+        ),
         "WWW-Authenticate": _header("`Bearer`.", required=True),
         "Retry-After": _header(
             "Seconds to wait before a retry, as `retry_after` in the body.", {"type": "integer", "minimum": 1}

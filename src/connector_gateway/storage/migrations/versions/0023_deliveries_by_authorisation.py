@@ -1,6 +1,7 @@
 """Deliveries are matched by authorisation, and keys have a rule for mentions."""
 
 import json
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -46,6 +47,6 @@ def _identify_chat() -> None:
     bind.execute(sa.update(watches).where(chat).values(account=None))
     if identities:
         identify = sa.update(watches).where(watches.c.connection_id == sa.bindparam("_connection_id"))
-        values = {"account": sa.bindparam("_account"), "place": sa.bindparam("_place")}
+        values: dict[str, Any] = {"account": sa.bindparam("_account"), "place": sa.bindparam("_place")}
         bind.execute(identify.values(**values), identities)
     bind.execute(sa.update(watches).where(chat, watches.c.due_at.is_(None)).values(due_at=0.0, whole_at=0.0))
