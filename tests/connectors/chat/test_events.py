@@ -25,6 +25,7 @@ from connectors.chat.observing import (
     heed,
     message,
     post,
+    prove,
     say,
     signed,
     status_of,
@@ -563,7 +564,7 @@ def test_credentials_that_are_replaced_before_anybody_noticed_lose_nothing(gatew
     gateway.act("chat", action="message", channel_id=EMPTY, text="unnoticed")
     credentials = gateway.sandbox.emulators["chat"].credentials()
     gateway.operator("PATCH", f"/v1/connections/{connection}", json={"credentials": credentials})
-    heed(gateway, connection)
+    prove(gateway, connection)
 
     assert ["unnoticed"] == texts(gateway, connection)
 
@@ -588,7 +589,7 @@ def test_what_is_written_before_new_credentials_are_tried_is_there(gateway: Gate
     credentials = gateway.sandbox.emulators["chat"].credentials()
     gateway.operator("PATCH", f"/v1/connections/{connection}", json={"credentials": credentials})
     gateway.act("chat", action="message", channel_id=EMPTY, text="meanwhile")
-    heed(gateway, connection)
+    prove(gateway, connection)
 
     assert ["meanwhile"] == texts(gateway, connection)
 
