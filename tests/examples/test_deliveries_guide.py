@@ -20,7 +20,7 @@ from jsonschema import Draft202012Validator
 
 from connector_gateway_client import Gateway as Client
 from connector_gateway_client import webhooks
-from connectors.chat.observing import change, connect, say
+from connectors.chat.observing import change, connect, prove, say
 from connectors.chat.reading import GENERAL, RANDOM
 from harness.playing import playing
 from harness.requirement import requirement
@@ -120,6 +120,7 @@ def faults(gateway: Gateway, bodies: list[Any]) -> list[str]:
 @requirement("webhooks:managed", "webhooks:message", "webhooks:replay", "webhooks:secret", "webhooks:described")
 def test_a_message_is_delivered_and_replayed_as_written(gateway: Gateway) -> None:
     connection = gateway.connections["chat"]
+    prove(gateway, connection)
     change(gateway, connection, channels=[GENERAL], keywords=["deploy"])
     with product() as receiver:
         lines = CREATE.replace(PLACE, receiver.url)
