@@ -358,9 +358,9 @@ class App:
     def _wrapped(self, served: Served) -> Served:
         """The application, with what logs and traces its requests, and tells them who their client is, around it."""
         if self._tracing is not None:
-            served = self._tracing.around(served, self.settings.download_path)
+            served = self._tracing.around(served)
         if self.settings.access_log:
-            served = AccessLog(served, self.settings.download_path)
+            served = AccessLog(served)
         proxies, header = self.settings.trusted_proxies, self.settings.forwarded_header
         return ForwardedClient(served, proxies, header) if proxies else served
 

@@ -11,6 +11,7 @@ from harness.requirement import requirement
 OLD, NEW, FOREIGN = "an old secret of ours", "a new secret of ours", "a secret of others"
 SECRETS = {"token": "ntn_sesame_open", "name": "Zoë 会 twelve-letters"}
 OWNER = "conn_1"
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
 def vault(*secrets: str) -> Vault:
@@ -157,6 +158,23 @@ def test_an_altered_cursor_is_refused(place: int) -> None:
 
     with pytest.raises(InvalidCursor):
         cursors(OLD).read(altered)
+
+
+def respelled(issued: str) -> list[str]:
+    """Return other texts that Base64 decodes to what *issued* stands for."""
+    last = ALPHABET.index(issued[-1])
+    unused = [issued[:-1] + other for other in ALPHABET[last + 1 : last + 2]]
+    return [f"{issued}=", f"{issued}==", f"{issued[:4]}*{issued[4:]}", f"{issued[:4]}\n{issued[4:]}", *unused]
+
+
+@requirement("calls:cursor-forged", "secrets:one-spelling")
+@pytest.mark.parametrize("way", range(5))
+def test_a_cursor_has_one_spelling(way: int) -> None:
+    issued = cursors(OLD).issue({"after": 12345})
+    other = respelled(issued)[way]
+
+    with pytest.raises(InvalidCursor):
+        cursors(OLD).read(other)
 
 
 @requirement("calls:cursor-forged")

@@ -18,7 +18,7 @@ from aiohttp.http_writer import HttpVersion11
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport
+from connector_gateway.kit.transport import NO_SECRETS, Answer, Cut, NotSent, TimedOut, Transport
 from harness.clocks import NOON
 from simulation.loop import apart
 from workspace_sandbox import EMULATORS
@@ -327,10 +327,10 @@ class SimulatedTransport(Transport):
 
     @asynccontextmanager
     async def stream(
-        self, method: str, url: str, headers: Mapping[str, str]
+        self, method: str, url: str, headers: Mapping[str, str], secrets: Mapping[str, str] = NO_SECRETS
     ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
         """The same, with the body in one piece."""
-        answer = await self.exchange(method, url, headers, None)
+        answer = await self.exchange(method, url, headers, None, secrets=secrets)
 
         async def pieces() -> AsyncIterator[bytes]:
             yield answer.body

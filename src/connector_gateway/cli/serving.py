@@ -24,6 +24,7 @@ from connector_gateway.core.runs import UNDER_WAY
 from connector_gateway.http import Served
 from connector_gateway.http.protocol import ClientProtocol
 from connector_gateway.kit.background import end
+from connector_gateway.kit.redaction import hide
 
 STOP_SECONDS = 30.0
 """How long running calls may take to end after SIGTERM."""
@@ -194,6 +195,12 @@ def with_run(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMappi
     return line
 
 
+def without_secrets(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Return *line* without the secrets of the connections that the present task works for."""
+    hidden: MutableMapping[str, Any] = hide(dict(line))
+    return hidden
+
+
 def _has_the_process() -> bool:
     """Whether the process is the server's own; one in another thread, as in a test, leaves the process as it was."""
     return threading.current_thread() is threading.main_thread()
@@ -287,6 +294,8 @@ def configure_log(log_level: str) -> None:
             with_run,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            # Behind the tracebacks, which are texts by now.
+            without_secrets,
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(log_level),

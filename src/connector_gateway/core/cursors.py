@@ -24,7 +24,7 @@ class Cursors:
     def issue(self, position: Position, *bound_to: Any) -> str:
         """The cursor of *position*."""
         state = to_json(position)
-        return urlsafe_b64encode(_sign(self._keys[0], state, bound_to) + state).decode().rstrip("=")
+        return _encoded(_sign(self._keys[0], state, bound_to) + state)
 
     def read(self, cursor: str, *bound_to: Any) -> Mapping[str, Any]:
         """The position of a cursor issued here for the same things; any other is an ``InvalidCursor``."""
@@ -32,12 +32,19 @@ class Cursors:
             raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         except ValueError as fault:
             raise _invalid() from fault
+        # Decoding passes over foreign characters, padding and unused bits: each cursor has one spelling, that issued.
+        if _encoded(raw) != cursor:
+            raise _invalid()
         signature, state = raw[:SIGNATURE_BYTES], raw[SIGNATURE_BYTES:]
         # By any of the keys: a page that was begun before they were changed can be gone on with.
         if not any(hmac.compare_digest(signature, _sign(key, state, bound_to)) for key in self._keys):
             raise _invalid()
         position: Mapping[str, Any] = from_json(state)
         return position
+
+
+def _encoded(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def _sign(key: bytes, state: bytes, bound_to: tuple[Any, ...]) -> bytes:

@@ -31,6 +31,7 @@ from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, Invali
 from connector_gateway.kit.held import HeldBytes, Holding, uncounted
 from connector_gateway.kit.observing import Events
 from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.kit.redaction import conceal
 from connector_gateway.kit.shapes import Params, Position
 from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import Timeouts, Upstream
@@ -236,6 +237,7 @@ class Gateway:
         """The authorised client for one run through one connection."""
         connector = connection.connector
         run.redaction = connection.redaction
+        conceal(connection.redaction)
         return Upstream(
             self._third_parties[connector],
             connection,

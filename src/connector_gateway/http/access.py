@@ -1,5 +1,7 @@
 """The access log: one line for every answer, without what only the caller may know."""
 
+import re
+from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager
 from time import perf_counter
 from typing import Any
@@ -10,9 +12,10 @@ from starlette.types import Message, Receive, Scope, Send
 from connector_gateway.http.application import Served
 
 MAX_PATH = 200
-HOOKS = "/hooks"
-CONNECT = "/connect"
 UNSEEN = "…"
+
+MINTED = re.compile(r"[a-z]{1,8}_[0-9A-HJKMNP-TV-Z]{26}")
+"""Identifiers that this service makes, by which nobody is let in."""
 
 log = structlog.get_logger()
 
@@ -20,11 +23,11 @@ log = structlog.get_logger()
 class AccessLog:
     """Serves an application, and logs each of its answers."""
 
-    def __init__(self, application: Served, download_path: str) -> None:
+    def __init__(self, application: Served) -> None:
         self.stopping = application.stopping
         self.clients = application.clients
+        self.words = application.words
         self._application = application
-        self._downloads = f"{download_path}/"
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
         """The application's."""
@@ -45,23 +48,22 @@ class AccessLog:
                 run_id=answer.run_id,
                 client=(scope.get("client") or ("",))[0],
                 method=scope["method"],
-                path=shown_path(scope["path"], self._downloads),
+                path=shown_path(scope["path"], self.words),
                 status=answer.status,
                 complete=answer.complete,
                 duration_ms=round((perf_counter() - began) * 1000, 1),
             )
 
 
-def shown_path(path: str, downloads: str) -> str:
-    """*path* without the token of a download or connect link, and what follows the name of a hook."""
-    if path.startswith(downloads):
-        return downloads + UNSEEN
-    if path.startswith(f"{CONNECT}/") and not path.endswith("/callback"):
-        return f"{CONNECT}/{UNSEEN}"
-    if path.startswith(f"{HOOKS}/"):
-        name, _, rest = path.removeprefix(f"{HOOKS}/").partition("/")
-        path = f"{HOOKS}/{name}/{UNSEEN}" if rest else path
-    return path if len(path) <= MAX_PATH else path[:MAX_PATH] + UNSEEN
+def shown_path(path: str, words: Collection[str]) -> str:
+    """Return *path* with a placeholder for each segment that is neither one of *words* nor an identifier of ours.
+
+    Tokens stand in paths, also in those that are nearly right: ``//connect/T``, ``/Connect/T``. So the rule names what
+    may be shown, and not where tokens are expected.
+    """
+    segments = path[:MAX_PATH].split("/")
+    shown = [segment if segment in words or MINTED.fullmatch(segment) else UNSEEN for segment in segments]
+    return "/".join(shown) + (UNSEEN if len(path) > MAX_PATH and shown[-1] != UNSEEN else "")
 
 
 class _Answer:

@@ -1,6 +1,6 @@
 """The application: every route, and the service behind them."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -117,6 +117,8 @@ class Served(Protocol):
 
     stopping: Stopping
     clients: Clients
+    words: Collection[str]
+    """Segments of paths that are the same for everybody, so that logs and traces may show them."""
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
         """What stands behind the routes, open while inside."""
@@ -145,6 +147,9 @@ class Application:
     ) -> None:
         self.stopping = stopping
         self.clients = clients
+        templates = [*operations.paths, *(route.path for route in others.routes if isinstance(route, Route))]
+        segments = {segment for template in templates for segment in template.split("/")}
+        self.words = frozenset(segment for segment in segments if "{" not in segment)
         self._operations = operations
         self._others = others
         self._public = public

@@ -20,7 +20,7 @@ from connector_gateway.core.connections.consent import (
 from connector_gateway.core.connections.links import PATH
 from connector_gateway.core.secrets import digest
 from connector_gateway.http.pages import Pages, is_own_form
-from connector_gateway.http.routes import Edge, Methods
+from connector_gateway.http.routes import Edge, Methods, last_segment
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import AnyConnector
 
@@ -81,7 +81,7 @@ class ConnectPages:
 
     async def _ask(self, request: Request) -> Response:
         """What the application is asked for, and a button that leads there."""
-        token = request.path_params["token"]
+        token = last_segment(request.scope)
         invitation = await self._consents.invitation(token)
         if invitation.link.used:
             raise NotConnected("used", invitation=invitation)
@@ -101,7 +101,7 @@ class ConnectPages:
         """
         if not self._is_own(request):
             raise NotConnected("other_browser")
-        departure = await self._consents.begin(request.path_params["token"])
+        departure = await self._consents.begin(last_segment(request.scope))
         page = self._pages.show(
             "connect/leave.html",
             headers={"Refresh": f"0; url={departure.url}"},

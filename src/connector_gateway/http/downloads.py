@@ -10,7 +10,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from connector_gateway.http.answers import HttpExchange, RawHeaders, common, refused
-from connector_gateway.http.routes import Edge, Methods, unforeseen
+from connector_gateway.http.routes import Edge, Methods, last_segment, unforeseen
 from connector_gateway.kit.call import Download
 from connector_gateway.kit.errors import GatewayError
 
@@ -42,7 +42,7 @@ class DownloadEndpoint:
         exchange = HttpExchange(scope, receive, keyed=False)
         begun = False
         try:
-            async with self._edge.gateway.download(exchange.run, scope["path_params"]["token"]) as download:
+            async with self._edge.gateway.download(exchange.run, last_segment(scope)) as download:
                 # Until the first piece is there, a failure can still be told.
                 first = b"" if scope["method"] == "HEAD" else await anext(download.pieces, b"")
                 begun = True

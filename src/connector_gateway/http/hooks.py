@@ -8,7 +8,7 @@ from connector_gateway.core.events.handover import PREFIX
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.http.answers import HttpExchange, HttpResponse
 from connector_gateway.http.bodies import read_raw
-from connector_gateway.http.routes import Edge, Methods, answered
+from connector_gateway.http.routes import Edge, Methods, answered, last_segment
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.observing import Delivery
 
@@ -24,7 +24,8 @@ class HookEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Acknowledge one delivery, once its content is stored."""
         exchange = HttpExchange(scope, receive)
-        connector, address = scope["path_params"]["connector"], scope["path_params"].get("address", "")
+        connector = scope["path_params"]["connector"]
+        address = last_segment(scope) if "address" in scope["path_params"] else ""
         answer = await answered(exchange, connector, self._answer(exchange, connector, address))
         await exchange.send(answer, send)
 

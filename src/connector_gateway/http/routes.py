@@ -182,12 +182,16 @@ class Operations:
 
     def __init__(self, edge: Edge, connectors: Iterable[AnyConnector], not_found: NotFound) -> None:
         self._not_found = not_found
+        self.paths: list[str] = []
+        """Those of all operations, with parameters in braces."""
+
         self._literal: dict[bytes, Methods] = {}
         self._addresses: dict[tuple[str, int], list[Address]] = {}
         for connector in connectors:
             for address in _addresses(edge, connector):
                 self._addresses.setdefault((connector.name, len(address.segments)), []).append(address)
                 path = "/".join([PREFIX, connector.name, *address.segments])
+                self.paths.append(path)
                 if "{" not in path:
                     self._literal[path.encode()] = address.methods
 
@@ -223,6 +227,12 @@ def _addresses(edge: Edge, connector: AnyConnector) -> list[Address]:
     literal_first = sorted(paths, key=lambda path: path.count("{"))
     methods = {path: Methods(edge, paths[path], connector.name) for path in literal_first}
     return [Address(tuple(path.strip("/").split("/")), one) for path, one in methods.items()]
+
+
+def last_segment(scope: Scope) -> str:
+    """Return the last segment of the path as it was sent: a token has one spelling, which needs no decoding."""
+    segment: bytes = scope["raw_path"].rpartition(b"/")[2]
+    return segment.decode("latin-1")
 
 
 def query_of(scope: Scope) -> list[tuple[str, str]]:

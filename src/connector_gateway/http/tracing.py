@@ -22,7 +22,8 @@ from connector_gateway.http.access import shown_path
 from connector_gateway.http.application import Served
 from connector_gateway.kit.held import Counting
 from connector_gateway.kit.origin import never
-from connector_gateway.kit.transport import Answer, Transport
+from connector_gateway.kit.redaction import hide
+from connector_gateway.kit.transport import NO_SECRETS, Answer, Transport
 
 CONTEXT = TraceContextTextMapPropagator()
 STATUS = "http.response.status_code"
@@ -42,9 +43,9 @@ class Tracing:
         """A pool whose requests have spans."""
         return TracedTransport(timeout_seconds, self.tracer)
 
-    def around(self, served: Served, download_path: str) -> Served:
+    def around(self, served: Served) -> Served:
         """The application with a span for each answer."""
-        return Traced(served, self, download_path)
+        return Traced(served, self)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -71,27 +72,30 @@ class TracedTransport(Transport):
         holding: Counting | None = None,
         *,
         stale: Callable[[], bool] = never,
+        secrets: Mapping[str, str] = NO_SECRETS,
     ) -> Answer:
         """Send one request and read its whole answer."""
         with self._span(method, url) as (span, traced):
-            answer = await super().exchange(method, url, {**headers, **traced}, body, holding, stale=stale)
+            headers = {**headers, **traced}
+            answer = await super().exchange(method, url, headers, body, holding, stale=stale, secrets=secrets)
             span.set_attribute(STATUS, answer.status)
             return answer
 
     @asynccontextmanager
     async def stream(
-        self, method: str, url: str, headers: Mapping[str, str]
+        self, method: str, url: str, headers: Mapping[str, str], secrets: Mapping[str, str] = NO_SECRETS
     ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
         """Send one request and yield status, headers and the body in pieces."""
         with self._span(method, url) as (span, traced):
-            async with super().stream(method, url, {**headers, **traced}) as (status, received, pieces):
+            async with super().stream(method, url, {**headers, **traced}, secrets) as (status, received, pieces):
                 span.set_attribute(STATUS, status)
                 yield status, received, pieces
 
     @contextmanager
     def _span(self, method: str, url: str) -> Iterator[tuple[Span, Mapping[str, str]]]:
         parts = urlsplit(url)
-        told = {"http.request.method": method, "server.address": parts.hostname or "", "url.path": parts.path}
+        path = hide(parts.path)
+        told = {"http.request.method": method, "server.address": parts.hostname or "", "url.path": path}
         with _spanning(self._tracer, method, SpanKind.CLIENT, told) as span:
             traced: dict[str, str] = {}
             CONTEXT.inject(traced)
@@ -101,12 +105,12 @@ class TracedTransport(Transport):
 class Traced:
     """Serves an application, with a span for each answer that belongs to the caller's ``traceparent``."""
 
-    def __init__(self, application: Served, tracing: Tracing, download_path: str) -> None:
+    def __init__(self, application: Served, tracing: Tracing) -> None:
         self.stopping = application.stopping
         self.clients = application.clients
+        self.words = application.words
         self._application = application
         self._tracing = tracing
-        self._downloads = f"{download_path}/"
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -120,7 +124,7 @@ class Traced:
             await self._application(scope, receive, send)
             return
         parent = CONTEXT.extract({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
-        told = {"http.request.method": scope["method"], "url.path": shown_path(scope["path"], self._downloads)}
+        told = {"http.request.method": scope["method"], "url.path": shown_path(scope["path"], self.words)}
         with _spanning(self._tracing.tracer, scope["method"], SpanKind.SERVER, told, parent) as span:
 
             async def sent(message: Message) -> None:

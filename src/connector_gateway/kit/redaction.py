@@ -9,6 +9,8 @@ import re
 import traceback
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import Any
 
@@ -84,6 +86,35 @@ class Redaction:
                 if kept.endswith(secret[:length]):
                     return kept[:-length] + HIDDEN
         return text
+
+
+_IN_FORCE: ContextVar[tuple[Redaction, ...]] = ContextVar("redactions in force", default=())
+"""Redactions of the connections that the present task works for."""
+
+
+def conceal(redaction: Redaction) -> None:
+    """Put *redaction* in force for the present task, in place of any other."""
+    _IN_FORCE.set((redaction,))
+
+
+@contextmanager
+def concealing(redaction: Redaction) -> Iterator[None]:
+    """Put *redaction* in force while inside, beside those that are."""
+    token = _IN_FORCE.set((*_IN_FORCE.get(), redaction))
+    try:
+        yield
+    finally:
+        _IN_FORCE.reset(token)
+
+
+def hide(value: Any) -> Any:
+    """Return a JSON value without the secrets of all redactions in force.
+
+    Log lines and spans pass this on their way out, whoever wrote them.
+    """
+    for redaction in _IN_FORCE.get():
+        value = redaction.value(value)
+    return value
 
 
 def _long(secrets: Iterable[str]) -> Iterator[str]:

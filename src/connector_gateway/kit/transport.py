@@ -5,7 +5,9 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from io import BytesIO
+from types import MappingProxyType
 from typing import Any, Self, TypeVar
+from urllib.parse import quote
 
 import aiohttp
 import msgspec
@@ -30,6 +32,9 @@ IDLE_SECONDS = 15.0
 
 FAULTS = (aiohttp.ClientError, HttpProcessingError, TimeoutError, ConnectionError, Oversized)
 """The exceptions that the pool raises; the second is that of its parser, the last our own."""
+
+
+NO_SECRETS: Mapping[str, str] = MappingProxyType({})
 
 
 class NotSent(Exception):
@@ -173,11 +178,15 @@ class Transport:
         holding: Counting | None = None,
         *,
         stale: Callable[[], bool] = never,
+        secrets: Mapping[str, str] = NO_SECRETS,
     ) -> Answer:
         """Send one request and read its whole answer; redirects are answers.
 
+        A name in braces in *url* stands for the secret of that name. Only the request itself has the secret: whatever
+        is recorded of the request has the template.
         Raises ``Stale``, and has sent nothing, where *stale* says so once there is a connection.
         """
+        url = _filled(url, secrets)
         send = self._send_at_once if body is None or len(body) < PIECEMEAL_FROM_BYTES else self._send_piecemeal
         self.under_way += 1
         try:
@@ -228,9 +237,13 @@ class Transport:
 
     @asynccontextmanager
     async def stream(
-        self, method: str, url: str, headers: Mapping[str, str]
+        self, method: str, url: str, headers: Mapping[str, str], secrets: Mapping[str, str] = NO_SECRETS
     ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
-        """Send one request and yield status, headers and the body in pieces; only silence is limited, not the whole."""
+        """Send one request and yield status, headers and the body in pieces; only silence is limited, not the whole.
+
+        Names in braces in *url* stand for *secrets*, as in ``exchange``.
+        """
+        url = _filled(url, secrets)
         # A large file may take long. That nothing comes for a while is what shows a line that is dead.
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=self._timeout_seconds)
         self.under_way += 1
@@ -243,6 +256,16 @@ class Transport:
             raise _told_apart(fault) from fault
         finally:
             self.under_way -= 1
+
+
+def _filled(url: str, secrets: Mapping[str, str]) -> str:
+    """Return *url* with each name in braces replaced by the secret of that name, percent-encoded."""
+    # A brace in a value would be percent-encoded, so that none can be taken for a name.
+    if "{" not in url:
+        return url
+    for name, secret in secrets.items():
+        url = url.replace(f"{{{name}}}", quote(secret, safe=""))
+    return url
 
 
 def date_of(header: str) -> datetime | None:

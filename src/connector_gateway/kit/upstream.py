@@ -271,6 +271,8 @@ class Upstream(Struct):
     ) -> Awaitable[Answer]:
         """Send a request and return its answer, whatever its status below 500; *path* is percent-encoded.
 
+        A name in braces in *path* stands for the secret of that name among the credentials: ``/tokens/{token}``. The
+        secret is filled in when the request is sent; history, spans and errors have the template.
         The body is *json*, or *content* that *headers* describe.
         A throttled request is resent always, one that *writes* never after it may have arrived.
         *expects* names failures that the caller reads itself; *collides* tells a refusal because of another change,
@@ -396,7 +398,7 @@ class Upstream(Struct):
         try:
             headers = {**third_party.authorise(secrets), **request.headers}
             answer = await third_party.transport.exchange(
-                request.method, request.url, headers, request.body, holding, stale=turn.stale
+                request.method, request.url, headers, request.body, holding, stale=turn.stale, secrets=secrets
             )
             status = answer.status
             if (date := answer.headers.get("Date")) is not None:
@@ -426,7 +428,7 @@ class Upstream(Struct):
             self.trace.exchanges.append(seen)
             opened.callback(lambda: self._end(seen, sent))
             headers = {**self.third_party.authorise(secrets), **request.headers}
-            answering = self.third_party.transport.stream(request.method, request.url, headers)
+            answering = self.third_party.transport.stream(request.method, request.url, headers, secrets)
             status, received, pieces = await opened.enter_async_context(answering)
             seen.status = status
             turn.answered()

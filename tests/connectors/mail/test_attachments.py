@@ -399,6 +399,14 @@ def test_an_altered_link_leads_nowhere(gateway: Gateway, place: int) -> None:
     assert 404 == follow(gateway, f"{base}/{''.join(letters)}").status_code
 
 
+@requirement("mail:links:invalid", "secrets:one-spelling")
+def test_a_link_has_one_spelling(gateway: Gateway) -> None:
+    base, _, token = fetch(gateway, *attachment(gateway)).data["download_url"].rpartition("/")
+    spelled = [token, f"%{ord(token[0]):02X}{token[1:]}", f"{token}=", f"{token}%3D", f"{token[:9]}.{token[9:]}"]
+
+    assert [200, 404, 404, 404, 404] == [follow(gateway, f"{base}/{other}").status_code for other in spelled]
+
+
 def test_a_cursor_is_no_link(gateway: Gateway) -> None:
     cursor = gateway.get("/mail/messages", q="", limit=1).body["next_cursor"]
 

@@ -201,14 +201,16 @@ def test_another_handshake_is_refused(watched: Watched, token: str) -> None:
     assert token == shown(watched).data["verification_token"]
 
 
-@requirement("notes:hooks:handshake", "notes:hooks:signature", "notes:hooks:closed")
+@requirement("notes:hooks:handshake", "notes:hooks:signature", "notes:hooks:closed", "secrets:one-spelling")
 def test_without_a_handshake_nothing_is_taken(tmp_path_factory: pytest.TempPathFactory) -> None:
     with watched_from_now(tmp_path_factory.mktemp("unknown"), "Leads") as watched:
         body = delivery(watched)
         reply = deliver(watched, body, signed(body, ""))
         unasked = deliver(watched, HANDSHAKE, {})
         path = opened(watched)
-        elsewhere = [deliver(watched, HANDSHAKE, {}, other).status for other in ("/hooks/notes", path[:-1], path + "A")]
+        respelled = (f"{path}=", f"{path[:-1]}%{ord(path[-1]):02X}")
+        others = ("/hooks/notes", path[:-1], path + "A", *respelled)
+        elsewhere = [deliver(watched, HANDSHAKE, {}, other).status for other in others]
         watched.gateway.operator("DELETE", "/v1/hooks/notes/window")
         closed = deliver(watched, HANDSHAKE, {}, path)
         handed_over = deliver(watched, HANDSHAKE, {}, opened(watched))
@@ -216,7 +218,7 @@ def test_without_a_handshake_nothing_is_taken(tmp_path_factory: pytest.TempPathF
 
     assert (401, "invalid_signature") == (reply.status, reply.code)
     assert (401, "invalid_signature") == (unasked.status, unasked.code)
-    assert [401, 401, 401] == elsewhere
+    assert [401] * 5 == elsewhere
     assert (401, "invalid_signature") == (closed.status, closed.code)
     assert (200, 200) == (handed_over.status, taken.status)
 

@@ -53,6 +53,9 @@ MAX_LABELS = 1000
 MAX_CARDS = 1000
 """Cards in one answer where a limit is given."""
 
+GRANT_PATH = "/1/tokens/{token}"
+"""The vendor has the token in the path, so that only this template may be recorded."""
+
 MAX_PAGES = 100
 """Upstream pages of one listing before it is given up as endless."""
 
@@ -225,23 +228,20 @@ class BoardsClient:
 
         Source: developer.atlassian.com/cloud/trello/rest/api-group-tokens, read 2026-11.
         """
-        path = await self._own_token()
-        if path is None:
+        if not await self._has_key():
             return None
-        answer = await self._upstream.send("GET", path, *CHARGES, writes=False, query=TOKEN_FIELDS)
+        answer = await self._upstream.send("GET", GRANT_PATH, *CHARGES, writes=False, query=TOKEN_FIELDS)
         return answer.read(wire.Token) if answer.accepted else None
 
     async def delete_token(self) -> bool:
         """End the token of an API key; whether the vendor has. Source: the same page."""
-        path = await self._own_token()
-        if path is None:
+        if not await self._has_key():
             return False
-        return (await self._upstream.send("DELETE", path, *CHARGES, writes=True)).accepted
+        return (await self._upstream.send("DELETE", GRANT_PATH, *CHARGES, writes=True)).accepted
 
-    async def _own_token(self) -> str | None:
-        """Where the token of an API key is; the vendor has it in the path, which therefore is never shown."""
-        secrets = await self._upstream.credential_source.credentials()
-        return f"/1/tokens/{quote(secrets['token'], safe='')}" if "key" in secrets else None
+    async def _has_key(self) -> bool:
+        """Return whether the token is one of an API key."""
+        return "key" in await self._upstream.credential_source.credentials()
 
     async def _actions(self, path: str, sought: Sought, kind: str, since: float) -> list[wire.Action]:
         """Actions of one kind, newest first, since an instant of the vendor's clock."""

@@ -12,7 +12,7 @@ from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, CredentialsRefused, GatewayError
 from connector_gateway.kit.oauth import Account
-from connector_gateway.kit.redaction import Redaction
+from connector_gateway.kit.redaction import Redaction, concealing
 from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import CredentialSource, Timeouts, Trace, Upstream
 from connector_gateway.storage.shared import Shared
@@ -61,7 +61,8 @@ class Accounts:
         redaction = Redaction(secrets.values)
         whose = alias("\n".join(secrets.values()))
         try:
-            return await self._ask(connector, Unstored(secrets), whose)
+            with concealing(redaction):
+                return await self._ask(connector, Unstored(secrets), whose)
         except ConnectionRevoked as refused:
             redaction.error(refused)
             raise CredentialsRefused(
@@ -77,7 +78,8 @@ class Accounts:
     async def of_connection(self, connection: Connection) -> Account | None:
         """Whose *connection* is, by its stored credentials; ``ConnectionRevoked`` if they are not good any more."""
         try:
-            return await self._ask(connection.connector, connection, connection.account)
+            with concealing(connection.redaction):
+                return await self._ask(connection.connector, connection, connection.account)
         except GatewayError as error:
             connection.redaction.error(error)
             raise
@@ -94,7 +96,8 @@ class Accounts:
             return False
         try:
             upstream = self._upstream(site, Unstored(connection.stored), self._pacer(site, connection.account))
-            return await site.connector.give_back(site.connector.client(upstream))
+            with concealing(connection.redaction):
+                return await site.connector.give_back(site.connector.client(upstream))
         except GatewayError as failure:
             log.warning("a token was not given back", connector=connection.connector, code=failure.code)
             return False

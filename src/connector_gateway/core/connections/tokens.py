@@ -18,7 +18,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnavailable,
 )
 from connector_gateway.kit.oauth import Endpoint, Grant, OAuth, OAuthClient, TokenPage
-from connector_gateway.kit.redaction import Redaction
+from connector_gateway.kit.redaction import Redaction, concealing
 from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport
 from connector_gateway.kit.upstream import standard_throttle
 from connector_gateway.storage.shared import Shared
@@ -88,27 +88,31 @@ class Tokens:
         oauth = self.oauth(connector)
         if oauth is None or oauth.revoke is None or "refresh_token" not in credentials:
             return False
-        try:
-            answer = await self._send(connector, oauth.revoke, {"token": credentials["refresh_token"]})
-        except UpstreamFailure as failure:
-            log.warning("tokens were not given back", connector=connector, code=failure.code, private=failure.private)
-            return False
+        with concealing(Redaction(credentials.values)):
+            try:
+                answer = await self._send(connector, oauth.revoke, {"token": credentials["refresh_token"]})
+            except UpstreamFailure as failure:
+                log.warning(
+                    "tokens were not given back", connector=connector, code=failure.code, private=failure.private
+                )
+                return False
         return answer.accepted
 
     async def _grant(self, connector: str, fields: Mapping[str, str]) -> Grant:
         _, oauth, client = self._set_up(connector)
         redaction = Redaction(lambda: (*fields.values(), client.client_secret))
-        try:
-            answer = await self._send(connector, oauth.token, fields)
-            code = oauth.refused(answer)
-            if code is None:
-                return oauth.granted(answer)
-            if code in oauth.withdrawn:
-                raise GrantRefused(code)
-            raise _failed(answer, code)
-        except UpstreamFailure as failure:
-            redaction.error(failure)
-            raise
+        with concealing(redaction):
+            try:
+                answer = await self._send(connector, oauth.token, fields)
+                code = oauth.refused(answer)
+                if code is None:
+                    return oauth.granted(answer)
+                if code in oauth.withdrawn:
+                    raise GrantRefused(code)
+                raise _failed(answer, code)
+            except UpstreamFailure as failure:
+                redaction.error(failure)
+                raise
 
     async def _send(self, connector: str, endpoint: Endpoint, fields: Mapping[str, str]) -> Answer:
         site, oauth, client = self._set_up(connector)

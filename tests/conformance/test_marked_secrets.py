@@ -1,0 +1,128 @@
+"""Secrets have one exit: whatever is done with a connection, none of its secrets is logged, traced, told or stored."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from harness.calls import Outside, read, write, writings
+from harness.connecting import User, invited, reconnecting, user
+from harness.consenting import Browser
+from harness.leaks import LEAKS
+from harness.playing import playing
+from harness.receiving import Inbox, receiving
+from harness.requirement import requirement
+from harness.rooms import NoNetwork, Rooms, only
+from harness.serving import Gateway, serving
+from simulation.writes import World
+from workspace_sandbox import EMULATORS
+
+BY_TOKEN_PAGE = {"GATEWAY_BOARDS_CLIENT_ID": "", "GATEWAY_BOARDS_CLIENT_SECRET": ""}
+
+WITHOUT_REFRESH = {"boards", "chat"}
+"""Tokens of Trello's token page, and of Slack without token rotation, have no end."""
+
+
+@pytest.fixture
+def collector() -> Iterator[Inbox]:
+    with receiving() as inbox:
+        yield inbox
+
+
+def settings(room: str, sandbox: Any, collector: Inbox) -> dict[str, str]:
+    """Everything that tells something is turned on; boards are connected by the API key, whose token is in a path."""
+    said = {"GATEWAY_TRACES_URL": f"{collector.address}/v1/traces", "GATEWAY_ACCESS_LOG": "on"}
+    said |= {"GATEWAY_LOG_LEVEL": "debug", "GATEWAY_GRACE_SECONDS": "0.03"}
+    if room == "boards":
+        said |= {"GATEWAY_BOARDS_API_KEY": sandbox.emulators["boards"].credentials()["key"]} | BY_TOKEN_PAGE
+    return said
+
+
+def allow(someone: User, url: str) -> None:
+    """Follow a connect link and allow the access, by the application's token page where it has one."""
+    consent = someone.depart(url)
+    with Browser() as there:
+        answer = there.allow(consent)
+    if "token" in answer:
+        someone.http.post(f"{someone.gateway.base_url}/connect/boards/callback", data=answer)
+    else:
+        someone.come_back(consent, answer)
+
+
+def pasted(gateway: Gateway, room: str) -> str:
+    """A connection of credentials that the operator was given."""
+    credentials = gateway.sandbox.emulators[room].credentials()
+    body = {"workspace_id": gateway.workspace_id, "connector": room, "credentials": credentials}
+    return str(gateway.operator("POST", "/v1/connections", json=body).data["connection_id"])
+
+
+def call_everything(started: Rooms, gateway: Gateway, room: str) -> None:
+    """Call every operation, then have the application fail and repeat the credentials that it was sent."""
+    for number, name in enumerate(writings(room)):
+        started.prepare(name, f"marked {number}")
+        write(gateway, started.world, name, f"marked {number}", f"marked {number}")
+    for reading in started.readings(room):
+        read(gateway, room, reading)
+    stored = started.gateway.run(started.gateway.app.connections.find(gateway.connections[room]))
+    assert stored is not None
+    told = {"message": " ".join(stored.stored.values()), "error": " ".join(stored.stored.values())}
+    started.gateway.fault(room, fault="status", status=500, body=told, times=1000)
+    for reading in started.readings(room):
+        read(gateway, room, reading)
+    gateway.operator("POST", f"/v1/connections/{gateway.connections[room]}/test")
+    started.gateway.clear(room)
+
+
+def live(started: Rooms, someone: User, room: str, connection_id: str) -> tuple[bool, str]:
+    """Test a connection, renew its tokens, connect it again and remove it; whether they were renewed, and its end."""
+    gateway = replace(started.gateway, connections={room: connection_id})
+    gateway.operator("POST", f"/v1/connections/{connection_id}/test")
+    connection = gateway.run(gateway.app.connections.find(connection_id))
+    assert connection is not None
+    renewed = gateway.run(connection.renew(connection.stored))
+    allow(someone, reconnecting(gateway, connection_id, allow_other_account=True))
+    call_everything(started, gateway, room)
+    gateway.request("GET", f"/v1/runs?connection_id={connection_id}")
+    return renewed, gateway.operator("DELETE", f"/v1/connections/{connection_id}").data["status"]
+
+
+def spans(collector: Inbox) -> list[str]:
+    """What was sent to the trace collector."""
+    sent = [collector.arrived.get_nowait()[1] for _ in range(collector.arrived.qsize())]
+    return [body.decode("latin-1") for body in sent]
+
+
+@requirement("secrets:one-exit")
+@pytest.mark.parametrize("room", CONNECTORS)
+def test_no_secret_of_a_connection_leaves_the_process(
+    room: str, collector: Inbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with playing(**{room: EMULATORS[room]}) as sandbox:
+        secrets = {**sandbox.emulators[room].credentials(), **sandbox.emulators[room].client()}
+        more: Any = settings(room, sandbox, collector)
+        with (
+            serving(sandbox, tmp_path, connectors=only(room), files=NoNetwork(2, 12_000_000), **more) as gateway,
+            user(gateway) as someone,
+        ):
+            gateway.clear(room)
+            started = Rooms(gateway, World(Outside(sandbox)))
+            of_operator = pasted(gateway, room)
+            made = invited(gateway, connector=room)
+            allow(someone, made["connect_url"])
+            of_user = live(started, someone, room, made["connection_id"])
+            live(started, someone, room, of_operator)
+            metrics = gateway.request("GET", "/metrics").body
+    traced, logged = spans(collector), capsys.readouterr().out
+    for text in traced:
+        LEAKS.heard("a span", text)
+    LEAKS.heard("the log", logged)
+    LEAKS.heard("the metrics", metrics.decode())
+    kept = b"".join(file.read_bytes() for file in tmp_path.glob("gateway.db*")).decode("latin-1")
+
+    assert (room not in WITHOUT_REFRESH, "removed") == of_user
+    assert [] == LEAKS.found()
+    assert [] == [name for name, secret in secrets.items() if name != "client_id" and secret in kept + logged]
+    assert ("answered" in logged, True) == (True, any("url.path" in text for text in traced))
