@@ -3,7 +3,7 @@
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.environment import SettingsError
+from connector_gateway.environment import GENERATE, SettingsError
 from connector_gateway.settings import Settings
 from harness.requirement import requirement
 
@@ -24,6 +24,10 @@ BAD = {
         "short": "secret 1 of 1 has 5 characters; each needs 16 or more.",
         "a secret that only tests know,": "secret 2 of 2 has 0 characters; each needs 16 or more.",
         " ": "is not set",
+    },
+    "GATEWAY_DECRYPT_ONLY_KEYS": {
+        "short": "secret 1 of 1 has 5 characters; each needs 16 or more.",
+        "a secret that only tests know,short": "secret 2 of 2 has 5 characters; each needs 16 or more.",
     },
     "GATEWAY_OPERATOR_TOKEN": {
         "": "is not set",
@@ -122,6 +126,47 @@ def test_a_setting_that_cannot_be_used_is_told_in_a_sentence(name: str, value: s
     assert told in sentence
     assert [sentence] == sentence.splitlines()
     assert len(sentence) < 250
+
+
+STRONG = {
+    "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
+    "GATEWAY_OPERATOR_TOKEN": "op_Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU",
+    "GATEWAY_METRICS_TOKEN": "3c7a1e9f0b52d84466c1f7a9350be28d",
+    "GATEWAY_CHAT_HOOK_SECRET": "8f742231b10e8888abcd99yyyzzz85a5",
+}
+WEAK = [
+    ("GATEWAY_SECRET_KEYS", "a secret that only tests know", "GATEWAY_SECRET_KEYS is too weak"),
+    (
+        "GATEWAY_SECRET_KEYS",
+        f"{STRONG['GATEWAY_SECRET_KEYS']},aaaaaaaaaaaaaaaa",
+        "GATEWAY_SECRET_KEYS, secret 2 of 2, is too weak",
+    ),
+    ("GATEWAY_OPERATOR_TOKEN", "Password12345678", "GATEWAY_OPERATOR_TOKEN is too weak"),
+    ("GATEWAY_METRICS_TOKEN", "a", "GATEWAY_METRICS_TOKEN is too weak"),
+    ("GATEWAY_CHAT_HOOK_SECRET", "x", "GATEWAY_CHAT_HOOK_SECRET is too weak"),
+    ("GATEWAY_NOTES_HOOK_SECRET", "verification", "GATEWAY_NOTES_HOOK_SECRET is too weak"),
+]
+
+
+@requirement("secrets:strength")
+@pytest.mark.parametrize(("name", "value", "told"), WEAK)
+def test_a_secret_that_could_be_guessed_is_refused_with_what_makes_one(name: str, value: str, told: str) -> None:
+    settings = Settings.read(STRONG | {name: value}, CONNECTORS)
+    with pytest.raises(SettingsError) as refused:
+        settings.check_strength()
+    sentence = str(refused.value)
+
+    assert sentence.startswith(f"{told}: its entropy is about ")
+    assert sentence.endswith('Make one with python3 -c "import secrets; print(secrets.token_urlsafe(32))".')
+    assert value not in sentence.removeprefix(told).removesuffix(GENERATE) or len(value) == 1
+
+
+@requirement("secrets:strength", "secrets:decrypt-only")
+def test_a_key_that_only_decrypts_may_be_weak() -> None:
+    settings = Settings.read(STRONG | {"GATEWAY_DECRYPT_ONLY_KEYS": "aaaaaaaaaaaaaaaa"}, CONNECTORS)
+    settings.check_strength()
+
+    assert ("aaaaaaaaaaaaaaaa",) == settings.decrypt_only_keys
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ class App:
         # Several processes may serve where what they count is counted together, on a database for several.
         alone = alone and (settings.shared_url is None or self.database.embedded)
         self._alone = alone_on(self.database.url, settings.storage_seconds) if alone else Unshared()
-        secrets = SecretKeys(settings.secret_keys)
+        secrets = SecretKeys(settings.secret_keys, settings.decrypt_only_keys)
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
         self.keys = Keys(
@@ -156,7 +156,7 @@ class App:
         self._sessions = Sessions(self.database, secrets, settings.operator_token, self.clock)
         self._claims = Claims(self.database, process_id, self._steady, self.stopping)
         self._owners = Owners(self.database, process_id)
-        self._feed = Feed(self.database, self.clock, self._steady)
+        self._feed = Feed(self.database, self._vault, self.clock, self._steady)
         self._watches = Watches(self.database, process_id)
         self._observed = observed(settings.sites)
         self.hooks = self._new_hooks(Handover(self.database, secrets, settings.base_url, self.clock))

@@ -34,6 +34,9 @@ FROM_KUBERNETES = re.compile(r"GATEWAY_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_
 Source: kubernetes.io/docs/concepts/services-networking/service, "Environment variables".
 """
 
+GENERATE = """Make one with python3 -c "import secrets; print(secrets.token_urlsafe(32))"."""
+"""The remedy for a secret that is short or weak."""
+
 N = TypeVar("N", int, float)
 IpNetwork = IPv4Network | IPv6Network
 
@@ -71,14 +74,15 @@ class Environment:
             raise SettingsError(f"{PREFIX}{name} is not set; it has no default.")
         return value
 
-    def secrets(self, name: str, shortest: int) -> tuple[str, ...]:
-        """Secrets separated by commas, none of them shorter than *shortest*."""
-        secrets = tuple(self.required(name).split(","))
+    def secrets(self, name: str, shortest: int, *, required: bool = True) -> tuple[str, ...]:
+        """Return secrets that commas separate; ``SettingsError`` if one is shorter than *shortest*."""
+        text = self.required(name) if required else self.text(name, "")
+        secrets = tuple(text.split(",")) if text else ()
         for place, secret in enumerate(secrets, 1):
             if len(secret) < shortest:
                 raise SettingsError(
                     f"{PREFIX}{name}: secret {place} of {len(secrets)} has {len(secret)} characters; "
-                    f"each needs {shortest} or more. 'openssl rand -hex 32' makes one."
+                    f"each needs {shortest} or more. {GENERATE}"
                 )
         return secrets
 

@@ -1,6 +1,6 @@
 """The settings of an installation, read once from the environment."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from urllib.parse import urlsplit
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from connector_gateway.core.quotas import Quotas
 from connector_gateway.core.secrets import MIN_SECRET_LENGTH, weakness
 from connector_gateway.core.sites import Site
-from connector_gateway.environment import PREFIX, Environment, IpNetwork, SettingsError
+from connector_gateway.environment import GENERATE, PREFIX, Environment, IpNetwork, SettingsError
 from connector_gateway.http.clients import ClientLimits
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.oauth import OAuthClient
@@ -37,6 +37,9 @@ class Settings:
 
     database_url: str
     secret_keys: tuple[str, ...] = field(repr=False)
+    decrypt_only_keys: tuple[str, ...] = field(repr=False)
+    """Former secret keys, with which nothing is encrypted, signed or verified."""
+
     operator_token: str = field(repr=False)
     metrics_token: str = field(repr=False)
     """What the metrics are shown for; to everybody if empty."""
@@ -122,6 +125,7 @@ class Settings:
         return cls(
             database_url=_database_url(environment),
             secret_keys=environment.secrets("SECRET_KEYS", MIN_SECRET_LENGTH),
+            decrypt_only_keys=environment.secrets("DECRYPT_ONLY_KEYS", MIN_SECRET_LENGTH, required=False),
             operator_token=_token("OPERATOR_TOKEN", environment.required("OPERATOR_TOKEN")),
             metrics_token=_token("METRICS_TOKEN", environment.text("METRICS_TOKEN", "")),
             shared_url=environment.store("SHARED_URL"),
@@ -154,8 +158,6 @@ class Settings:
 
     def check(self) -> None:
         """Refuse what would break promises, and what contradicts itself."""
-        _require_strong("OPERATOR_TOKEN", self.operator_token)
-        _require_strong("SECRET_KEYS", self.secret_keys[0])
         if not self.download_path:
             raise SettingsError(f"{PREFIX}DOWNLOAD_BASE needs a path, such as {self.base_url}/v1/downloads.")
         if self.access_log and self.log_level not in {"debug", "info"}:
@@ -163,14 +165,23 @@ class Settings:
                 f"{PREFIX}ACCESS_LOG is on, and {PREFIX}LOG_LEVEL {self.log_level} leaves it out; make that info."
             )
 
+    def check_strength(self) -> None:
+        """Refuse secrets that could be guessed; ``SettingsError`` tells how to make one that cannot.
 
-def _require_strong(name: str, secret: str) -> None:
-    """Refuse a secret that could be guessed; of several only the first counts, for the others are on their way out."""
-    if why := weakness(secret):
-        raise SettingsError(
-            f"{PREFIX}{name} is too weak: {why}. Make one with "
-            "python -c 'import secrets; print(secrets.token_urlsafe(32))'."
-        )
+        It is checked where a service is started, since it takes some time. Keys that only decrypt may be weak, for
+        they are on their way out and let nobody in.
+        """
+        for name, secrets in self._secrets().items():
+            for place, secret in enumerate(secrets, 1):
+                if why := weakness(secret):
+                    which = f", secret {place} of {len(secrets)}," if len(secrets) > 1 else ""
+                    raise SettingsError(f"{PREFIX}{name}{which} is too weak: {why}. {GENERATE}")
+
+    def _secrets(self) -> Mapping[str, Sequence[str]]:
+        """Return the secrets that let somebody in or prove who sent something, by setting."""
+        hooks = {f"{name.upper()}_HOOK_SECRET": site.hook_secrets for name, site in self.sites.items()}
+        tokens = {"OPERATOR_TOKEN": [self.operator_token], "METRICS_TOKEN": [*filter(None, [self.metrics_token])]}
+        return {"SECRET_KEYS": self.secret_keys, **tokens, **hooks}
 
 
 def _token(name: str, token: str) -> str:

@@ -83,7 +83,7 @@ class Installation:
         environment = {
             "GATEWAY_DATABASE_URL": database_url,
             "GATEWAY_SHARED_URL": store.url,
-            "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+            "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
             "GATEWAY_OPERATOR_TOKEN": OPERATOR,
             "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "2",
             "GATEWAY_GRACE_SECONDS": "1",

@@ -167,7 +167,10 @@ def test_no_second_secrets_are_made_beside_a_database_whose_own_are_gone(folder:
 
 
 def test_a_secret_of_the_environment_works_on_the_database_that_is_served_with_it(folder: Folder) -> None:
-    exported = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": "op_only_tests_know"}
+    exported = {
+        "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
+        "GATEWAY_OPERATOR_TOKEN": "op_Gp6EaUZr4kT9wQm2XvB7nLc5Yd8HsJ1f",
+    }
     (folder.path / ".data").mkdir()
     dev = {"secret_key": "the secret of a dev installation", "operator_token": "op_of_dev"}
     (folder.path / ".data" / "secrets.json").write_text(json.dumps(dev))

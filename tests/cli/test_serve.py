@@ -36,7 +36,7 @@ def serve(database_url: str, port: int = 0, **settings: str) -> subprocess.Compl
     """Serve until it fails."""
     environment = {
         "GATEWAY_DATABASE_URL": database_url,
-        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+        "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
         "GATEWAY_OPERATOR_TOKEN": OPERATOR,
         "GATEWAY_STORAGE_SECONDS": "2",
     }
@@ -180,7 +180,7 @@ def test_a_port_that_there_is_not_is_refused(tmp_path: Path, port: int) -> None:
 def test_other_secrets_than_those_that_sealed_are_refused(sandbox: Sandbox, tmp_path: Path) -> None:
     with installed(sandbox, tmp_path) as installation:
         connection_id = installation.connections["notes"]
-    ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", GATEWAY_SECRET_KEYS="another secret that only tests know")
+    ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", GATEWAY_SECRET_KEYS="Yd8HsJ1fGp6EaUZr4kT9wQm2XvB7nLc5")
 
     assert (3, 1) == (ended.returncode, len(ended.stderr.splitlines()))
     assert f"what belongs to 1 connections, {connection_id} among them; add that secret" in ended.stderr
@@ -217,7 +217,7 @@ async def test_what_is_told_at_the_start_does_not_end_it_where_the_database_is_a
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     address = {"GATEWAY_DATABASE_URL": "postgresql://me@127.0.0.1:1/nothing", "GATEWAY_STORAGE_SECONDS": "1"}
-    secrets = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
+    secrets = {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         await _tell(App(Settings.read(address | secrets, {})), listening)

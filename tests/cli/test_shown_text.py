@@ -121,7 +121,7 @@ def apart(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An installation that no gateway of this process serves."""
     return {
         "GATEWAY_DATABASE_URL": f"sqlite:///{tmp_path_factory.mktemp('apart') / 'gateway.db'}",
-        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+        "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
     }
 
 

@@ -21,7 +21,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("terminal")
     return {
         "GATEWAY_DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
-        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+        "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
     }
 
 

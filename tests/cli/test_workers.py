@@ -22,7 +22,7 @@ from harness.valkey import Server
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
-SECRETS = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
+SECRETS = {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
 
 BOTH = [("1", "1"), ("2", "1")]
 

@@ -6,10 +6,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 
 from connector_gateway.core.claims import WINDOW_SECONDS
+from connector_gateway.core.connections import Vault
 from connector_gateway.core.processes import DEAD_AFTER_SECONDS
 from connector_gateway.core.runs import Recording
+from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.core.writing import LOOK_FIRST, Attempt
 from connector_gateway.kit.errors import (
     GatewayError,
@@ -20,6 +23,7 @@ from connector_gateway.kit.errors import (
     UpstreamError,
     UpstreamRefused,
 )
+from connector_gateway.storage import tables
 from harness.clocks import HandClock
 from harness.rehearsing import (
     REFUSED,
@@ -58,6 +62,35 @@ async def test_a_repeat_gets_the_first_result_with_a_run_of_its_own(stage: Stage
     assert (False, True) == (first.replayed, again.replayed)
     assert first.run_id != again.run_id
     assert ["cup"] == stage.shelf.things
+
+
+@requirement("secrets:at-rest")
+async def test_the_first_result_is_stored_encrypted(stage: Stage) -> None:
+    first = await stage.put()
+    query = select(tables.claims.c.data, tables.claims.c.sealed)
+    (kept,) = await stage.app.database.read(lambda reading: reading.execute(query).all())
+
+    assert {"thing_id": "thing 1"} == data(first)
+    assert (None, False) == (kept.data, b"thing" in kept.sealed)
+
+
+@requirement("secrets:at-rest", "idempotency:replay")
+async def test_a_first_result_that_an_earlier_version_stored_is_given_again(stage: Stage) -> None:
+    await stage.put()
+    plain = update(tables.claims).values(sealed=None, data='{"thing":"of an earlier version"}')
+    await stage.app.database.write(lambda writing: writing.execute(plain).rowcount)
+
+    assert {"thing": "of an earlier version"} == data(await stage.put())
+
+
+@requirement("secrets:at-rest")
+async def test_a_repeat_whose_first_result_cannot_be_decrypted_sends_nothing(stage: Stage) -> None:
+    await stage.put()
+    foreign = update(tables.claims).values(sealed=Vault(SecretKeys(["a secret of others"])).seal({}, "anybody"))
+    await stage.app.database.write(lambda writing: writing.execute(foreign).rowcount)
+    refused = await refusal(stage)
+
+    assert ("secret_unreadable", ["cup"]) == (refused.code, stage.shelf.things)
 
 
 @requirement("idempotency:replay")

@@ -48,7 +48,7 @@ class Kept:
 
         def ask(reading: Any) -> list[tuple[str, bytes]]:
             found = [reading.execute(select(*table.primary_key, table.c.sealed)).all() for table in SEALED.values()]
-            return [("\n".join(row[:-1]), bytes(row[-1])) for rows in found for row in rows if row[-1]]
+            return [("\n".join(map(str, row[:-1])), bytes(row[-1])) for rows in found for row in rows if row[-1]]
 
         return await self.database.read(ask)
 
@@ -81,6 +81,17 @@ async def kept(database_url: str) -> AsyncIterator[Kept]:
     }
     claims = [claim(seal({"entries": []}, "\n".join(CLAIM)), "k1"), claim(None, "k2")]
 
+    event = {"connection_id": "conn_0001", "event_id": "evt_1", "type": "page_created", "observed_at": 1.0, "data": {}}
+    events = [
+        event | {"sequence": 1, "sealed": None, "data": {"title": "of an earlier version"}},
+        event
+        | {
+            "sequence": 2,
+            "event_id": "evt_2",
+            "sealed": vault(OLD).seal_bytes(b'{"title": "private"}', "conn_0001\n2"),
+        },
+    ]
+
     def prepare(writing: Any) -> None:
         workspace = {"workspace_id": "ws_1", "name": "tests", "plan": "free", "created_at": 1.0}
         writing.execute(insert(tables.workspaces), workspace)
@@ -89,6 +100,8 @@ async def kept(database_url: str) -> AsyncIterator[Kept]:
         writing.execute(insert(tables.webhooks), webhook)
         for row in claims:
             writing.execute(insert(tables.claims), row)
+        for row in events:
+            writing.execute(insert(tables.events), row)
 
     async with Database(database_url) as database:
         await database.write(prepare)
@@ -100,12 +113,13 @@ async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: 
     told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
     opened = {owner: vault(NEW).open(sealed, owner) for owner, sealed in await kept.sealed()}
 
-    assert {"connections": COUNT, "hooks": 1, "webhooks": 1, "claims": 1} == {
+    assert {"connections": COUNT, "hooks": 1, "webhooks": 1, "claims": 1, "events": 1} == {
         one["kind"]: one["resealed"] for one in told
     }
-    assert COUNT + 3 == len(opened)
+    assert COUNT + 4 == len(opened)
     assert {"token": "secret-token-7"} == opened["conn_0007"]
     assert {"verification_token": "hook-secret-token"} == opened["notes"]
+    assert {"title": "private"} == opened["conn_0001\n2"]
 
 
 async def test_a_second_rotation_has_nothing_to_do(kept: Kept) -> None:
@@ -113,7 +127,7 @@ async def test_a_second_rotation_has_nothing_to_do(kept: Kept) -> None:
     before = await kept.sealed()
     told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
 
-    assert [0, 0, 0, 0] == [one["resealed"] for one in told]
+    assert [0] * len(SEALED) == [one["resealed"] for one in told]
     assert before == await kept.sealed()
 
 

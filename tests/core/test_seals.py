@@ -49,8 +49,8 @@ async def test_a_start_without_the_secret_that_sealed_a_connection_is_refused(da
             pass
 
     assert str(refused.value).startswith(
-        f"GATEWAY_SECRET_KEYS lacks the secret that sealed what belongs to 2 connections, {min(connection_ids)} "
-        "among them; add that secret behind the present ones, after a comma."
+        f"The secret key that encrypted what belongs to 2 connections, {min(connection_ids)} among them is missing; "
+        "add it to GATEWAY_DECRYPT_ONLY_KEYS."
     )
 
 
@@ -61,8 +61,34 @@ async def test_a_start_without_the_secret_that_sealed_a_deliverys_is_refused(dat
         await hand_over(app, "notes", FIRST)
         await hand_over(app, "chat", SECOND)
 
-        with pytest.raises(SecretsMissing, match="what belongs to the deliveries of notes; add"):
+        with pytest.raises(SecretsMissing, match="what belongs to the deliveries of notes is missing; add"):
             await check_seals(app.database, Vault(SecretKeys([SECOND])))
+
+
+async def see(app: App, connection_id: str, sealed_by: str, observed_at: float) -> None:
+    """Store an event as an installation with another secret key would."""
+    row = {"connection_id": connection_id, "sequence": observed_at, "event_id": f"evt_{observed_at}", "type": "x"}
+    sealed = Vault(SecretKeys([sealed_by])).seal({}, f"{connection_id}\n{observed_at}")
+    await app.database.put(insert(tables.events), row | {"observed_at": observed_at, "data": {}, "sealed": sealed})
+
+
+@requirement("settings:sealed", "secrets:at-rest")
+@pytest.mark.parametrize("sealed_by", [(FIRST, SECOND), (SECOND, FIRST)], ids=["oldest", "newest"])
+async def test_a_start_without_the_secret_that_sealed_events_is_refused_until_their_connection_is_removed(
+    database_url: str, sealed_by: tuple[str, str]
+) -> None:
+    app = installation(database_url, SECOND)
+    async with app.database:
+        connection_id = await connect(app)
+        for number, secret in enumerate(sealed_by):
+            await see(app, connection_id, secret, number)
+        with pytest.raises(SecretsMissing, match=f"belongs to events of {connection_id} is missing"):
+            await check_seals(app.database, Vault(SecretKeys([SECOND])))
+        await check_seals(app.database, Vault(SecretKeys([SECOND], decrypt_only=[FIRST])))
+        removed = await app.connections.remove(connection_id)
+        await check_seals(app.database, Vault(SecretKeys([SECOND])))
+
+    assert "removed" == removed["status"]
 
 
 @requirement("settings:sealed")

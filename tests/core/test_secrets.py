@@ -1,5 +1,9 @@
 """Secrets, the vault and cursors: what is sealed and signed here, and nowhere else."""
 
+from collections.abc import Callable
+from functools import partial
+from secrets import token_hex, token_urlsafe
+
 import pytest
 
 from connector_gateway.core.connections import Vault
@@ -31,23 +35,70 @@ def test_secrets_that_are_too_short_are_refused(secrets: list[str]) -> None:
         SecretKeys(secrets)
 
 
-@requirement("doors:weak-secrets")
+@requirement("secrets:strength")
 @pytest.mark.parametrize(
-    ("secret", "why"),
+    ("secret", "bits"),
     [
-        ("short", "it has 5 characters, and needs 16 or more"),
-        ("x" * 40, "it repeats itself"),
-        ("passwordpassword", "it repeats itself"),
-        ("abcdefghabcdefgh", "it repeats itself"),
-        ("1234567890123456", "it only counts up"),
-        ("abcdefghijklmnopqrst", "it only counts up"),
-        ("op_0123456789abcdef", ""),
-        ("a secret that is long enough", ""),
-        ("Jx0v1u2aXnq4cY5s", ""),
+        ("", 0),
+        ("a", 4),
+        ("a" * 16, 8),
+        ("a" * 10_000, 10),
+        ("passwordpassword", 3),
+        ("Password12345678", 14),
+        ("abcdefghijklmnopqrstuvwxyz0123456789", 14),
+        ("op_0123456789abcdef0123456789abcdef", 26),
+        ("1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik,9ol.0p;/", 77),
+        ("correct horse battery staple", 68),
+        ("a secret that only tests know", 77),
+        ("Jx0v1u2aXnq4cY5s", 95),
     ],
 )
-def test_a_secret_that_could_be_guessed_is_told_why(secret: str, why: str) -> None:
-    assert why == weakness(secret)
+def test_a_secret_that_could_be_guessed_is_told_its_entropy(secret: str, bits: int) -> None:
+    assert f"its entropy is about {bits} bits, and needs to be 128 or more" == weakness(secret)
+
+
+@requirement("secrets:strength")
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "8f742231b10e8888abcd99yyyzzz85a5",  # what Slack's documentation shows of a signing secret
+        "3c7a1e9f0b52d84466c1f7a9350be28d",
+        "PimNAYuEjC_lKLJxG94YtQ",
+        "op_h19T1uQd7Ms0IQKIbWfI-wmK8zX3cVbN5rTyE2uLoPA",
+        "secret_tMrlL1qK5vuQAh1b6cZGhFChZTSYJlce98V0pYn7yBl",
+        "Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU" * 300,
+    ],
+)
+def test_a_secret_that_chance_made_is_strong(secret: str) -> None:
+    assert "" == weakness(secret)
+
+
+@requirement("secrets:strength")
+@pytest.mark.parametrize("make", [partial(token_hex, 16), partial(token_urlsafe, 16), partial(token_urlsafe, 32)])
+def test_secrets_of_128_random_bits_are_strong_whatever_words_they_happen_to_have(make: Callable[[], str]) -> None:
+    assert {""} == {weakness(make()) for _ in range(20)}
+
+
+@requirement("secrets:decrypt-only")
+def test_a_key_that_only_decrypts_opens_what_it_sealed() -> None:
+    keys = SecretKeys([NEW], decrypt_only=[OLD])
+
+    assert SECRETS == Vault(keys).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
+
+
+@requirement("secrets:decrypt-only")
+def test_nothing_is_sealed_with_a_key_that_only_decrypts() -> None:
+    keys = SecretKeys([NEW], decrypt_only=[OLD])
+
+    assert SECRETS == vault(NEW).open(Vault(keys).seal(SECRETS, OWNER), OWNER)
+
+
+@requirement("secrets:decrypt-only")
+def test_a_cursor_that_is_signed_with_a_key_that_only_decrypts_is_forged() -> None:
+    keys = SecretKeys([NEW], decrypt_only=[OLD])
+
+    with pytest.raises(InvalidCursor):
+        Cursors(keys).read(cursors(OLD).issue({"after": 1}))
 
 
 def test_every_purpose_has_keys_of_its_own() -> None:

@@ -21,8 +21,8 @@ from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 SECRETS = {
-    "GATEWAY_SECRET_KEYS": "a secret that only tests know",
-    "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef0123456789abcdef",
+    "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
+    "GATEWAY_OPERATOR_TOKEN": "op_Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU",
     "GATEWAY_METRICS_TOKEN": "mt_0123456789abcdef0123456789abcdef",
     "POSTGRES_PASSWORD": "pw-of-postgres",
     "VALKEY_PASSWORD": "pw-of-valkey",

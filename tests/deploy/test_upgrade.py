@@ -43,7 +43,7 @@ def deployment(address: str, valkey_of_tests: Server, tmp_path: Path) -> Iterato
         environment = {
             "GATEWAY_DATABASE_URL": address.replace("+psycopg", ""),
             "GATEWAY_SHARED_URL": valkey_of_tests.url,
-            "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+            "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
             "GATEWAY_OPERATOR_TOKEN": OPERATOR,
             "GATEWAY_NOTES_BUDGET": "20/1",
             **settings_for(sandbox, ["notes"]),

@@ -64,7 +64,7 @@ def test_a_key_is_made_as_written(gateway: Gateway, folder: Path) -> None:
     settings = {
         "WORKSPACE_ID": made["workspace_id"],
         "GATEWAY_DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
-        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+        "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
         "GATEWAY_ENV_FILE": os.devnull,
     }
     (line,) = blocks("sh")

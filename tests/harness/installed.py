@@ -65,7 +65,7 @@ class Installation:
         """Serve, and return once calls are taken."""
         environment = {
             "GATEWAY_DATABASE_URL": sqlite_in(self.folder),
-            "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+            "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
             "GATEWAY_OPERATOR_TOKEN": OPERATOR,
             **{
                 f"GATEWAY_{name.upper()}_{host.upper()}_URL": address

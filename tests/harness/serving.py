@@ -39,7 +39,7 @@ MOST_AT_ONCE = 100
 IDLE_SECONDS = 600
 """Longer than any caller is silent."""
 
-OPERATOR = "op_0123456789abcdef0123456789abcdef"
+OPERATOR = "op_Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU"
 FAST = {
     "GATEWAY_WATCH": "off",
     "GATEWAY_BACKOFF_SECONDS": "0.01",
@@ -266,7 +266,7 @@ def serving(
     """
     environment = {
         "GATEWAY_DATABASE_URL": database_url or sqlite_in(folder),
-        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+        "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
         "GATEWAY_OPERATOR_TOKEN": OPERATOR,
     }
     budgets = {f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in connectors}

@@ -9,9 +9,15 @@ from connector_gateway.environment import SettingsError
 from connector_gateway.settings import Settings
 
 
-def settings_of(environment: Mapping[str, str]) -> Settings:
-    """The settings of *environment*; ``ClickException`` if one is missing or does not fit."""
+def settings_of(environment: Mapping[str, str], *, starting: bool = False) -> Settings:
+    """Read the settings of *environment*; ``ClickException`` if one is missing or does not fit.
+
+    For a service that is *starting*, a secret that could be guessed does not fit either.
+    """
     try:
-        return Settings.read(environment, CONNECTORS)
+        settings = Settings.read(environment, CONNECTORS)
+        if starting:
+            settings.check_strength()
     except SettingsError as fault:
         raise click.ClickException(str(fault)) from fault
+    return settings

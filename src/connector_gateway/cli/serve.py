@@ -70,7 +70,7 @@ def serve(host: str, port: int, workers: int | None, supervised: Place | None, d
         listening = supervised.sockets if supervised else _bind(host, port)
         for one in listening:
             stack.enter_context(one)
-        settings = _settings(data, listening[0], workers)
+        settings = _settings(data, listening[0], workers, starting=supervised is None)
         if supervised is None and settings.admin_port is not None:
             listening += (stack.enter_context(one) for one in _bind_for_operators(host, listening, settings.admin_port))
         if supervised is None and settings.workers > 1:
@@ -135,15 +135,18 @@ def _run(settings: Settings, listening: list[socket.socket], place: Place | None
     return running.started and not app.stopping.reason
 
 
-def _settings(data: Path | None, listening: socket.socket, workers: int | None) -> Settings:
-    """The settings of the installation to serve, which is reached where it listens unless they say otherwise."""
+def _settings(data: Path | None, listening: socket.socket, workers: int | None, *, starting: bool) -> Settings:
+    """Read the settings of the installation to serve, which is reached where it listens unless they say otherwise.
+
+    The strength of secrets is checked once, by the process that is *starting* the service, and not by its workers.
+    """
     found = environment(data)
     first = {} if data or any(found.get(name) for name in OWN) else _first_settings()
     found |= first
     found["GATEWAY_BASE_URL"] = found.get("GATEWAY_BASE_URL") or _address(listening)
     if workers is not None:
         found["GATEWAY_WORKERS"] = str(workers)
-    settings = settings_of(found)
+    settings = settings_of(found, starting=starting)
     if settings.workers > 1 and not settings.shareable:
         _fail(APART.format(settings.workers))
     # Nothing is left behind by a start that is refused.

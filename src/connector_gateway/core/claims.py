@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from msgspec import Struct
 from sqlalchemy import Connection as Writing
@@ -53,8 +53,7 @@ FINISH = (
     .values(
         state="done",
         status=bindparam("_status"),
-        data=bindparam("_data"),
-        sealed=None,
+        sealed=bindparam("_sealed"),
         settles_at=None,
         process_id=None,
         expires_at=bindparam("_expires_at"),
@@ -127,7 +126,16 @@ class First:
 
     run_id: RunId
     status: str
-    data: bytes
+    sealed: bytes | None
+    """The answer, encrypted."""
+
+    plain: str | None
+    """The answer as earlier versions stored it; such rows end within a day of an upgrade."""
+
+    @classmethod
+    def of(cls, row: Any) -> Self:
+        """The result in the row of a claim that is done."""
+        return cls(row.run_id, row.status, row.sealed, row.data)
 
 
 class Claim(Struct):
@@ -212,9 +220,9 @@ class Claims:
         """Takes a claim that nobody has had, and stores what is about to be sent under it."""
         return CLAIM, self.new(claim.name, claim.run_id) | {"sealed": sealed, "settle_seconds": settle_seconds}
 
-    def done(self, claim: Claim, status: str, data: bytes) -> Put:
-        """Keeps the first result for the window, which starts now."""
-        values = {"_status": status, "_data": data.decode(), "_expires_at": self._database.time() + WINDOW_SECONDS}
+    def done(self, claim: Claim, status: str, sealed: bytes) -> Put:
+        """Keep the first result, which is *sealed*, for the window, which starts now."""
+        values = {"_status": status, "_sealed": sealed, "_expires_at": self._database.time() + WINDOW_SECONDS}
         return FINISH, claim.mine | values
 
     @staticmethod
@@ -306,7 +314,7 @@ class Claims:
             lambda reading: reading.execute(select(tables.claims).where(name.here())).first()
         )
         if row is not None and row.state == "done" and row.expires_at > now:
-            return First(row.run_id, row.status, row.data.encode())
+            return First.of(row)
 
         def take_over(writing: Writing) -> Claim | First | None:
             put_all(writing, opening)
@@ -357,7 +365,7 @@ def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: floa
     if row is not None and taken_over:
         return Claim(name, new["run_id"], row.attempt, row.sealed, row.settles_at or 0.0)
     if row is not None and row.state == "done":
-        return First(row.run_id, row.status, row.data.encode())
+        return First.of(row)
     return None
 
 

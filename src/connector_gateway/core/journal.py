@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from connector_gateway.core.arguments import Arguments
-from connector_gateway.core.claims import Claim
+from connector_gateway.core.claims import Claim, ClaimName
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, SecretUnreadable, catalogue
 from connector_gateway.kit.writing import Learned
@@ -64,7 +64,7 @@ class Journal:
         if claim.sealed is None:
             return cls(arguments)
         try:
-            opened = vault.open(claim.sealed, owner_of(claim))
+            opened = vault.open(claim.sealed, owner_of(claim.name))
         except SecretUnreadable as fault:
             raise OutcomeUnknown(
                 "What the first call under this key was to do can no longer be read, so nothing was sent.",
@@ -79,7 +79,7 @@ class Journal:
     def sealed(self, vault: Vault, claim: Claim) -> bytes:
         """The journal, readable only here and only under its claim."""
         kept = {"arguments": self.arguments.kept(), "entries": [vars(entry) for entry in self.entries]}
-        return vault.seal(kept, owner_of(claim))
+        return vault.seal(kept, owner_of(claim.name))
 
     @property
     def past(self) -> Sequence[JournalEntry]:
@@ -113,9 +113,9 @@ class Journal:
         del self.entries[self._next :]
 
 
-def owner_of(claim: Claim) -> str:
-    """The name that a journal is encrypted for."""
-    return "\n".join(claim.name.columns.values())
+def owner_of(name: ClaimName) -> str:
+    """Return the name that the journal and the result of a claim are encrypted for."""
+    return "\n".join(name)
 
 
 def refusal_kept(error: GatewayError) -> dict[str, Any]:

@@ -24,6 +24,7 @@ SEALED: Mapping[str, Table] = {
     "hooks": tables.hooks,
     "webhooks": tables.webhooks,
     "claims": tables.claims,
+    "events": tables.events,
 }
 """Where sealed things are, in the column ``sealed``; each is sealed for the primary key of its row."""
 
@@ -71,9 +72,9 @@ class Rotation:
     async def _reseal(self, table: Table, rows: Sequence[Sequence[Any]], rotated: Rotated) -> None:
         changes = []
         for *key, sealed in rows:
-            owner = "\n".join(key)
+            owner = "\n".join(map(str, key))
             try:
-                changes.append((key, sealed, self._vault.seal(self._vault.open(sealed, owner), owner)))
+                changes.append((key, sealed, self._vault.seal_bytes(self._vault.open_bytes(sealed, owner), owner)))
             except SecretUnreadable:
                 rotated.unreadable = [*rotated.unreadable, owner.partition("\n")[0]][:STEP]
 

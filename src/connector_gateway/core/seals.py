@@ -1,13 +1,16 @@
-"""With which secrets that is sealed which is kept: a secret that is missing is told at the start, not by every call."""
+"""The check at the start that a secret key is there for what is stored encrypted, so that not every call finds out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Column, ColumnElement, LargeBinary, Row, Select, func, select
+from sqlalchemy import ColumnElement, LargeBinary, Row, Select, func, select
 from sqlalchemy import Connection as SqlConnection
 
 from connector_gateway.core.connections.vault import NAME_BYTES, Vault
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+
+EVENTS_CHECKED = 1000
+"""How many of the oldest and of the newest events are looked at."""
 
 
 class SecretsMissing(Exception):
@@ -15,24 +18,26 @@ class SecretsMissing(Exception):
 
 
 async def check_seals(database: Database, vault: Vault) -> None:
-    """Make sure that connections, and what deliveries and webhooks are signed with, can be opened.
+    """Make sure that connections, events, and what deliveries and webhooks are signed with, can be decrypted.
 
-    Writes in doubt are not looked through, since they are many and last a day; one that cannot be opened is
-    ``outcome_unknown``.
+    Claims are not looked through, since they are many and last a day: a repeat whose first result cannot be decrypted
+    is ``secret_unreadable``, and one of a write in doubt is ``outcome_unknown``.
     """
 
-    def ask(reading: SqlConnection) -> tuple[Row[int, str], Sequence[str], Sequence[str]]:
+    def ask(reading: SqlConnection) -> tuple[Row[int, str], Sequence[str], Sequence[str], set[str]]:
         hooks, webhooks = reading.scalars(_hooks(vault)).all(), reading.scalars(_webhooks(vault)).all()
-        return reading.execute(_connections(vault)).one(), hooks, webhooks
+        events = {name for query in _events(vault) for name in reading.scalars(query)}
+        return reading.execute(_connections(vault)).one(), hooks, webhooks, events
 
-    (count, first), hooks, webhooks = await database.read(ask)
+    (count, first), hooks, webhooks, events = await database.read(ask)
     told = [f"{count} connections, {first} among them"] if count else []
     told += (f"the deliveries of {connector}" for connector in hooks)
     told += (f"the webhook {webhook_id}" for webhook_id in webhooks)
+    told += [f"events of {min(events)}"] if events else []
     if told:
         raise SecretsMissing(
-            f"GATEWAY_SECRET_KEYS lacks the secret that sealed what belongs to {' and to '.join(told)}; add that "
-            "secret behind the present ones, after a comma. If it is lost, start with another database, or remove "
+            f"The secret key that encrypted what belongs to {' and to '.join(told)} is missing; add it to "
+            "GATEWAY_DECRYPT_ONLY_KEYS. If it is lost, start with another database, or remove "
             "these ('connections remove', 'hooks forget', 'webhooks remove') and make them again."
         )
 
@@ -56,5 +61,19 @@ def _webhooks(vault: Vault) -> Select[str]:
     return select(table.webhook_id).where(_sealed_elsewhere(table.sealed, vault)).order_by(table.webhook_id).limit(10)
 
 
-def _sealed_elsewhere(sealed: Column[bytes], vault: Vault) -> ColumnElement[bool]:
+def _events(vault: Vault) -> Iterator[Select[str]]:
+    """Select the connections of unreadable events among the oldest and the newest.
+
+    A key that is missing is a former one or the newest. To look through all events would delay the start.
+    """
+    table, kept = tables.events.c, tables.connections.c
+    for order in (table.observed_at, table.observed_at.desc()):
+        edge = select(table.connection_id, table.sealed).order_by(order).limit(EVENTS_CHECKED).subquery().c
+        unreadable = select(edge.connection_id).where(_sealed_elsewhere(edge.sealed, vault)).distinct()
+        yield unreadable.join(tables.connections, kept.connection_id == edge.connection_id).where(
+            kept.deleted.is_(False)
+        )
+
+
+def _sealed_elsewhere(sealed: ColumnElement[bytes], vault: Vault) -> ColumnElement[bool]:
     return func.substr(sealed, 1, NAME_BYTES, type_=LargeBinary()).not_in(vault.names)

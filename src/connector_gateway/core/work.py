@@ -74,11 +74,11 @@ class Work(Struct):
         """The envelope of an operation that changes nothing."""
         return self.envelope(await self.operation.perform(self.call, self.params))
 
-    def replay(self, first: First) -> Envelope:
-        """The envelope of a first result, given again."""
+    def replay(self, first: First, answer: bytes) -> Envelope:
+        """The envelope of a first result, whose *answer* is given again."""
         status: Status = "partial" if first.status == "partial" else "ok"
         return Envelope(
-            self.run.run_id, self.connection.connector, status, [first.data], paged=self.operation.pages, replayed=True
+            self.run.run_id, self.connection.connector, status, [answer], paged=self.operation.pages, replayed=True
         )
 
     def envelope(self, result: AnyResult) -> Envelope:

@@ -32,7 +32,7 @@ from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.dry_run import DryRun
 from connector_gateway.core.envelope import Envelope, reasoned
 from connector_gateway.core.evidence import Evidence
-from connector_gateway.core.journal import Journal, JournalEntry, refusal_kept
+from connector_gateway.core.journal import Journal, JournalEntry, owner_of, refusal_kept
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.work import NoSteps, Work
@@ -98,7 +98,7 @@ class Writing:
         taken = await self.claims.take(name, recording, wait_seconds, exists=exists)
         if isinstance(taken, First):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id}
-            return work.replay(taken)
+            return work.replay(taken, self._first_answer(name, taken))
         run.idempotency = {"key": key, "outcome": "first" if taken.attempt == 1 else "recovered"}
         try:
             journal = Journal.opened(self.vault, taken, arguments)
@@ -107,6 +107,12 @@ class Writing:
             self.database.eventually(let_go, partial(self.claims.wake, name), run.run_id)
             raise
         return await self._carry_out(Attempt(self, work, recording, journal, taken))
+
+    def _first_answer(self, name: ClaimName, first: First) -> bytes:
+        """Return the answer of the first call under a key; ``SecretUnreadable`` if its secret key is not here."""
+        if first.sealed is None:
+            return (first.plain or "").encode()
+        return self.vault.open_bytes(first.sealed, owner_of(name))
 
     @staticmethod
     async def _carry_out(attempt: "Attempt") -> Envelope:
@@ -280,8 +286,8 @@ class Attempt:
         """Commit the result, the owned objects and the run together; later, if storage is away now."""
         await self.before_asking()
         self.work.run.succeed(envelope.status)
-        claims, claim, puts = self._writing.claims, self._claim, [*self._ownership(), *self._refused_rows()]
-        done = None if claim is None else claims.done(claim, envelope.status, b"".join(map(bytes, envelope.data)))
+        claim, puts = self._claim, [*self._ownership(), *self._refused_rows()]
+        done = None if claim is None else self._done(claim, envelope)
         if done is None and not puts:
             return
         try:
@@ -292,6 +298,11 @@ class Attempt:
             raise
         self._recording.closed = True
         self._wake()
+
+    def _done(self, claim: Claim, envelope: Envelope) -> Put:
+        """The statement that stores the result in the claim, encrypted."""
+        sealed = self._writing.vault.seal_bytes(b"".join(map(bytes, envelope.data)), owner_of(claim.name))
+        return self._writing.claims.done(claim, envelope.status, sealed)
 
     def explain(self, error: GatewayError) -> None:
         """Add to *error* which steps were done, and what to do about a doubt without a key."""

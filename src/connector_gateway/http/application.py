@@ -149,7 +149,7 @@ class Application:
         self.clients = clients
         templates = [*operations.paths, *(route.path for route in others.routes if isinstance(route, Route))]
         segments = {segment for template in templates for segment in template.split("/")}
-        self.words = frozenset(segment for segment in segments if "{" not in segment)
+        self.words: Collection[str] = frozenset(segment for segment in segments if "{" not in segment)
         self._operations = operations
         self._others = others
         self._public = public

@@ -903,8 +903,8 @@ class SecretUnreadable(ServiceFailure):
     status = 503
     code = "secret_unreadable"
     remedy = (
-        "Ask the operator to add the secret that is missing to GATEWAY_SECRET_KEYS, behind the present ones, and to "
-        "start the service again; until then other connections work."
+        "Ask the operator to add the missing secret key to GATEWAY_DECRYPT_ONLY_KEYS and to start the service again; "
+        "until then other connections work."
     )
 
 

@@ -267,10 +267,11 @@ claims = Table(
     Index("ix_claims_process", "process_id", sqlite_where=_under_way, postgresql_where=_under_way),
     Index("ix_claims_doubtful", "settles_at", sqlite_where=_doubtful, postgresql_where=_doubtful),
 )
-"""Idempotency: ``state`` is ``held``, ``doubtful`` or ``done``; ``data`` is the first answer as JSON text.
+"""Idempotency: ``state`` is ``held``, ``doubtful`` or ``done``.
 
-``run_id`` is the attempt that holds it, and fences it; ``sealed`` is what the attempts planned and sent, with the
-parameters of the first one; ``settles_at`` is when what was sent is either done or never will be.
+``run_id`` is the attempt that holds it, and fences it. ``sealed`` is what the attempts planned and sent, with the
+parameters of the first one; once the claim is done, it is the first answer, which earlier versions stored in
+``data``. ``settles_at`` is when what was sent is either done or never will be.
 """
 
 owned = Table(
@@ -351,10 +352,13 @@ events = Table(
     Column("channel", String(40)),
     Column("observed_at", Double, nullable=False, index=True),
     Column("data", FastJson, nullable=False),
+    Column("sealed", LargeBinary),
     UniqueConstraint("connection_id", "event_id"),
     Index("ix_events_since", "connection_id", "observed_at", "sequence"),
 )
-"""Observed events; ``sequence`` orders those of a connection, and none ever appears after a later one."""
+"""Observed events; ``sealed`` is the content, which earlier versions stored in ``data``.
+
+``sequence`` orders those of a connection, and none ever appears after a later one."""
 
 gaps = Table(
     "gaps",

@@ -4,16 +4,18 @@ import asyncio
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from connector_gateway.core.events.feed import DAY_SECONDS, Feed, Gap
 from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.kit.clock import instant
+from connector_gateway.kit.errors import SecretUnreadable
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from core.events.conftest import Node, Sprouted, sprouted
 from harness.clocks import NOON
+from harness.leaks import contents
 from harness.requirement import requirement
 
 
@@ -147,7 +149,7 @@ async def test_nothing_is_entered_for_a_connection_that_was_removed(node: Node) 
 async def test_whoever_has_read_up_to_an_event_has_seen_all_before_it(node: Node, database_url: str) -> None:
     connection = await node.connect()
     async with Database(database_url) as other:
-        feeds = [node.app._feed, Feed(other, node.clock)]
+        feeds = [node.app._feed, Feed(other, node.app._vault, node.clock)]
         both = [
             feed.add({connection: [sprouted(f"{name}{number}")]})
             for number in range(25)
@@ -165,6 +167,50 @@ async def _count(node: Node, table: Any) -> int:
         lambda reading: reading.execute(select(func.count()).select_from(table)).scalar_one()
     )
     return count
+
+
+# How it is stored
+
+
+async def stored(node: Node) -> str:
+    """What the tables of the database hold."""
+    return await contents(node.app.database)
+
+
+@requirement("secrets:at-rest")
+async def test_what_an_event_says_is_stored_encrypted(node: Node) -> None:
+    connection = await node.connect()
+    await node.see(connection, sprouted("a-plant-nobody-may-read"))
+    kept = await stored(node)
+
+    assert ["a-plant-nobody-may-read"] == await node.plants(connection)
+    assert ("sprouted" in kept, "nobody-may-read" in kept) == (True, False)
+
+
+@requirement("secrets:at-rest")
+async def test_an_event_that_was_moved_to_another_connection_cannot_be_read(node: Node) -> None:
+    first, second = await node.connect(), await node.connect()
+    await node.see(first, sprouted("a"))
+    await node.see(second, sprouted("b"))
+    of = tables.events.c
+    taken = select(of.sealed).where(of.connection_id == first).scalar_subquery()
+    move = update(tables.events).where(of.connection_id == second).values(sealed=taken)
+    await node.app.database.write(lambda writing: writing.execute(move).rowcount)
+
+    with pytest.raises(SecretUnreadable):
+        await node.plants(second)
+
+
+@requirement("secrets:at-rest")
+async def test_an_event_that_an_earlier_version_stored_is_read(node: Node) -> None:
+    connection = await node.connect()
+    await node.see(connection, sprouted("a"), sprouted("b"))
+    plain = update(tables.events).where(tables.events.c.sequence == 1).values(sealed=None, data={"plant": "old"})
+    await node.app.database.write(lambda writing: writing.execute(plain).rowcount)
+    (_, oldest), _ = await node.app._feed.latest(connection)
+
+    assert ["old", "b"] == await node.plants(connection)
+    assert {"plant": "old"} == oldest["data"]
 
 
 # What operators see of it

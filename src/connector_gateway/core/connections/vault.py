@@ -1,4 +1,4 @@
-"""The vault: secrets encrypted at rest with AES-256-GCM, each bound to the connection it belongs to."""
+"""The vault: what is secret or private, encrypted at rest with AES-256-GCM and bound to the row it belongs to."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -20,7 +20,7 @@ class Vault:
     """Seals and opens secrets; a sealed one tells by which key, so that keys can be rotated."""
 
     def __init__(self, secrets: SecretKeys) -> None:
-        self._ciphers = {name: AESGCM(key) for name, key in secrets.derive("vault").items()}
+        self._ciphers = {name: AESGCM(key) for name, key in secrets.derive("vault", decrypting=True).items()}
         self.current = next(iter(self._ciphers))
         """How what the newest secret seals begins."""
 
@@ -30,21 +30,27 @@ class Vault:
         return self._ciphers.keys()
 
     def seal(self, secrets: Mapping[str, Any], owner: str) -> bytes:
-        """*secrets*, readable only here and only for *owner*."""
-        nonce = os.urandom(NONCE_BYTES)
-        sealed = self._ciphers[self.current].encrypt(nonce, encoded(secrets), owner.encode())
-        return self.current + nonce + sealed
+        """Encrypt *secrets* for *owner*."""
+        return self.seal_bytes(encoded(secrets), owner)
 
     def open(self, sealed: bytes, owner: str) -> Mapping[str, Any]:
-        """What was sealed for *owner*; ``SecretUnreadable`` if the key is not here or anything was altered."""
+        """Decrypt what ``seal`` encrypted for *owner*; raises as ``open_bytes`` does."""
+        secrets: Mapping[str, Any] = from_json(self.open_bytes(sealed, owner))
+        return secrets
+
+    def seal_bytes(self, content: bytes, owner: str) -> bytes:
+        """Encrypt *content*, so that it can be read only here and only for *owner*."""
+        nonce = os.urandom(NONCE_BYTES)
+        return self.current + nonce + self._ciphers[self.current].encrypt(nonce, content, owner.encode())
+
+    def open_bytes(self, sealed: bytes, owner: str) -> bytes:
+        """Decrypt what was sealed for *owner*; ``SecretUnreadable`` if its key is not here or anything was altered."""
         name, nonce = sealed[:NAME_BYTES], sealed[NAME_BYTES : NAME_BYTES + NONCE_BYTES]
         try:
-            opened = self._ciphers[name].decrypt(nonce, sealed[NAME_BYTES + NONCE_BYTES :], owner.encode())
+            return self._ciphers[name].decrypt(nonce, sealed[NAME_BYTES + NONCE_BYTES :], owner.encode())
         except (KeyError, ValueError, InvalidTag) as fault:
             raise SecretUnreadable(
-                "What was stored encrypted cannot be decrypted: the secret is not among GATEWAY_SECRET_KEYS, or the "
-                "data were altered.",
+                "What was stored encrypted cannot be decrypted: the secret is neither among GATEWAY_SECRET_KEYS nor "
+                "GATEWAY_DECRYPT_ONLY_KEYS, or the data were altered.",
                 private=f"{owner}: {fault!r}",
             ) from fault
-        secrets: Mapping[str, Any] = from_json(opened)
-        return secrets

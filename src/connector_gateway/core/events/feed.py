@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Row, Select, case, delete, or_, select, tu
 from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.connections import Vault
 from connector_gateway.core.events.authorisation import Authorisations
 from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.webhooks.positions import rouse
@@ -43,36 +44,6 @@ class Gap:
     channel: str | None = None
 
 
-def enter(writing: Writing, connection_id: str, observations: Sequence[Observation], now: float, due_at: float) -> None:
-    """Add those *observations* to a connection's feed that it does not have yet.
-
-    The watch's row is locked first, so that no event ever appears before one that a reader has seen. Instants are
-    stored as exactly as callers see them, since callers continue from the last one they saw. Webhooks of the connection
-    are *due at* an instant of the database's clock.
-    """
-    wanted = {event_id(connection_id, observation): observation for observation in observations}
-    numbered = _number(writing, connection_id, len(wanted), round(now, 3)) if wanted else None
-    if numbered is None:
-        return
-    known = _known(writing, connection_id, wanted)
-    fresh = [(name, observation) for name, observation in wanted.items() if name not in known]
-    rows = [
-        {
-            "connection_id": connection_id,
-            "sequence": sequence,
-            "event_id": name,
-            "type": observation.type,
-            "channel": observation.channel,
-            "observed_at": numbered.observed_at,
-            "data": observation.data,
-        }
-        for sequence, (name, observation) in enumerate(fresh, numbered.sequence - len(wanted) + 1)
-    ]
-    if rows:
-        writing.execute(insert(tables.events), rows)
-        rouse(writing, connection_id, rows[0]["sequence"], rows[-1]["sequence"], due_at)
-
-
 def _number(writing: Writing, connection_id: str, count: int, now: float) -> Row[Any] | None:
     """The last of so many numbers for events of a connection, and their instant; None if it is watched no more."""
     number = (
@@ -104,8 +75,9 @@ def event_id(connection_id: str, observation: Observation) -> str:
 class Feed:
     """Reads events, records gaps, and deletes expired events."""
 
-    def __init__(self, database: Database, clock: Clock, steady: Clock | None = None) -> None:
+    def __init__(self, database: Database, vault: Vault, clock: Clock, steady: Clock | None = None) -> None:
         self._database = database
+        self._vault = vault
         self._clock = clock
         self.authorisations = Authorisations(steady or clock)
 
@@ -146,7 +118,7 @@ class Feed:
         shown = rows[:limit]
         more = len(rows) > limit
         return Page[shape](  # type: ignore[valid-type]  # the shape is known at run time only
-            items=[event_of(shape, row) for row in shown],
+            items=[event_of(shape, row, self._vault) for row in shown],
             position={"at": shown[-1].observed_at, "after": shown[-1].sequence} if more else None,
             warnings=[*_no_longer_kept(since, kept_from), *map(_missing, gaps)],
         )
@@ -159,16 +131,53 @@ class Feed:
         For operators, who see what is kept whether or not the connection is still authorised.
         """
         query = (
-            select(_events.sequence, _events.event_id, _events.type, _events.channel, _events.observed_at, _events.data)
+            select(tables.events)
             .where(_events.connection_id == connection_id)
             .order_by(_events.observed_at.desc(), _events.sequence.desc())
             .limit(limit + 1)
         )
         if before is not None:
             query = query.where(_events.sequence < before)
-        rows = await self._database.browse(lambda reading: reading.execute(query).mappings().all())
-        shown = [dict(row) | {"observed_at": instant(row["observed_at"])} for row in rows[:limit]]
+        rows = await self._database.browse(lambda reading: reading.execute(query).all())
+        shown = [self._shown(row) for row in rows[:limit]]
         return shown, shown[-1]["sequence"] if len(rows) > limit else None
+
+    def _shown(self, row: Row[Any]) -> dict[str, Any]:
+        names = ("sequence", "event_id", "type", "channel")
+        told = {"observed_at": instant(row.observed_at), "data": data_of(row, self._vault)}
+        return {name: getattr(row, name) for name in names} | told
+
+    def enter(
+        self, writing: Writing, connection_id: str, observations: Sequence[Observation], now: float, due_at: float
+    ) -> None:
+        """Add those *observations* to a connection's feed that it does not have yet.
+
+        The watch's row is locked first, so that no event ever appears before one that a reader has seen. Instants are
+        stored as exactly as callers see them, since callers continue from the last one they saw. Webhooks of the connection
+        are *due at* an instant of the database's clock.
+        """
+        wanted = {event_id(connection_id, observation): observation for observation in observations}
+        numbered = _number(writing, connection_id, len(wanted), round(now, 3)) if wanted else None
+        if numbered is None:
+            return
+        known = _known(writing, connection_id, wanted)
+        fresh = [(name, observation) for name, observation in wanted.items() if name not in known]
+        rows = [
+            {
+                "connection_id": connection_id,
+                "sequence": sequence,
+                "event_id": name,
+                "type": observation.type,
+                "channel": observation.channel,
+                "observed_at": numbered.observed_at,
+                "data": {},
+                "sealed": self._vault.seal_bytes(to_json(observation.data), _owner(connection_id, sequence)),
+            }
+            for sequence, (name, observation) in enumerate(fresh, numbered.sequence - len(wanted) + 1)
+        ]
+        if rows:
+            writing.execute(insert(tables.events), rows)
+            rouse(writing, connection_id, rows[0]["sequence"], rows[-1]["sequence"], due_at)
 
     async def add(self, observations: Mapping[str, Sequence[Observation]]) -> None:
         """Commit observations to the feeds of connections, all of them or none."""
@@ -176,7 +185,7 @@ class Feed:
 
         def add(writing: Writing) -> None:
             for connection_id, observed in observations.items():
-                enter(writing, connection_id, observed, now, due_at)
+                self.enter(writing, connection_id, observed, now, due_at)
 
         if any(observations.values()):
             await self._database.write(add)
@@ -247,10 +256,22 @@ def _gaps_after(connection_id: str, start: float, channel: str | None) -> Select
     return query if channel is None else query.where(or_(_gaps.channel.is_(None), _gaps.channel == channel))
 
 
-def event_of(shape: type[R], row: Row[Any]) -> R:
-    """What callers are told of a row."""
+def event_of(shape: type[R], row: Row[Any], vault: Vault) -> R:
+    """Return what callers are told of a row."""
     told = {"event_id": row.event_id, "type": row.type, "observed_at": instant(row.observed_at)}
-    return shape.model_validate({**row.data, **told})
+    return shape.model_validate({**data_of(row, vault), **told})
+
+
+def data_of(row: Row[Any], vault: Vault) -> Mapping[str, Any]:
+    """Return the content of an event; rows of earlier versions have it in plain text until they expire."""
+    if row.sealed is None:
+        plain: Mapping[str, Any] = row.data
+        return plain
+    return vault.open(row.sealed, _owner(row.connection_id, row.sequence))
+
+
+def _owner(connection_id: str, sequence: int) -> str:
+    return f"{connection_id}\n{sequence}"
 
 
 def _no_longer_kept(since: Instant | None, kept_from: float) -> list[str]:

@@ -13,7 +13,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections import Connection, Connections
-from connector_gateway.core.events.feed import Feed, Gap, enter
+from connector_gateway.core.events.feed import Feed, Gap
 from connector_gateway.core.events.watches import MAX_CLAIMED, Claimed, Watches, take_wakes
 from connector_gateway.core.filters import OBSERVE
 from connector_gateway.core.processes import Processes
@@ -123,7 +123,7 @@ class Poll:
             )
             if not writing.execute(hold.values(lease=self._lease, **noted)).rowcount:
                 raise TakenOver
-            enter(writing, self.connection_id, observations, now, due_at)
+            self._feed.enter(writing, self.connection_id, observations, now, due_at)
             self._put(writing, snapshots)
 
         await self._database.write(keep)

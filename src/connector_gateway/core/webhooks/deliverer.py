@@ -201,7 +201,7 @@ class Deliverer:
                 "timestamp": timestamp(instant(event.observed_at)),
                 "connector": claimed.connector,
                 "connection_id": claimed.connection_id,
-                "data": event_of(self._shapes[claimed.connector], event),
+                "data": event_of(self._shapes[claimed.connector], event, self._vault),
             }
         )
 
