@@ -91,8 +91,8 @@ def settings_of(file: Path, connectors: Mapping[str, AnyConnector]) -> Settings:
     """The settings of an installation that keeps its data in *file*."""
     environment = {
         "GATEWAY_DATABASE_URL": f"sqlite:///{file}",
-        "GATEWAY_SECRET_KEYS": "a secret for measuring only",
-        "GATEWAY_OPERATOR_TOKEN": "op_for_measuring_only",
+        "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
+        "GATEWAY_OPERATOR_TOKEN": "op_Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU",
         "GATEWAY_QUIET_HOOK_SECRET": "secret",
     }
     return Settings.read(environment, connectors)

@@ -108,8 +108,8 @@ def environment_of(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
     """The environment of a gateway that keeps its state in *folder*."""
     return {
         "GATEWAY_DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}",
-        "GATEWAY_SECRET_KEYS": "a secret for measuring only",
-        "GATEWAY_OPERATOR_TOKEN": "op_for_measuring_only",
+        "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
+        "GATEWAY_OPERATOR_TOKEN": "op_Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU",
         "GATEWAY_WATCH": "off",
         **settings,
     }

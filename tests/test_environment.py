@@ -148,7 +148,7 @@ WEAK = [
 ]
 
 
-@requirement("secrets:strength")
+@requirement("secrets:strength", "doors:weak-secrets")
 @pytest.mark.parametrize(("name", "value", "told"), WEAK)
 def test_a_secret_that_could_be_guessed_is_refused_with_what_makes_one(name: str, value: str, told: str) -> None:
     settings = Settings.read(STRONG | {name: value}, CONNECTORS)

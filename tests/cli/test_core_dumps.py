@@ -27,7 +27,7 @@ def answers(port: int) -> bool:
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     port = free_port()
-    own = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
+    own = {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
     process = start("serve", "--port", str(port), cwd=tmp_path, env={**os.environ, **FAST, **own})
     wait_until(lambda: answers(port))
     yield process

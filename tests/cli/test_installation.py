@@ -172,7 +172,7 @@ def test_a_secret_of_the_environment_works_on_the_database_that_is_served_with_i
         "GATEWAY_OPERATOR_TOKEN": "op_Gp6EaUZr4kT9wQm2XvB7nLc5Yd8HsJ1f",
     }
     (folder.path / ".data").mkdir()
-    dev = {"secret_key": "the secret of a dev installation", "operator_token": "op_of_dev"}
+    dev = {"secret_key": "Ld3VxQ8pTn5ZrWk2Yc7Hf9sJb4Gm6EaU", "operator_token": "op_Gp6EaUZr4kT9wQm2XvB7nLc5Yd8HsJ1f"}
     (folder.path / ".data" / "secrets.json").write_text(json.dumps(dev))
     with folder.serving(**exported):
         workspace = folder.json("workspaces", "create", "Ours", **exported)
@@ -185,7 +185,7 @@ def test_a_secret_of_the_environment_works_on_the_database_that_is_served_with_i
 
 def test_a_folder_of_dev_that_is_named_is_what_is_served(folder: Folder) -> None:
     (folder.path / "mine").mkdir()
-    dev = {"secret_key": "the secret of a dev installation", "operator_token": "op_of_a_dev_installation"}
+    dev = {"secret_key": "Ld3VxQ8pTn5ZrWk2Yc7Hf9sJb4Gm6EaU", "operator_token": "op_Gp6EaUZr4kT9wQm2XvB7nLc5Yd8HsJ1f"}
     (folder.path / "mine" / "secrets.json").write_text(json.dumps(dev))
     with folder.serving("--data", "mine"):
         workspace = folder.json("workspaces", "create", "Ours", "--data", "mine")
@@ -199,7 +199,7 @@ def test_of_two_installations_in_a_folder_the_chosen_one_is_told(folder: Folder)
     with folder.serving():
         workspace = folder.json("workspaces", "create", "Ours")
     (folder.path / ".data").mkdir()
-    dev = {"secret_key": "the secret of a dev installation", "operator_token": "op_of_a_dev_installation"}
+    dev = {"secret_key": "Ld3VxQ8pTn5ZrWk2Yc7Hf9sJb4Gm6EaU", "operator_token": "op_Gp6EaUZr4kT9wQm2XvB7nLc5Yd8HsJ1f"}
     (folder.path / ".data" / "secrets.json").write_text(json.dumps(dev))
 
     listed = folder.run("workspaces", "list")

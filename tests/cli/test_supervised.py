@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 from starlette.types import Receive, Scope, Send
@@ -21,6 +21,7 @@ class Starting:
     def __init__(self) -> None:
         self.stopping = Stopping()
         self.clients = Clients(ClientLimits())
+        self.words: Collection[str] = ()
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:

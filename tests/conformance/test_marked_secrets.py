@@ -95,7 +95,7 @@ def spans(collector: Inbox) -> list[str]:
     return [body.decode("latin-1") for body in sent]
 
 
-@requirement("secrets:one-exit")
+@requirement("secrets:one-exit", "secrets:templates")
 @pytest.mark.parametrize("room", CONNECTORS)
 def test_no_secret_of_a_connection_leaves_the_process(
     room: str, collector: Inbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -125,4 +125,5 @@ def test_no_secret_of_a_connection_leaves_the_process(
     assert (room not in WITHOUT_REFRESH, "removed") == of_user
     assert [] == LEAKS.found()
     assert [] == [name for name, secret in secrets.items() if name != "client_id" and secret in kept + logged]
-    assert ("answered" in logged, True) == (True, any("url.path" in text for text in traced))
+    assert (True, True) == ("answered" in logged, any("url.path" in text for text in traced))
+    assert (room == "boards") == any("/1/tokens/{token}" in text for text in traced)

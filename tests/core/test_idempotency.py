@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, select, update
 
 from connector_gateway.core.claims import WINDOW_SECONDS
 from connector_gateway.core.connections import Vault
@@ -53,6 +53,11 @@ async def refusal(stage: Stage, **more: Any) -> GatewayError:
     return refused.value
 
 
+def of_connection(stage: Stage) -> ColumnElement[bool]:
+    """The claims of this stage, which shares its database with others."""
+    return tables.claims.c.connection_id == stage.connection_id
+
+
 @requirement("idempotency:replay", "idempotency:replay-run")
 async def test_a_repeat_gets_the_first_result_with_a_run_of_its_own(stage: Stage) -> None:
     first = await stage.put()
@@ -67,7 +72,7 @@ async def test_a_repeat_gets_the_first_result_with_a_run_of_its_own(stage: Stage
 @requirement("secrets:at-rest")
 async def test_the_first_result_is_stored_encrypted(stage: Stage) -> None:
     first = await stage.put()
-    query = select(tables.claims.c.data, tables.claims.c.sealed)
+    query = select(tables.claims.c.data, tables.claims.c.sealed).where(of_connection(stage))
     (kept,) = await stage.app.database.read(lambda reading: reading.execute(query).all())
 
     assert {"thing_id": "thing 1"} == data(first)
@@ -77,16 +82,19 @@ async def test_the_first_result_is_stored_encrypted(stage: Stage) -> None:
 @requirement("secrets:at-rest", "idempotency:replay")
 async def test_a_first_result_that_an_earlier_version_stored_is_given_again(stage: Stage) -> None:
     await stage.put()
-    plain = update(tables.claims).values(sealed=None, data='{"thing":"of an earlier version"}')
+    plain = (
+        update(tables.claims).where(of_connection(stage)).values(sealed=None, data='{"thing":"of an earlier version"}')
+    )
     await stage.app.database.write(lambda writing: writing.execute(plain).rowcount)
 
     assert {"thing": "of an earlier version"} == data(await stage.put())
 
 
-@requirement("secrets:at-rest")
+@requirement("secrets:unreadable-result")
 async def test_a_repeat_whose_first_result_cannot_be_decrypted_sends_nothing(stage: Stage) -> None:
     await stage.put()
-    foreign = update(tables.claims).values(sealed=Vault(SecretKeys(["a secret of others"])).seal({}, "anybody"))
+    sealed = Vault(SecretKeys(["a secret of others"])).seal({}, "anybody")
+    foreign = update(tables.claims).where(of_connection(stage)).values(sealed=sealed)
     await stage.app.database.write(lambda writing: writing.execute(foreign).rowcount)
     refused = await refusal(stage)
 

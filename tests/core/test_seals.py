@@ -72,7 +72,7 @@ async def see(app: App, connection_id: str, sealed_by: str, observed_at: float) 
     await app.database.put(insert(tables.events), row | {"observed_at": observed_at, "data": {}, "sealed": sealed})
 
 
-@requirement("settings:sealed", "secrets:at-rest")
+@requirement("settings:sealed", "secrets:unreadable-events")
 @pytest.mark.parametrize("sealed_by", [(FIRST, SECOND), (SECOND, FIRST)], ids=["oldest", "newest"])
 async def test_a_start_without_the_secret_that_sealed_events_is_refused_until_their_connection_is_removed(
     database_url: str, sealed_by: tuple[str, str]

@@ -67,7 +67,7 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
         "run_id": claim.run_id,
         "attempt": 1,
         "state": "doubtful",
-        "sealed": app._vault.seal(kept, owner_of(claim)),
+        "sealed": app._vault.seal(kept, owner_of(claim.name)),
         "settle_seconds": 0.0,
         "settles_at": 0.0,
         "expires_at": app.clock.now() + 1000,

@@ -82,7 +82,7 @@ def test_an_answer_is_logged_with_its_run_and_without_its_query(
         (f"/v1{'/runs' * 100}", f"/v1{'/runs' * 39}/…"),
     ],
 )
-@requirement("settings:access-log", "secrets:one-exit")
+@requirement("settings:access-log", "secrets:paths")
 def test_a_path_is_logged_without_what_may_be_a_token(
     gateway: Gateway, capsys: pytest.CaptureFixture[str], path: str, logged: str
 ) -> None:

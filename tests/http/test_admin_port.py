@@ -116,7 +116,7 @@ def told_by(installation: Installation) -> tuple[str, str]:
 
 def start(port: int, admin_port: int, folder: Path) -> subprocess.CompletedProcess[str]:
     """Serve until it fails."""
-    own = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
+    own = {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
     settings = {"GATEWAY_DATABASE_URL": f"sqlite:///{folder / 'gateway.db'}", "GATEWAY_ADMIN_PORT": str(admin_port)}
     return run("serve", "--port", str(port), env={**os.environ, **FAST, **own, **settings})
 

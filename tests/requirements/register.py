@@ -13,6 +13,7 @@ from requirements.deliveries import DELIVERIES
 from requirements.deployment import DEPLOYMENT
 from requirements.limits import LIMITS
 from requirements.requirement import Requirement
+from requirements.secrecy import SECRECY
 
 
 def of_room(room: str) -> Sequence[Requirement]:
@@ -30,4 +31,5 @@ REGISTER: Sequence[Requirement] = (
     *DELIVERIES,
     *DEPLOYMENT,
     *LIMITS,
+    *SECRECY,
 )

@@ -34,6 +34,7 @@ class ForwardedClient:
     def __init__(self, application: Served, proxies: Collection[Network], header: str) -> None:
         self.stopping = application.stopping
         self.clients = application.clients
+        self.words = application.words
         self._application = application
         self._proxies = proxies
         self._header = header.encode()

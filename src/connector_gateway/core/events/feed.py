@@ -153,8 +153,8 @@ class Feed:
         """Add those *observations* to a connection's feed that it does not have yet.
 
         The watch's row is locked first, so that no event ever appears before one that a reader has seen. Instants are
-        stored as exactly as callers see them, since callers continue from the last one they saw. Webhooks of the connection
-        are *due at* an instant of the database's clock.
+        stored as exactly as callers see them, since callers continue from the last one they saw. Webhooks of the
+        connection are *due at* an instant of the database's clock.
         """
         wanted = {event_id(connection_id, observation): observation for observation in observations}
         numbered = _number(writing, connection_id, len(wanted), round(now, 3)) if wanted else None
