@@ -37,6 +37,7 @@ FAULT: Mapping[str, Any] = {
     "headers": {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
     "body": {"description": "A text as it is; anything else as JSON."},
     "seconds": {**NUMBER, "minimum": 0},
+    "served": {**FLAG, "default": False},
 }
 EXCHANGE = _object(
     ("at", "method", "path", "status"), at=NUMBER, method=TEXT, path=TEXT, status={"type": ["integer", "null"]}

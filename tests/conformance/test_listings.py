@@ -108,6 +108,8 @@ class Vendor:
 
     def answered(self) -> None: ...
 
+    def left(self) -> None: ...
+
     def stale(self) -> bool:
         return False
 

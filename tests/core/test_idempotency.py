@@ -14,6 +14,7 @@ from connector_gateway.core.processes import DEAD_AFTER_SECONDS
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.core.writing import LOOK_FIRST, Attempt
+from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     GatewayError,
     IdempotencyInProgress,
@@ -23,6 +24,7 @@ from connector_gateway.kit.errors import (
     UpstreamError,
     UpstreamRefused,
 )
+from connector_gateway.kit.shapes import timestamp
 from connector_gateway.storage import tables
 from harness.clocks import HandClock
 from harness.rehearsing import (
@@ -297,12 +299,13 @@ async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: Stage) ->
     assert 1 == stage.shelf.asked
 
 
-@requirement("idempotency:never-two")
+@requirement("idempotency:never-two", "outcomes:growing", "outcomes:unknown")
 @pytest.mark.parametrize("doubt", ["cut", "silent", "edge", "garbled"])
-async def test_a_repeat_looks_waits_the_grace_and_looks_again_before_it_is_put_off(
+async def test_a_call_in_doubt_searches_at_growing_intervals_before_it_is_put_off(
     stage: Stage, clock: HandClock, doubt: Any
 ) -> None:
     stage.shelf.troubles.append(doubtful(doubt))
+    sent_at = clock.at
     first = await refusal(stage)
     told_at = clock.at
     again = await refusal(stage)
@@ -313,7 +316,7 @@ async def test_a_repeat_looks_waits_the_grace_and_looks_again_before_it_is_put_o
         first.retry_after,
         again.retry_after,
     )
-    assert 4 == len(stage.shelf.looks)
+    assert [at + pause for at in (sent_at, told_at) for pause in (0, 0.5, 1.5, GRACE_SECONDS)] == stage.shelf.looked_at
     assert 1 == stage.shelf.asked
 
 
@@ -444,7 +447,41 @@ async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_
     assert ["cup", "cup too"] == stage.shelf.things
 
 
-@requirement("calls:never-blindly")
+@requirement("outcomes:growing", "outcomes:repeat")
+async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.troubles.append(doubtful("edge"))
+    await refusal(stage)
+    stage.shelf.things.append("cup")
+    began = clock.at
+    again = await stage.put()
+
+    assert {"thing_id": "thing 1"} == data(again)
+    assert began == clock.at
+    assert 1 == stage.shelf.asked
+
+
+@requirement("outcomes:until")
+async def test_an_error_in_doubt_says_until_when_the_write_may_be_carried_out(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.troubles.append(doubtful("edge"))
+    settles_at = timestamp(instant(clock.at + SETTLE_SECONDS))
+    errors = [await refusal(stage), await refusal(stage)]
+
+    assert [True, True] == [f"until {settles_at};" in error.message for error in errors]
+
+
+@requirement("outcomes:ended")
+async def test_a_failure_of_the_vendor_itself_ends_the_doubt(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.troubles.append(Trouble(UpstreamError("It failed.", doubt="failed")))
+    began = clock.at
+    failed = await refusal(stage)
+    again = await stage.put()
+
+    assert isinstance(failed, UpstreamError)
+    assert {"thing_id": "thing 1"} == data(again)
+    assert began == clock.at
+
+
+@requirement("calls:never-blindly", "outcomes:unkeyed")
 async def test_without_a_key_nothing_is_sent_twice_and_the_remedy_speaks_of_looking(stage: Stage) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
     refused = await refusal(stage, key=None)

@@ -16,9 +16,11 @@ from connector_gateway.core.runs import Run
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import Call
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import Doubt, OutcomeUnknown, UpstreamRefused
+from connector_gateway.kit.errors import Doubt, GatewayError, OutcomeUnknown, UpstreamRefused
 from connector_gateway.kit.operation import Connector, reads, writes
+from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Page, Params, Result
+from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 from connector_gateway.settings import Settings
@@ -52,6 +54,9 @@ class Shelf:
 
     looks: list[Sent] = field(default_factory=list)
     """What was looked for."""
+
+    looked_at: list[float] = field(default_factory=list)
+    """When, by the gateway's clock."""
 
     made_at: dict[str, float] = field(default_factory=dict)
     """When things were put there by others."""
@@ -108,8 +113,14 @@ class ShelfClient:
         self._upstream = upstream
 
     async def put(self, name: str) -> str:
-        self._upstream.written_at = self._upstream.third_party.clock.now()
-        return await self.shelf.put(name)
+        self._upstream.written_at, self._upstream.answered = self._upstream.third_party.clock.now(), None
+        try:
+            return await self.shelf.put(name)
+        except GatewayError as error:
+            # An error in doubt has no response, unless the shelf itself has failed.
+            if error.doubt in {None, "failed"}:
+                self._upstream.answered = Answer(500 if error.doubt else 400, {}, b"")
+            raise
 
 
 async def _put(call: Call[ShelfClient], intent: Intent, _: str) -> Learned:
@@ -119,6 +130,7 @@ async def _put(call: Call[ShelfClient], intent: Intent, _: str) -> Learned:
 async def _find(call: Call[ShelfClient], intent: Intent, sent: Sent) -> list[Found]:
     shelf = call.upstream.shelf
     shelf.looks.append(sent)
+    shelf.looked_at.append(call.clock.now())
     return [
         Found({"id": f"thing {place}"}, f"thing {place}", shelf.made_at.get(f"thing {place}"))
         for place, name in enumerate(shelf.things, 1)
@@ -245,6 +257,9 @@ def connectors(shelf: Shelf) -> Mapping[str, Connector[Any]]:
         client=lambda upstream: ShelfClient(shelf, upstream),
         operations=(put_thing, make_thing, cover_thing, put_blindly, put_pair, list_things),
         settle_seconds=SETTLE_SECONDS,
+        rejections=Rejections(
+            lambda answer: str(answer.status), (Rejection({400}, "here"), Rejection({500}, "here", ended=True))
+        ),
     )
     return {"shelf": connector}
 

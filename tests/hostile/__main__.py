@@ -4,6 +4,7 @@ import sys
 import tempfile
 import time
 from contextlib import AbstractContextManager
+from itertools import islice
 from pathlib import Path
 
 from harness.installed import Installation, installed
@@ -11,17 +12,24 @@ from harness.playing import playing
 from hostile.attacks import ATTACKS
 from hostile.beside import Seen, beside
 from hostile.guessing import RATE, compare
+from hostile.outcomes import every_case, failures, walking
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 
 WRONG_TOKENS = "wrong_tokens"
+SAMPLED = 401
+"""One in so many responses to writes is tried beside the attacks: a prime, so that all kinds are met."""
+
 ROW = "{:<20} {:>8} {:>8} {:>8} {:>8} {:>8}"
 
 
 def main() -> None:
-    """Make the attacks that are named, or all of them."""
+    """Make the attacks that are named, or all of them; ``outcomes`` alone tries every response to every write."""
+    if sys.argv[1:] == ["outcomes"]:
+        _walk(every=1)
+        return
     wanted = sys.argv[1:] or [*ATTACKS, WRONG_TOKENS]
     print(ROW.format("beside", "median", "longest", "held", "grown", "seconds"))
     with _stand_ins() as sandbox, tempfile.TemporaryDirectory() as folder:
@@ -33,6 +41,20 @@ def main() -> None:
                 _tell(name, seen, time.perf_counter() - began)
         if WRONG_TOKENS in wanted:
             _tell_noticed(Path(folder))
+    if not sys.argv[1:]:
+        _walk(every=SAMPLED)
+
+
+def _walk(every: int) -> None:
+    """Try one in so many of the responses that a write may get."""
+    tried, found = 0, 0
+    with tempfile.TemporaryDirectory() as folder, walking(Path(folder)) as walk:
+        for case in islice(every_case(), 0, None, every):
+            tried += 1
+            for failure in failures(walk, [case]):
+                found += 1
+                print(failure, flush=True)
+    print(f"{tried} responses to writes, {found} failures")
 
 
 def _tell_noticed(folder: Path) -> None:

@@ -5,6 +5,7 @@ import pytest
 from connector_gateway.core.pacing import ConnectionPacer
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import UpstreamRateLimited
+from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
 from connector_gateway.storage.memory import InMemory
@@ -13,6 +14,7 @@ from harness.requirement import requirement
 from kit.third import Door, Third
 
 TIMES = Timeouts(queue_seconds=30, run_seconds=120)
+REJECTIONS = Rejections(lambda _: "", (Rejection({429}, "this test"),))
 DONE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
 
@@ -26,7 +28,9 @@ async def second(third: Third, *, first_writes: bool, seconds: int) -> float:
     clock = HandClock()
     pacer = ConnectionPacer("notes", {"all": Budget(100, 1)}, "account", InMemory(clock), clock)
     async with Transport(5.0) as transport:
-        third_party = ThirdParty({"base": third.address}, lambda _: {}, standard_throttle, transport, clock, clock.now)
+        third_party = ThirdParty(
+            {"base": third.address}, lambda _: {}, standard_throttle, transport, clock, clock.now, rejections=REJECTIONS
+        )
         upstream = Upstream(third_party, Door(), pacer, TIMES, Trace())
         await upstream.send("POST", "/search", Charge("all"), writes=first_writes, json={})
         await upstream.send("POST", "/pages", Charge("all"), writes=True, json={})

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
-from simulation.vendors import Trouble
+from simulation.vendors import SHAPES, Trouble, Unexpected
 from simulation.writes import KINDS, by_hand
 
 TIMEOUT_SECONDS = 12.0
@@ -151,7 +151,9 @@ def story(seed: int, processes: int | None = None) -> Story:
     random = Random(seed)
     count = processes or random.choice((1, 1, 2))
     writes = _writes(random, count)
-    items = [*writes, *_colleagues(random, writes), *_faults(random, writes, count)]
+    # First, so that of two troubles with one step the other counts. Drawn apart, so that older seeds keep the rest.
+    statuses = _statuses(Random(f"{seed} statuses"))
+    items = [*statuses, *writes, *_colleagues(random, writes), *_faults(random, writes, count)]
     items.sort(key=lambda item: getattr(item, "at", 1000.0))
     return Story(
         seed,
@@ -250,6 +252,17 @@ def trouble(random: Random) -> Trouble:
             return Trouble(told, late if done == 0.05 and random.random() < 0.3 else done)
         case _:
             return Trouble(told, done, random.choice((0.02, 0.1, random.uniform(0.1, 5), random.uniform(5, 11))))
+
+
+def _statuses(random: Random) -> list[Network]:
+    """Responses of any status with any body, before the step was carried out or after it, or without it."""
+    count = random.choice((0, 0, 1, 1, 2))
+    return [Network(random.choice((0, 0, 1, 1, 2, 3)), _unexpected(random)) for _ in range(count)]
+
+
+def _unexpected(random: Random) -> Trouble:
+    told = Unexpected(random.randrange(100, 600), random.choice(list(SHAPES)))
+    return Trouble(told, random.choice((None, 0.05, random.uniform(0.05, LATEST_SECONDS))), random.uniform(0.1, 5))
 
 
 def _disk(random: Random, writes: Sequence[Write], _: int) -> Item:

@@ -18,6 +18,7 @@ from aiohttp.http_writer import HttpVersion11
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
+from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.transport import NO_SECRETS, Answer, Cut, NotSent, TimedOut, Transport
 from harness.clocks import NOON
 from simulation.loop import apart
@@ -63,6 +64,43 @@ REFUSALS: Mapping[str, tuple[int, Any]] = {
 }
 """How each vendor's own application refuses a request."""
 
+OWN = "the vendor's"
+"""A body in the vendor's own shape."""
+
+SHAPES: Mapping[str, Any] = {
+    "empty": "",
+    "a page": "<html><head><title>Moved</title></head><body>nginx</body></html>",
+    "cut off": '{"error": {"type": "INVALID',
+    "a list": ["no"],
+    "another API's": {"fault": {"faultstring": "Not now", "detail": {"errorcode": "policies.Rejected"}}},
+    OWN: None,
+}
+"""The bodies that come with an unexpected status."""
+
+
+@dataclass(frozen=True)
+class Unexpected:
+    """A response in place of the vendor's: any status with any body."""
+
+    status: int
+    shape: str
+
+    def __str__(self) -> str:
+        return f"{self.status} with {self.shape}"
+
+    def answer(self, room: str) -> Answer:
+        """The response, as from the vendor of *room*."""
+        return Answer(self.status, _headers("text/html"), self._content(room))
+
+    def _content(self, room: str) -> bytes:
+        body = REFUSALS[room][1] if self.shape == OWN else SHAPES[self.shape]
+        return body.encode() if isinstance(body, str) else json.dumps(body).encode()
+
+    def rejects(self, room: str) -> bool:
+        """Whether the connector's table lists it as a proof that nothing was done."""
+        return CONNECTORS[room].rejections.doubt(Answer(self.status, {}, self._content(room))) is None
+
+
 BY_ITSELF = {"failure": FAILURES, "refusal": REFUSALS}
 """What an application says, and no edge before it."""
 
@@ -101,7 +139,7 @@ class VendorClock:
 class Trouble:
     """What goes wrong with one request: what the gateway is told, and whether and when the request is carried out."""
 
-    told: str
+    told: str | Unexpected
     """``answer``, ``silence``, ``cut``, ``refused`` (never sent), ``garbage``, ``odd``, ``failure``, ``refusal``.
 
     Or the status that an edge answers: ``502`` to ``504``.
@@ -220,7 +258,7 @@ class Vendors:
         if not self.healthy:
             troubles = self.troubles if changes else self.reading_troubles
             number = self._steps if changes else self._reads
-            sent.trouble = troubles.get(number)
+            sent.trouble = _consistent(troubles.get(number), room)
             self._steps, self._reads = self._steps + changes, self._reads + (not changes)
         self.sent.append(sent)
         return sent
@@ -240,7 +278,7 @@ class Vendors:
         if trouble.done_after is not None:
             await asyncio.sleep(trouble.done_after)
             answer = await self._reach(sent, url, headers, body)
-            if trouble.told in BODIES:
+            if isinstance(trouble.told, str) and trouble.told in BODIES:
                 await asyncio.sleep(max(0.0, sent.at + trouble.told_after - _now()))
                 _tell(told, Answer(answer.status, answer.headers, BODIES[trouble.told](answer.body)))
         await seen
@@ -252,6 +290,8 @@ class Vendors:
             _tell(told, Cut("the connection broke"))
         elif trouble.told == "refused":
             _tell(told, NotSent("nothing accepted the connection"))
+        elif isinstance(trouble.told, Unexpected):
+            _tell(told, trouble.told.answer(sent.room))
         elif trouble.told in BY_ITSELF:
             status, body = BY_ITSELF[trouble.told][sent.room]
             content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
@@ -322,7 +362,7 @@ class SimulatedTransport(Transport):
         if isinstance(answer, Exception):
             sent.told = "refused" if isinstance(answer, NotSent) else "cut"
             raise answer
-        sent.told = "400" if sent.trouble and sent.trouble.told == "refusal" else str(answer.status)
+        sent.told = _told(sent, answer)
         return Answer(answer.status, answer.headers, answer.body)
 
     @asynccontextmanager
@@ -386,6 +426,23 @@ def _request(method: str, url: URL, headers: Mapping[str, str], body: bytes | No
         message, payload, _Protocol(), _Nowhere(), asyncio.current_task(), loop, client_max_size=64 * 1024 * 1024
     )
     return request
+
+
+def _consistent(trouble: Trouble | None, room: str) -> Trouble | None:
+    """*trouble*, but of a vendor that does what it says: what it has rejected is not carried out."""
+    if trouble is None or not isinstance(trouble.told, Unexpected) or not trouble.told.rejects(room):
+        return trouble
+    # An account whose authorisation has ended can do nothing any more, whatever is repeated.
+    told = Unexpected(401, "a page") if trouble.told.status == 401 else trouble.told
+    return Trouble(told, None, trouble.told_after)
+
+
+def _told(sent: Sent, answer: Answer) -> str:
+    """What the gateway was told, as far as that counts."""
+    told = None if sent.trouble is None else sent.trouble.told
+    if told == "refusal" or (isinstance(told, Unexpected) and told.rejects(sent.room)):
+        return "400"
+    return str(told) if isinstance(told, Unexpected) else str(answer.status)
 
 
 def _headers(kind: str) -> Mapping[str, str]:

@@ -155,6 +155,22 @@ async def test_a_request_counts_from_when_it_can_have_arrived(shared: Counting, 
     assert 59 == round((await shared.reserve([take("upstream:notes:a")], 100)).wait, 3)
 
 
+async def test_a_request_that_leaves_late_counts_from_then_on_before_it_is_answered(
+    shared: Counting, clock: HandClock
+) -> None:
+    turns = [await shared.reserve([take("upstream:notes:a")], 0) for _ in range(3)]
+    for turn in turns[:2]:
+        turn.left()
+    clock.at += 25
+    turns[2].left()
+    # The store is told in order, and knows by now.
+    await shared.peek(take("upstream:notes:a"))
+    clock.at += 35
+    following = [await shared.reserve([take("upstream:notes:a")], 100) for _ in range(3)]
+
+    assert [0, 0, 25] == [round(turn.wait, 3) for turn in following]
+
+
 async def test_a_turn_that_was_not_used_comes_again_behind_those_who_have_gone(
     shared: Counting, clock: HandClock
 ) -> None:

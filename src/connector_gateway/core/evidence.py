@@ -11,8 +11,9 @@ from typing import Any
 from connector_gateway.core.journal import JournalEntry
 from connector_gateway.core.owners import Owners, Rivals
 from connector_gateway.core.work import Work
-from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
+from connector_gateway.kit.shapes import timestamp
 from connector_gateway.kit.writing import Found, Learned, Sent, Step
 from connector_gateway.storage.database import Database
 
@@ -22,8 +23,16 @@ MARGIN_SECONDS = 2.0
 LOOK_BACK_SECONDS = 120.0
 """How far clocks may differ, for the filters of vendors' listings; what they let through is compared more closely."""
 
+FIRST_PAUSE_SECONDS = 0.5
+"""How long after the first search the second one follows; each further pause is twice as long."""
+
 MAX_CANDIDATES = 20
 """Objects that a refusal names."""
+
+
+def until(settles_at: float) -> str:
+    """Return the sentence that says until when a step in doubt may still be carried out."""
+    return f"It may still be carried out until {timestamp(instant(settles_at))}; what is not there then was not done."
 
 
 class Evidence:
@@ -36,23 +45,27 @@ class Evidence:
         self._grace_seconds = grace_seconds
 
     async def settled(self, work: Work, step: Step[Any], entry: JournalEntry) -> Learned | None:
-        """What a step in doubt has made; None if it has made nothing and can no longer do so.
+        """Return what a step in doubt has made; None if it has made nothing and can no longer do so.
 
-        It looks at once and again after the grace time. ``OutcomeUnknown`` if the step may still be carried out then.
+        Searches at once, and again at growing intervals within the grace time: most doubts end within seconds, and a
+        caller is better served by a short wait than by having to call again. Raises ``OutcomeUnknown`` if the step may
+        still be carried out then.
         """
-        learned, rest = None, entry.settles_at - self._database.time()
-        if rest > 0:
+        grace, pause = self._grace_seconds, FIRST_PAUSE_SECONDS
+        rest = entry.settles_at - self._database.time()
+        while rest > 0 and grace > 0:
             with suppress(GatewayError):
-                learned = await self._look(work, step, entry)
-            if learned is None:
-                rest = entry.settles_at - self._database.time()
-                # Most doubts end within seconds, and to wait is better than to be told to ask again (decision 4).
-                await self._clock.sleep(min(rest, self._grace_seconds))
-                rest -= self._grace_seconds
-        learned = learned or await self._look(work, step, entry)
+                if (learned := await self._look(work, step, entry)) is not None:
+                    return learned
+            rest = entry.settles_at - self._database.time()
+            # The last search comes at the end of the grace time, or of the settle time if that is sooner.
+            pause = min(pause, rest) if grace > 2 * pause else min(grace, rest)
+            await self._clock.sleep(max(0.0, pause))
+            grace, rest, pause = grace - pause, rest - pause, 2 * pause
+        learned = await self._look(work, step, entry)
         if learned is None and rest > 0:
             raise OutcomeUnknown(
-                "An earlier request of this call may still be carried out by the application.",
+                f"An earlier request of this call was sent, and its outcome is not known. {until(entry.settles_at)}",
                 retry_after=rest,
                 doubt="silent",
             )

@@ -44,7 +44,15 @@ class Site:
         connector = self.connector
         expired = connector.oauth.expired if connector.oauth else unauthorised
         return ThirdParty(
-            self.addresses, connector.authorise, connector.throttled, transport, clock, time, expired, exchanged
+            self.addresses,
+            connector.authorise,
+            connector.throttled,
+            transport,
+            clock,
+            time,
+            expired,
+            exchanged,
+            connector.rejections,
         )
 
     @property

@@ -15,7 +15,6 @@ Every change of a claim names the attempt that holds it. An attempt that lost it
 """
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -31,7 +30,7 @@ from connector_gateway.core.claims import Claim, ClaimExists, ClaimName, Claims,
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.dry_run import DryRun
 from connector_gateway.core.envelope import Envelope, reasoned
-from connector_gateway.core.evidence import Evidence
+from connector_gateway.core.evidence import Evidence, until
 from connector_gateway.core.journal import Journal, JournalEntry, owner_of, refusal_kept
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
 from connector_gateway.core.runs import Recording
@@ -42,6 +41,7 @@ from connector_gateway.kit.errors import (
     GatewayError,
     OutcomeUnknown,
     StorageUnavailable,
+    UpstreamError,
 )
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.shapes import Params
@@ -412,45 +412,66 @@ class Attempt:
         except GatewayError as error:
             # Here already: a room may put the reason of a refused step into its result.
             self.work.run.redaction.error(error)
-            if not self._sent(entry, error.doubt):
-                entry.refusal = refusal_kept(error)
+            doubt = self._judge(entry, error.doubt)
+            if doubt is None:
+                error.doubt, entry.refusal = None, refusal_kept(error)
                 raise
-            doubtful = error
+            doubtful = error if error.doubt or isinstance(error, UpstreamError) else _unreadable(error, error.private)
+            doubtful.doubt = doubt
         except Exception as fault:
-            if not self._sent(entry, "garbled"):
+            if self._judge(entry) is None:
                 raise
             # A fault of ours after the sending is a doubt all the same: the request is out (decision 4).
-            doubtful = _unreadable(fault)
+            doubtful = _unreadable(fault, repr(fault))
         except BaseException:
-            self._sent(entry, "interrupted")
+            self._judge(entry)
             raise
         return await self._found(step, entry, doubtful)
 
     async def _found(self, step: Step[Any], entry: JournalEntry, doubtful: GatewayError) -> Learned:
-        """What a step in doubt is proven to have done within the grace time; otherwise raises *doubtful*."""
+        """Return what a step in doubt is proven to have done within the grace time; otherwise raise *doubtful*."""
         learned = None
         with suppress(GatewayError):
             await self._writing.database.put_all(self._doubtful_rows(), about=self.work.run.run_id)
             learned = await self._writing.evidence.settled(self.work, step, entry)
             self._absent = entry
         if learned is None:
-            doubtful.retry_after = max(1, math.ceil(entry.settles_at - self._writing.database.time()))
-            raise doubtful
+            raise self._undecided(entry, doubtful)
         return learned
 
-    def _sent(self, entry: JournalEntry, doubt: Doubt | None) -> bool:
-        """Whether the step just sent is in doubt; if so, records when it will have settled.
+    def _undecided(self, entry: JournalEntry, doubtful: GatewayError) -> GatewayError:
+        """Return the error for a step in doubt of which nothing was found: *doubtful* itself if its work has ended."""
+        rest = entry.settles_at - self._writing.database.time()
+        if doubtful.doubt == "failed":
+            doubtful.retry_after = 1
+            return doubtful
+        # The same code if the step has settled within the call, which depends on how busy this machine is.
+        message = f"{doubtful.message} {until(entry.settles_at)}"
+        return OutcomeUnknown(
+            message,
+            *doubtful.details,
+            private=doubtful.private,
+            retry_after=max(rest, 0.0),
+            doubt=doubtful.doubt,
+        )
 
-        The settle time counts from its sending. If the application itself reported the failure, the step has settled
-        already.
+    def _judge(self, entry: JournalEntry, told: Doubt | None = None) -> Doubt | None:
+        """Decide whether the step just sent is in doubt, and until when; this is the only place that releases it.
+
+        It is not if nothing was sent, or if the connector's table lists the response as one that proves that nothing
+        was done. A client may add a doubt (*told*), and never take one away. The settle time counts from the sending;
+        it is over if the application itself has ended its work.
         """
-        sent_at = self.work.upstream.written_at
-        if doubt is None or sent_at is None:
+        upstream = self.work.upstream
+        doubts = {told, upstream.doubt} - {None}
+        if not doubts or upstream.written_at is None:
             entry.sent_at = None
-            return False
-        ended = doubt == "failed"
-        entry.settles_at = self._writing.database.time() if ended else sent_at + self.work.call.settle_seconds
-        return True
+            return None
+        if doubts == {"failed"}:
+            entry.settles_at = self._writing.database.time()
+            return "failed"
+        entry.settles_at = upstream.written_at + self.work.call.settle_seconds
+        return told if told not in {None, "failed"} else upstream.doubt
 
     # Commits
 
@@ -523,11 +544,11 @@ class Attempt:
         return [(FORGET, {"_row_id": row}) for row in self._forgotten]
 
 
-def _unreadable(fault: Exception) -> OutcomeUnknown:
-    """The error that stands for a fault of ours while reading the answer to a write."""
+def _unreadable(fault: Exception, private: str) -> OutcomeUnknown:
+    """Return the error for a response to a write that does not show what became of it."""
     error = OutcomeUnknown(
         "The application answered in an unknown shape; whether it did the work is not known.",
-        private=repr(fault),
+        private=private,
         doubt="garbled",
     )
     error.__cause__ = fault

@@ -58,6 +58,10 @@ class Turn(Protocol):
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
         ...
 
+    def left(self) -> None:
+        """Count the request from now on: it leaves, maybe later than its turn came."""
+        ...
+
     async def confirm(self) -> float:
         """Confirm that it has come, or has come again: 0, or the seconds still to wait."""
         ...

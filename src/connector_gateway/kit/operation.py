@@ -51,6 +51,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.oauth import Account, OAuth
 from connector_gateway.kit.observing import Observing
+from connector_gateway.kit.rejections import NO_REJECTIONS, Rejections
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, standard_throttle
@@ -243,6 +244,9 @@ class Connector(Generic[C]):
     operations: tuple[Operation[C, Any, Any], ...]
     throttled: Callable[[Answer], float | Pause | None] = standard_throttle
     """Seconds to wait if an answer means "too many requests", or which budgets are to rest; otherwise None."""
+
+    rejections: Rejections = NO_REJECTIONS
+    """The responses that prove that a write was not carried out; every other one leaves it in doubt."""
 
     at_once: int | None = None
     """How many requests of one account all processes may have under way, where the third party refuses more."""

@@ -28,6 +28,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.held import Holding, Written, uncounted
 from connector_gateway.kit.origin import Stale
+from connector_gateway.kit.rejections import NO_REJECTIONS, Rejections
 from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, TooLarge, Transport, date_of
 
 FREE = nullcontext()
@@ -206,6 +207,9 @@ class ThirdParty:
     exchanged: Callable[[Exchange], None] = lambda _: None
     """Is told of every request once it has ended."""
 
+    rejections: Rejections = NO_REJECTIONS
+    """The responses that prove that a write was not carried out."""
+
 
 class Upstream(Struct):
     """The authorised client that a room's own client is built on.
@@ -228,6 +232,9 @@ class Upstream(Struct):
     written_at: float | None = None
     """When the last request that writes was sent, by ``time``; None if none was since this was set to None."""
 
+    answered: Answer | None = None
+    """The response to that request; None if there is none."""
+
     dry: bool = False
     """Whether requests that write are ``Withheld``."""
 
@@ -245,6 +252,17 @@ class Upstream(Struct):
 
     _heard: tuple[str, float] | None = None
     """The ``Date`` of the last answer, and when it came."""
+
+    @property
+    def doubt(self) -> Doubt | None:
+        """Why the outcome of the last request that writes is unknown.
+
+        None if no such request was sent, or if its response proves that nothing was done. A success is no doubt for
+        its sender, who does not ask; for everybody else it is one.
+        """
+        if self.written_at is None:
+            return None
+        return "silent" if self.answered is None else self.third_party.rejections.doubt(self.answered)
 
     @property
     def skew(self) -> float:
@@ -274,11 +292,11 @@ class Upstream(Struct):
         A name in braces in *path* stands for the secret of that name among the credentials: ``/tokens/{token}``. The
         secret is filled in when the request is sent; history, spans and errors have the template.
         The body is *json*, or *content* that *headers* describe.
-        A throttled request is resent always, one that *writes* never after it may have arrived.
+        A throttled request is resent always, one that *writes* never after it may have been carried out.
         *expects* names failures that the caller reads itself; *collides* tells a refusal because of another change,
         which is worth another attempt.
-        Raises ``OutcomeUnknown`` when a write was sent and no readable answer came, and an ``UpstreamError`` in doubt
-        when the third party failed over it.
+        Raises ``OutcomeUnknown`` if a write was sent and its response does not prove that nothing was done, and an
+        ``UpstreamError`` in doubt if the third party failed over it.
         """
         _require_segments(path)
         url = self.third_party.addresses[host] + path + (_encoded(query) if query else "")
@@ -328,9 +346,12 @@ class Upstream(Struct):
                 self._give_up_on(fault, request, last=last)
                 await self._back_off(attempt)
                 continue
-            pause = self.third_party.throttled(answer)
-            # Nothing was done for a token that has ended, so even a write is sent again, once, with a new one.
-            if not renewed and self.third_party.expired(answer) and await self.credential_source.renew(request.used):
+            third_party = self.third_party
+            pause, expired = third_party.throttled(answer), third_party.expired(answer)
+            if request.writes and (pause is not None or expired or not answer.accepted):
+                await self._require_rejected(request, answer, pause)
+            # The write was rejected, so it is sent again, once, with a new token.
+            if not renewed and expired and await self.credential_source.renew(request.used):
                 renewed, attempt = True, attempt - 1
             elif pause is not None:
                 await self._rest(request, pause, deadline)
@@ -338,14 +359,27 @@ class Upstream(Struct):
             elif not last and request.collides(answer):
                 await self._back_off(attempt)
             elif answer.status < 500 or answer.status in request.expects:
-                self._begun, self._changed = True, self._changed or request.writes
-                if request.writes:
-                    _require_readable(answer)
+                self._note_answered(request, answer)
                 return answer
             elif request.writes or last:
-                raise failed(answer, writes=request.writes)
+                raise failed(answer)
             else:
                 await self._back_off(attempt)
+
+    def _note_answered(self, request: Request, answer: Answer) -> None:
+        self._begun, self._changed = True, self._changed or request.writes
+        if request.writes:
+            _require_readable(answer)
+
+    async def _require_rejected(self, request: Request, answer: Answer, pause: float | Pause | None) -> None:
+        """Raise an error in doubt unless the response to a write proves that nothing was done."""
+        doubt = None if answer.status in request.expects else self.doubt
+        if doubt is None:
+            return
+        # The budget is blocked all the same: whoever said so, more requests would get the same response.
+        if pause is not None:
+            await self._close(request, pause)
+        raise failed(answer, doubt)
 
     async def _deadline(self) -> Deadline:
         """Until when a request may wait, once it may be sent at all."""
@@ -387,25 +421,33 @@ class Upstream(Struct):
 
     async def _send_once(self, request: Request, secrets: Mapping[str, str], turn: Turn, queued: float) -> Answer:
         """Send the request, and record it however it ends; ``Stale`` if it did not leave."""
-        third_party, written_at, left = self.third_party, self.written_at, True
+        third_party, before, left = self.third_party, (self.written_at, self.answered), True
         if request.writes:
             # After the wait for a turn, since the process may have been taken for dead meanwhile (decision 12).
             self.fence()
-            self.written_at = third_party.time()
+            self.written_at, self.answered = third_party.time(), None
         sent_at, sent = third_party.clock.now(), time.perf_counter()
         status: int | None = None
         holding = Written(self.holding) if request.writes else self.holding
         try:
             headers = {**third_party.authorise(secrets), **request.headers}
             answer = await third_party.transport.exchange(
-                request.method, request.url, headers, request.body, holding, stale=turn.stale, secrets=secrets
+                request.method,
+                request.url,
+                headers,
+                request.body,
+                holding,
+                stale=partial(_is_stale, turn),
+                secrets=secrets,
             )
             status = answer.status
+            if request.writes:
+                self.answered = answer
             if (date := answer.headers.get("Date")) is not None:
                 self._heard = (date, third_party.time())
             turn.answered()
-        except Stale:
-            self.written_at, left = written_at, False
+        except (Stale, NotSent) as fault:
+            (self.written_at, self.answered), left = before, isinstance(fault, NotSent)
             raise
         finally:
             if left:
@@ -459,16 +501,29 @@ class Upstream(Struct):
 
     async def _rest(self, request: Request, pause: float | Pause, deadline: Deadline) -> None:
         """Pause the budgets; ``UpstreamRateLimited`` if the pause is longer than the call may wait."""
-        pause = pause if isinstance(pause, Pause) else Pause(pause)
-        seconds = max(pause.seconds, self.timeouts.backoff_seconds)
-        # Closed for all who share the budget, lest each of them runs into the same refusal (decision 3).
-        await self.pacer.close(pause.of(request.charges), seconds)
+        seconds = await self._close(request, pause)
         if seconds >= deadline.closed_seconds or self.third_party.clock.now() + seconds > deadline.turn:
             raise UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
+
+    async def _close(self, request: Request, pause: float | Pause) -> float:
+        """Block the budgets of *request* and return for how many seconds."""
+        pause = pause if isinstance(pause, Pause) else Pause(pause)
+        seconds = max(pause.seconds, self.timeouts.backoff_seconds)
+        # Blocked for all who share the budget, so that they do not run into the same response (decision 3).
+        await self.pacer.close(pause.of(request.charges), seconds)
+        return seconds
 
     async def _back_off(self, attempt: int) -> None:
         # Jitter, so that calls which failed together do not come back together.
         await self.third_party.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
+
+
+def _is_stale(turn: Turn) -> bool:
+    """Return True if the request must not leave any more; otherwise count it from now on, for it leaves."""
+    if turn.stale():
+        return True
+    turn.left()
+    return False
 
 
 def _encoded(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> str:
@@ -498,19 +553,11 @@ async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
     return bytes(body)
 
 
-def failed(answer: Answer, *, writes: bool) -> UpstreamError:
-    """The error of an answer that says the third party failed."""
-    return UpstreamError(
-        f"The application failed with status {answer.status}.",
-        private=answer.text,
-        doubt=doubt_of(answer.status) if writes else None,
-    )
-
-
-def doubt_of(status: int) -> Doubt:
-    """The doubt that a failed write leaves: a 500 is the application's own, others may come from a proxy."""
-    # An edge answers while the application behind it may go on working. Its word does not end the doubt (decision 4).
-    return "failed" if status == 500 else "edge"
+def failed(answer: Answer, doubt: Doubt | None = None) -> UpstreamError | OutcomeUnknown:
+    """Return the error for a failure status, or for a status that does not show what became of a write."""
+    if answer.status >= 500:
+        return UpstreamError(f"The application failed with status {answer.status}.", private=answer.text, doubt=doubt)
+    return _unknown(f"answered with status {answer.status}", answer.text, doubt or "edge")
 
 
 def _require_readable(answer: Answer) -> None:

@@ -11,7 +11,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream import Timeouts
 from connector_gateway.storage.ledger import Ledger, LedgerEntry
 from connector_gateway.storage.locks import Locks
-from connector_gateway.storage.shared import ROOM, STALE, Allowance, Take
+from connector_gateway.storage.shared import QUICK_SECONDS, ROOM, STALE, Allowance, Take
 
 MOST_LEARNED = 10_000
 """While fewer ledgers than this are kept, idle ones stay that know how quick a third party answers, without entries."""
@@ -39,6 +39,13 @@ class MemoryTurn(Struct):
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
         late = self.clock.now() - self.at
         return any(late > ledger.budget.per_seconds * STALE for ledger, _ in self.taken)
+
+    def left(self) -> None:
+        """Count the request from now on, before it is answered: by then, others may have gone in its place."""
+        now = self.clock.now()
+        if now - self.at > QUICK_SECONDS:
+            for ledger, entry in self.taken:
+                ledger.move(entry, now)
 
     async def confirm(self) -> float:
         """Confirm that it has come, or has come again: 0, or the seconds still to wait because others were late."""

@@ -129,6 +129,12 @@ class TurnWithFallback:
         turn = self.local or self.turn
         return turn is not None and turn.stale()
 
+    def left(self) -> None:
+        """Count the request from now on."""
+        turn = self.local or self.turn
+        if turn is not None:
+            turn.left()
+
     async def confirm(self) -> float:
         """Confirm that it has come: 0, or the seconds until it is to be confirmed again."""
         away = None

@@ -15,6 +15,9 @@ from connector_gateway.kit.budget import Budget
 STALE = 0.5
 """The part of a window after which a turn is confirmed once more if its request has not left yet (decision 93)."""
 
+QUICK_SECONDS = 0.005
+"""What took no longer is as good as at once: less than what windows are stretched by."""
+
 ROOM = 0.2
 """The part of a budget that polls leave to calls, one unit at least: whoever is in doubt looks without waiting."""
 
@@ -64,6 +67,10 @@ class Turn(Protocol):
 
     def stale(self) -> bool:
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
+        ...
+
+    def left(self) -> None:
+        """Count the request from now on: it leaves, maybe later than its turn came."""
         ...
 
     async def confirm(self) -> float:

@@ -25,13 +25,10 @@ from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.storage.lateness import Lateness
 from connector_gateway.storage.pipeline import Pipeline
 from connector_gateway.storage.recount import AGAIN_SECONDS, Looked, Loss, Peers, Sent
-from connector_gateway.storage.shared import STALE, UPSTREAM, Allowance, StoreAway, Take
+from connector_gateway.storage.shared import QUICK_SECONDS, STALE, UPSTREAM, Allowance, StoreAway, Take
 
 ANSWER_SECONDS = 0.5
 """How long an answer is waited for; a store that hangs is noticed after half as much again, at the latest."""
-
-QUICK_SECONDS = 0.005
-"""An answer that took no longer came as good as at once: less than what windows are stretched by."""
 
 MICRO = 1_000_000
 KEY_TAGS = 16
@@ -101,6 +98,13 @@ class ValkeyTurn:
         """
         late = self.store.clock.now() - self.since
         return any(late > take.budget.per_seconds * STALE for take in self.takes)
+
+    def left(self) -> None:
+        """Count the request from now on, before it is answered: by then, others may have gone in its place."""
+        now = self.store.clock.now()
+        if now - self.since > QUICK_SECONDS:
+            self.store.left(self.takes, self.number, now - self.since)
+            self.since = self.heard = now
 
     def release(self) -> None:
         """Give it back."""
@@ -289,6 +293,11 @@ class Valkey:
             # With as many digits as the script writes, or the entry would not be found.
             entry = f"g{number}:{take.units:.17g}"
             self._pipeline.tell("ZADD", entries, "XX", "INCR", round(min(late, heard) * MICRO), entry)
+
+    def left(self, takes: Sequence[Take], number: int, late: float) -> None:
+        """Count a request so many seconds later, and at the latest from now on."""
+        for take in takes:
+            self._pipeline.tell(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
 
     def _learned(self, name: str) -> Lateness:
         learned = self._lateness.pop(name, None) or Lateness()

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.kit.asking import Field, number, object_of, one_of, read, text, whole
+from workspace_sandbox.kit.asking import Field, flag, number, object_of, one_of, read, text, whole
 
 FaultKind = Literal["status", "delay", "drop_before", "drop_after", "garbage", "slow_body", "throttle"]
 KINDS: tuple[FaultKind, ...] = ("status", "delay", "drop_before", "drop_after", "garbage", "slow_body", "throttle")
@@ -19,7 +19,8 @@ KINDS: tuple[FaultKind, ...] = ("status", "delay", "drop_before", "drop_after", 
 class Fault:
     """Something that goes wrong with the next ``times`` requests that match.
 
-    ``status`` answers with ``status``, ``headers`` and ``body`` and writes nothing.
+    ``status`` answers with ``status``, ``headers`` and ``body`` and writes nothing, unless the request is ``served``
+    first.
     ``delay`` waits ``seconds`` once the request has arrived and is counted, then serves as usual, even when the caller
     has gone.
     ``drop_before`` cuts the connection and writes nothing; ``drop_after`` serves, then cuts before the answer.
@@ -36,6 +37,8 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = ""
     seconds: float = 0.0
+    served: bool = False
+    """Whether a ``status`` replaces the response to a request that was carried out."""
     token: str | None = None
     """Only requests that present this token match."""
     after: int = 0
@@ -127,6 +130,7 @@ ASKED: Mapping[str, Field] = {
     "headers": _headers,
     "body": lambda value: value,
     "seconds": number,
+    "served": flag,
     "token": text,
     "after": whole,
     "probability": _likely,

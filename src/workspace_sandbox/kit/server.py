@@ -49,6 +49,8 @@ def staged(emulator: Emulator, application: web.Application) -> web.Application:
         stage.journal.append(Exchange(at, request.method, request.path, response.status if response else None))
         if response is None or (fault and fault.fault == "drop_after"):
             return _cut(request)
+        if fault and fault.fault == "status" and fault.served:
+            return fault.answer()
         if fault and fault.fault == "garbage":
             return web.Response(status=response.status, body=b'{"broken": <html>\xff', content_type="application/json")
         if fault and fault.fault == "slow_body":
@@ -66,7 +68,7 @@ async def _perform(
     stage = emulator.stage
     if fault and fault.fault == "drop_before":
         return None
-    if fault and fault.fault == "status":
+    if fault and fault.fault == "status" and not fault.served:
         return fault.answer()
     if fault and fault.fault == "throttle":
         return emulator.throttled(request, fault.seconds)

@@ -54,12 +54,12 @@ def test_a_listing_of_another_shape_is_told_with_its_place(gateway: Gateway, bod
 
 @pytest.mark.parametrize("code", [{"code": "internal_error"}, ["ratelimited"], 7, True])
 @pytest.mark.parametrize("method", ["chat.postMessage", "chat.update", "reactions.add"])
-def test_a_refusal_without_a_code_to_read_is_an_unknown_one(gateway: Gateway, method: str, code: Any) -> None:
+def test_an_error_without_a_readable_code_leaves_a_write_in_doubt(gateway: Gateway, method: str, code: Any) -> None:
     answer(gateway, method, {"ok": False, "error": code})
 
     refused = write(gateway, method)
 
-    assert (502, "upstream_unexpected") == (refused.status, refused.code)
+    assert (502, "outcome_unknown") == (refused.status, refused.code)
 
 
 @pytest.mark.parametrize(("status", "code"), [(403, "upstream_forbidden"), (404, "upstream_unexpected")])

@@ -14,6 +14,9 @@ from harness.rooms import only
 from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
 
+INVALID = {"category": "VALIDATION_ERROR"}
+LIMITED = {"category": "RATE_LIMITS"}
+
 
 @pytest.fixture(scope="module")
 def hurried(crm_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
@@ -84,7 +87,7 @@ def test_a_write_that_the_application_failed_over_is_reported_and_done_by_a_repe
     repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
     replayed = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
 
-    assert (502, "upstream_error") == (failed.status, failed.code)
+    assert (502, "outcome_unknown") == (failed.status, failed.code)
     assert 200 == repeated.status
     assert replayed.data == repeated.data
     assert "true" == replayed.headers["idempotent-replayed"]
@@ -187,7 +190,7 @@ def test_a_link_that_fails_is_made_by_a_repeat_which_tells_what_happened_first(w
     failed = writer.link(headers={"Idempotency-Key": writer.mark})
     repeated = writer.link(headers={"Idempotency-Key": writer.mark})
 
-    assert "upstream_error" == failed.code
+    assert "outcome_unknown" == failed.code
     assert failed.details == [
         {"done": "write the contact", "contact_id": repeated.data["contact_id"], "action": "created"}
     ]
@@ -341,12 +344,12 @@ def test_many_calls_at_once_ask_for_the_portal_and_its_properties_once(hasty: Wr
 @pytest.mark.parametrize(
     ("fault", "seconds"),
     [
-        ({"status": 429, "headers": {"Retry-After": "30"}}, 30),
-        ({"status": 429, "body": {"policyName": "TEN_SECONDLY_ROLLING"}}, 10),
-        ({"status": 429, "body": {"policyName": "DAILY"}}, 3600),
-        ({"status": 429, "body": "slow down"}, 1),
+        ({"status": 429, "headers": {"Retry-After": "30"}, "body": LIMITED}, 30),
+        ({"status": 429, "body": LIMITED | {"policyName": "TEN_SECONDLY_ROLLING"}}, 10),
+        ({"status": 429, "body": LIMITED | {"policyName": "DAILY"}}, 3600),
+        ({"status": 429, "body": LIMITED}, 1),
         ({"status": 423, "body": {"category": "LOCKED"}}, 2),
-        ({"status": 477, "headers": {"Retry-After": "120"}}, 120),
+        ({"status": 477, "headers": {"Retry-After": "120"}, "body": {"category": "MIGRATION"}}, 120),
     ],
 )
 def test_a_throttled_write_is_refused_when_it_would_wait_too_long(
@@ -364,7 +367,7 @@ def test_a_throttled_write_is_refused_when_it_would_wait_too_long(
 @pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
 @pytest.mark.parametrize("status", [423, 429])
 def test_a_throttled_write_is_sent_again(writer: Writer, write: str, request_of: tuple[str, str], status: int) -> None:
-    writer.harm(request_of, fault="status", status=status, headers={"Retry-After": "0"}, times=2)
+    writer.harm(request_of, fault="status", status=status, headers={"Retry-After": "0"}, body=LIMITED, times=2)
     reply = getattr(writer, write)()
 
     assert 200 == reply.status
@@ -396,23 +399,26 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
             },
             *(403, "connection_scope_missing", [{"scopes": ["a.b"]}]),
         ),
-        ({"status": 404, "body": HTML}, 502, "upstream_unexpected", []),
+        ({"status": 404, "body": HTML}, 502, "outcome_unknown", []),
         (
-            {"status": 409, "body": {"message": "in the way"}},
+            {"status": 409, "body": {"status": "error", "message": "in the way"}},
             409,
             "upstream_conflict",
             [{"vendor_message": "in the way"}],
         ),
-        ({"status": 418, "body": "teapot"}, 502, "upstream_unexpected", []),
-        ({"status": 302, "headers": {"Location": "/"}}, 502, "upstream_unexpected", []),
+        ({"status": 418, "body": "teapot"}, 502, "outcome_unknown", []),
+        ({"status": 302, "headers": {"Location": "/"}}, 502, "outcome_unknown", []),
         (
-            {"status": 400, "body": {"message": 'Not valid: [{"error":"PROPERTY_DOESNT_EXIST","name":"jobtitle"}]'}},
+            {
+                "status": 400,
+                "body": INVALID | {"message": 'Not valid: [{"error":"PROPERTY_DOESNT_EXIST","name":"jobtitle"}]'},
+            },
             *(404, "property_not_found", [{"code": "property_not_found", "property": "jobtitle"}]),
         ),
         (
             {
                 "status": 400,
-                "body": {"errors": [{"code": "INVALID_EMAIL", "context": {"propertyName": ["email"]}}]},
+                "body": INVALID | {"errors": [{"code": "INVALID_EMAIL", "context": {"propertyName": ["email"]}}]},
             },
             *(
                 422,
@@ -425,7 +431,9 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
                 "status": 207,
                 "body": {
                     "results": [],
-                    "errors": [{"errors": [{"code": "INVALID_OPTION", "context": {"propertyName": ["tier"]}}]}],
+                    "errors": [
+                        INVALID | {"errors": [{"code": "INVALID_OPTION", "context": {"propertyName": ["tier"]}}]}
+                    ],
                 },
             },
             *(409, "option_missing", [{"code": "option_missing", "property": "tier"}]),

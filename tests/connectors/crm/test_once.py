@@ -324,7 +324,7 @@ def test_a_failure_is_not_settled_before_the_search_knows_what_it_may_have_made(
     failed = slow.open(**keyed(slow))
     early = slow.open(**keyed(slow))
 
-    assert ("upstream_error", "outcome_unknown") == (failed.code, early.code)
+    assert ("outcome_unknown", "outcome_unknown") == (failed.code, early.code)
     assert 1 == slow.sent(CREATE_DEAL)
 
 

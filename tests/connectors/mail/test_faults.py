@@ -28,6 +28,8 @@ REFUSAL: dict[str, Any] = {
     "status": 400,
     "body": {"error": {"errors": [{"reason": "invalidArgument"}]}},
 }
+GONE = {"error": {"code": 404, "status": "NOT_FOUND", "errors": [{"reason": "notFound"}]}}
+FORBIDDEN = {"error": {"code": 403, "status": "PERMISSION_DENIED", "errors": [{"reason": "forbidden"}]}}
 
 numbers = count(1)
 
@@ -476,8 +478,8 @@ def test_a_draft_is_found_beneath_newer_ones(writer: Writer, monkeypatch: pytest
     ("fault", "code"),
     [
         ({"fault": "drop_before"}, "outcome_unknown"),
-        ({"fault": "status", "status": 500}, "upstream_error"),
-        ({"fault": "status", "status": 502, "body": HTML}, "upstream_error"),
+        ({"fault": "status", "status": 500}, "outcome_unknown"),
+        ({"fault": "status", "status": 502, "body": HTML}, "outcome_unknown"),
     ],
 )
 @pytest.mark.parametrize("name", ["send", "draft"])
@@ -598,7 +600,7 @@ def test_what_cannot_be_found_any_more_is_never_sent_again(writer: Writer) -> No
 
 
 def test_a_draft_that_seems_gone_and_is_not_is_sent_by_the_repeat(writer: Writer) -> None:
-    writer.harm(SEND, fault="status", status=404)
+    writer.harm(SEND, fault="status", status=404, body=GONE)
 
     first = writer.keyed("send")
     again = writer.keyed("send")
@@ -609,8 +611,8 @@ def test_a_draft_that_seems_gone_and_is_not_is_sent_by_the_repeat(writer: Writer
 
 
 def test_a_draft_that_somebody_takes_away_is_told(writer: Writer) -> None:
-    writer.harm(SEND, fault="status", status=404)
-    writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=404)
+    writer.harm(SEND, fault="status", status=404, body=GONE)
+    writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=404, body=GONE)
 
     reply = writer.send()
 
@@ -661,7 +663,7 @@ def test_the_draft_of_a_refused_message_that_may_not_have_been_deleted_is_told_a
 @requirement("mail:half-done", "mail:send:refused")
 def test_the_draft_of_a_refused_message_that_cannot_be_deleted_is_told_and_sent_by_the_repeat(writer: Writer) -> None:
     writer.harm(SEND, **REFUSAL)
-    writer.gateway.fault("mail", method="DELETE", path=DRAFTS, fault="status", status=403)
+    writer.gateway.fault("mail", method="DELETE", path=DRAFTS, fault="status", status=403, body=FORBIDDEN)
 
     first = writer.keyed("send")
     left = writer.traces()

@@ -436,7 +436,7 @@ def test_a_repeat_after_a_cut_makes_exactly_one_page(gateway: Gateway, leads: st
 @pytest.mark.parametrize("status", [429, 529])
 def test_throttling_is_waited_out(gateway: Gateway, leads: str, status: int, headers: dict[str, str]) -> None:
     name = new_name()
-    answers(gateway, "POST", PAGES, status, headers=headers, body={"code": "rate_limited"})
+    answers(gateway, "POST", PAGES, status, headers=headers, body={"object": "error", "code": "rate_limited"})
 
     assert 200 == create(gateway, leads, name).status
     assert 1 == found(gateway, leads, name)
@@ -447,7 +447,9 @@ def test_throttling_for_longer_than_a_call_may_wait_is_said_with_the_time(room: 
     connection = room.run(
         room.app.connections.create(WorkspaceId(room.workspace_id), "notes", {"token": "another-token"})
     )
-    answers(room, "POST", "/v1/search", 429, headers={"Retry-After": "77"}, body={"code": "rate_limited"})
+    answers(
+        room, "POST", "/v1/search", 429, headers={"Retry-After": "77"}, body={"object": "error", "code": "rate_limited"}
+    )
     first = room.get("/notes/databases", connection_id=connection["connection_id"])
     room.sandbox.emulators["notes"].stage.forget_faults()
     second = room.get("/notes/databases", connection_id=connection["connection_id"])
@@ -461,7 +463,11 @@ def test_throttling_for_longer_than_a_call_may_wait_is_said_with_the_time(room: 
 
 
 def test_being_blocked_is_no_throttling(gateway: Gateway) -> None:
-    reason = {"code": "rate_limited", "additional_data": {"rate_limit_reason": "public_api_request_blocked"}}
+    reason = {
+        "object": "error",
+        "code": "rate_limited",
+        "additional_data": {"rate_limit_reason": "public_api_request_blocked"},
+    }
     answers(gateway, "POST", "/v1/search", 429, headers={"Retry-After": "1"}, body=reason)
 
     assert (403, "upstream_forbidden") == ((reply := gateway.get("/notes/databases")).status, reply.code)
@@ -476,7 +482,7 @@ def test_a_write_that_fails_is_not_sent_again_by_itself(gateway: Gateway, leads:
     posts = [path for method, path, _ in gateway.journal("notes") if (method, path) == ("POST", PAGES)]
     again = create(gateway, leads, name, idempotency_key=name)
 
-    assert (502, "upstream_error") == (first.status, first.code)
+    assert (502, "outcome_unknown") == (first.status, first.code)
     assert 1 == len(posts)
     assert 200 == again.status
     assert 1 == found(gateway, leads, name)
@@ -498,7 +504,7 @@ def test_a_503_that_names_nothing_is_a_failure_that_can_be_repeated(gateway: Gat
     first = create(gateway, leads, name, idempotency_key=name)
     again = create(gateway, leads, name, idempotency_key=name)
 
-    assert (502, "upstream_error") == (first.status, first.code)
+    assert (502, "outcome_unknown") == (first.status, first.code)
     assert 200 == again.status
     assert 1 == found(gateway, leads, name)
 
@@ -549,20 +555,20 @@ def test_a_body_slower_than_the_time_leaves_the_write_in_doubt_and_it_is_found(g
 
 
 def test_a_collision_of_saves_is_tried_again(gateway: Gateway, page_id: str) -> None:
-    answers(gateway, "PATCH", PAGES, 409, times=2, body={"code": "conflict_error"})
+    answers(gateway, "PATCH", PAGES, 409, times=2, body={"object": "error", "code": "conflict_error"})
 
     assert 200 == update(gateway, page_id, properties={"Value": 1}).status
 
 
 def test_a_collision_that_lasts_is_said(gateway: Gateway, page_id: str) -> None:
-    answers(gateway, "PATCH", PAGES, 409, times=3, body={"code": "conflict_error"})
+    answers(gateway, "PATCH", PAGES, 409, times=3, body={"object": "error", "code": "conflict_error"})
     reply = update(gateway, page_id, properties={"Value": 1})
 
     assert (409, "upstream_conflict") == (reply.status, reply.code)
 
 
 def test_a_limit_of_rows_is_said_at_once(gateway: Gateway, leads: str) -> None:
-    answers(gateway, "POST", PAGES, 409, times=3, body={"code": "row_limit_exceeded"})
+    answers(gateway, "POST", PAGES, 409, times=3, body={"object": "error", "code": "row_limit_exceeded"})
     reply = create(gateway, leads, "one too many")
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
@@ -578,7 +584,7 @@ def test_a_firewall_in_between_is_no_refusal_of_the_vendors(gateway: Gateway) ->
 
 
 def test_a_missing_capability_is_forbidden(gateway: Gateway, leads: str) -> None:
-    answers(gateway, "POST", PAGES, 403, body={"code": "restricted_resource"})
+    answers(gateway, "POST", PAGES, 403, body={"object": "error", "code": "restricted_resource"})
     reply = create(gateway, leads, "x")
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
@@ -603,11 +609,11 @@ def test_an_update_in_doubt_is_done_in_the_end(
 
 
 def test_an_update_that_fails_with_503_may_be_repeated(gateway: Gateway, page_id: str) -> None:
-    answers(gateway, "PATCH", PAGES, 503, body={"code": "service_unavailable"})
+    answers(gateway, "PATCH", PAGES, 503, body={"object": "error", "code": "service_unavailable"})
     first = update(gateway, page_id, properties={"Value": 5})
     again = update(gateway, page_id, properties={"Value": 5})
 
-    assert (502, "upstream_error") == (first.status, first.code)
+    assert (502, "outcome_unknown") == (first.status, first.code)
     assert ["Value"] == again.data["updated"]
 
 

@@ -194,9 +194,15 @@ def test_a_refusal_of_another_shape_means_what_its_status_says(
 def test_a_503_that_names_what_it_saved_in_another_shape_is_a_failure(
     gateway: Gateway, leads: str, additional: Any
 ) -> None:
-    answers(gateway, "POST", PAGES, 503, body={"code": "service_unavailable", "additional_data": additional})
+    answers(
+        gateway,
+        "POST",
+        PAGES,
+        503,
+        body={"object": "error", "code": "service_unavailable", "additional_data": additional},
+    )
 
-    assert (502, "upstream_error") == ((reply := create(gateway, leads, new_name())).status, reply.code)
+    assert (502, "outcome_unknown") == ((reply := create(gateway, leads, new_name())).status, reply.code)
 
 
 @pytest.mark.parametrize("additional", [5, [], {"rate_limit_reason": 5}])

@@ -277,7 +277,7 @@ def test_after_a_failure_of_an_edge_a_page_may_still_come(
     first = create(patient, leads, name, idempotency_key=name)
     early = create(patient, leads, name, idempotency_key=name)
 
-    assert (502, "upstream_error") == (first.status, first.code)
+    assert (502, "outcome_unknown") == (first.status, first.code)
     assert (502, "outcome_unknown") == (early.status, early.code)
     assert 50 < early.body["retry_after"] <= 60
     assert [status] == posts(gateway)
@@ -392,7 +392,7 @@ def test_a_body_that_was_refused_is_told_and_completed_by_a_repeat_on_the_same_p
 ) -> None:
     name = new_name()
     gateway.fault("notes", method="PATCH", path=BLOCKS, fault="delay", seconds=0)
-    answers(gateway, "PATCH", BLOCKS, 400, body={"code": "validation_error"})
+    answers(gateway, "PATCH", BLOCKS, 400, body={"object": "error", "code": "validation_error"})
     refused = create(gateway, leads, name, children=LINES, idempotency_key=name)
     created = create(gateway, leads, name, children=LINES, idempotency_key=name)
 
@@ -485,7 +485,7 @@ def test_what_is_refused_by_a_remembered_schema_is_tried_once_by_the_one_of_toda
     name = new_name()
     create(gateway, leads, new_name())
     gateway.clear("notes")
-    answers(gateway, "POST", PAGES, 400, body={"code": "validation_error"})
+    answers(gateway, "POST", PAGES, 400, body={"object": "error", "code": "validation_error"})
     created = create(gateway, leads, name, idempotency_key=name)
 
     assert 200 == created.status
@@ -499,7 +499,7 @@ def test_what_was_refused_is_not_sent_again_by_a_repeat_that_completes_the_secon
     name = new_name()
     create(gateway, leads, new_name())
     gateway.clear("notes")
-    answers(gateway, "POST", PAGES, 400, body={"code": "validation_error"})
+    answers(gateway, "POST", PAGES, 400, body={"object": "error", "code": "validation_error"})
     gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
     first = create(gateway, leads, name, idempotency_key=name)
     again = create(gateway, leads, name, idempotency_key=name)
@@ -513,7 +513,7 @@ def test_what_was_refused_is_not_sent_again_by_a_repeat_that_completes_the_secon
 def test_what_is_refused_by_both_gives_the_key_free(gateway: Gateway, leads: str) -> None:
     name, other = new_name(), new_name()
     create(gateway, leads, new_name())
-    answers(gateway, "POST", PAGES, 400, times=2, body={"code": "validation_error"})
+    answers(gateway, "POST", PAGES, 400, times=2, body={"object": "error", "code": "validation_error"})
     refused = create(gateway, leads, name, idempotency_key=name)
     created = create(gateway, leads, other, idempotency_key=name)
 
@@ -526,7 +526,7 @@ def test_what_is_refused_by_both_gives_the_key_free(gateway: Gateway, leads: str
 def test_what_is_refused_by_a_schema_just_read_is_refused_at_once(
     gateway: Gateway, leads: str, restarting: Restarting
 ) -> None:
-    answers(gateway, "POST", PAGES, 400, body={"code": "validation_error"})
+    answers(gateway, "POST", PAGES, 400, body={"object": "error", "code": "validation_error"})
     with restarting() as fresh:
         refused = create(fresh, leads, new_name())
 
@@ -554,7 +554,11 @@ def fail_second(gateway: Gateway, **fault: Any) -> None:
 
 @requirement("notes:pages:own-half", "notes:half-done")
 @pytest.mark.parametrize(
-    "fault", [{"fault": "status", "status": 400, "body": {"code": "validation_error"}}, {"fault": "drop_before"}]
+    "fault",
+    [
+        {"fault": "status", "status": 400, "body": {"object": "error", "code": "validation_error"}},
+        {"fault": "drop_before"},
+    ],
 )
 def test_our_own_first_half_is_not_somebody_elses_change(
     gateway: Gateway, page_id: str, workspace: Workspace, fault: dict[str, Any]

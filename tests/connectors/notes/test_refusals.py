@@ -121,16 +121,19 @@ def test_a_404_about_the_data_source_is_about_the_database(gateway: Gateway, eve
 
 
 @requirement("errors:vendor-reason")
-@pytest.mark.parametrize(("status", "code"), [(400, "upstream_refused"), (403, "upstream_forbidden")])
+@pytest.mark.parametrize(
+    ("status", "vendors", "code"),
+    [(400, "validation_error", "upstream_refused"), (403, "restricted_resource", "upstream_forbidden")],
+)
 def test_the_reason_of_a_refusal_is_passed_on_without_credentials(
-    gateway: Gateway, leads: str, status: int, code: str
+    gateway: Gateway, leads: str, status: int, vendors: str, code: str
 ) -> None:
-    body = {"code": "validation_error", "message": "Name is too fine. Authorization: Bearer ntn_123"}
+    body = {"object": "error", "code": vendors, "message": "Name is too fine. Authorization: Bearer ntn_123"}
     answers(gateway, "POST", PAGES, status, times=2, body=body)
     reply = create(gateway, leads, new_name())
 
     assert code == reply.code
-    assert "validation_error" == reply.details[0]["vendor_code"]
+    assert vendors == reply.details[0]["vendor_code"]
     assert reply.details[0]["vendor_message"].startswith("Name is too fine.")
     assert "ntn_123" not in str(reply.body)
 

@@ -148,7 +148,7 @@ def test_what_may_still_be_created_is_not_sent_again(
 
 
 def test_what_the_application_says_to_have_failed_is_not_waited_for(unsettled: Gateway, inside: Looking) -> None:
-    fail(unsettled, fault="status", status=500)
+    fail(unsettled, fault="status", status=500, body={"error": {"type": "SERVER_ERROR"}})
     create(unsettled, {"Name": "failed"}, key="failed")
     again = create(unsettled, {"Name": "failed"}, key="failed")
 

@@ -150,9 +150,9 @@ def test_an_application_that_keeps_failing_ends_the_reading(
 @pytest.mark.parametrize(
     ("fault", "code"),
     [
-        ({"fault": "status", "status": 500}, "upstream_error"),
-        ({"fault": "status", "status": 502, "body": "<html>Bad gateway</html>"}, "upstream_error"),
-        ({"fault": "status", "status": 503}, "upstream_error"),
+        ({"fault": "status", "status": 500}, "outcome_unknown"),
+        ({"fault": "status", "status": 502, "body": "<html>Bad gateway</html>"}, "outcome_unknown"),
+        ({"fault": "status", "status": 503}, "outcome_unknown"),
         ({"fault": "drop_before"}, "outcome_unknown"),
     ],
     ids=str,

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from msgspec import Raw
+
 from connector_gateway.connectors.boards import wire
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
@@ -20,6 +22,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
+from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -76,6 +79,34 @@ class Sought:
 def told_by(answer: Answer) -> wire.Refusal:
     """What the vendor says of a refusal: sometimes JSON, mostly plain text."""
     return answer.glance(wire.Refusal) or wire.Refusal(message=answer.text.strip())
+
+
+def error_code(answer: Answer) -> str | None:
+    """Return the code or the text of a refusal; None for a page of HTML, JSON of another shape, or nothing."""
+    told = answer.glance(wire.Refusal)
+    if told is not None:
+        return told.code or told.words or None
+    text = answer.text.strip()
+    # A number or null is JSON of another shape, and no sentence.
+    is_sentence = not text.startswith(MARKUP) and answer.glance(Raw) is None
+    return text if text and is_sentence else None
+
+
+STATUS_CODES = "developer.atlassian.com/cloud/trello/guides/rest-api/status-codes, read 2026-11"
+LIMITS = "developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits, read 2026-11"
+
+REJECTIONS = Rejections(
+    error_code,
+    (
+        # The texts vary, so that the status counts, with a body that is one of the vendor's: a sentence, or its JSON.
+        Rejection({400, 401, 403, 404, 409}, STATUS_CODES),
+        Rejection({429}, LIMITS, "[A-Z]+(_[A-Z]+)+"),
+    ),
+)
+"""The responses that prove that nothing was done. The vendor says most of them in plain text.
+
+It documents no text of its own for a 500, so that one is like any other failure in front of it.
+"""
 
 
 def scrubbed(text: str) -> str:

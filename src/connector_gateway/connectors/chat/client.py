@@ -10,9 +10,12 @@ from typing import Any, TypeVar
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.refusals import (
     BLINDNESS,
+    DONE_BEFORE,
     MESSAGES,
+    THROTTLES,
     Refusals,
     code_of,
+    error_code,
     require_accepted,
     unwrap,
     verdict_of,
@@ -91,9 +94,6 @@ MARK = "gateway_post"
 L = TypeVar("L", bound=wire.Listing)
 Scopes = frozenset[str]
 
-THROTTLES = frozenset({"message_limit_exceeded", "rate_limited", "ratelimited"})
-
-
 ENDED = (b"token_expired", b"token_revoked")
 """Codes of refusal that say that a token has ended: by its time, or because two newer ones have been issued."""
 
@@ -155,8 +155,7 @@ class ChatClient:
         """
         body = {"channel": channel_id, "timestamp": ts, "name": name}
         answer = await self._write("reactions.add", body, Charge("reactions"))
-        # A refusal to the vendor, but to the caller just what was wanted.
-        if code_of(verdict_of(answer)) == "already_reacted":
+        if error_code(answer) == DONE_BEFORE:
             return True
         require_accepted(answer)
         return False

@@ -10,7 +10,6 @@ from connector_gateway.kit.errors import (
     ChannelNotFound,
     ConnectionRevoked,
     ConnectionScopeMissing,
-    Doubt,
     EmojiNotFound,
     GatewayError,
     InvalidCursor,
@@ -25,27 +24,25 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
+from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
 Refusals = Mapping[str, type[GatewayError]]
 
-FAILURES: Mapping[str, Doubt] = {
-    "external_channel_migrating": "failed",
-    "fatal_error": "failed",
-    "internal_error": "failed",
-    "org_login_required": "failed",
-    "request_timeout": "edge",
-    "service_unavailable": "edge",
-    "team_added_to_org": "failed",
-    "update_failed": "failed",
-}
-"""What a failure, which comes with status 200 as well, says of a write.
-
-The vendor says of ``internal_error`` and ``fatal_error`` that part of the work may have been done before they were
-raised: nothing comes after them. The two that speak of time or load may be said in front of those who do the work.
-Source: docs.slack.dev/reference/methods/chat.postMessage, read 2026-11.
-"""
+FAILURES = frozenset(
+    {
+        "external_channel_migrating",
+        "fatal_error",
+        "internal_error",
+        "org_login_required",
+        "request_timeout",
+        "service_unavailable",
+        "team_added_to_org",
+        "update_failed",
+    }
+)
+"""Codes of failures, which come with status 200 as well."""
 
 REFUSALS: Refusals = {
     "access_denied": UpstreamForbidden,
@@ -99,6 +96,30 @@ REFUSALS: Refusals = {
 }
 """What a refusal means; it comes with status 200."""
 
+UNMAPPED = frozenset(
+    {
+        "deprecated_endpoint",
+        "invalid_arg_name",
+        "invalid_array_arg",
+        "invalid_charset",
+        "invalid_form_data",
+        "invalid_json",
+        "invalid_metadata_format",
+        "invalid_metadata_schema",
+        "invalid_post_type",
+        "json_not_object",
+        "metadata_must_be_sent_from_app",
+        "metadata_too_large",
+        "method_deprecated",
+        "missing_post_type",
+        "no_item_specified",
+        "too_many_attachments",
+        "unknown_method",
+        "upgrade_required",
+    }
+)
+"""Documented codes of requests that this connector does not send, so that none has an error of its own."""
+
 BLINDNESS: Refusals = {
     "channel_not_found": OutcomeUnknown,
     "is_archived": OutcomeUnknown,
@@ -148,6 +169,37 @@ def code_of(verdict: wire.Verdict) -> str:
     return verdict.error if isinstance(verdict.error, str) else ""
 
 
+def error_code(answer: Answer) -> str | None:
+    """Return the code of an error in the vendor's shape, or of a throttled request, which needs no body."""
+    if answer.status == 429 and "Retry-After" in answer.headers:
+        return THROTTLED
+    verdict = verdict_of(answer)
+    return (code_of(verdict) or None) if verdict.ok is False else None
+
+
+THROTTLED = "ratelimited"
+THROTTLES = frozenset({"message_limit_exceeded", "rate_limited", THROTTLED})
+DONE_BEFORE = "already_reacted"
+"""A refusal to the vendor, but to the caller just what was wanted."""
+
+METHODS = (
+    "docs.slack.dev/reference/methods/chat.postMessage, chat.update and reactions.add, each under Errors, read 2026-11"
+)
+LIMITS = "docs.slack.dev/apis/web-api/rate-limits, read 2026-11"
+
+REJECTIONS = Rejections(
+    error_code,
+    (
+        Rejection({200}, METHODS, "|".join([*REFUSALS, *UNMAPPED, DONE_BEFORE])),
+        Rejection({200, 429}, LIMITS, "|".join(THROTTLES)),
+        # Part of the work may have been done before they were raised, and nothing comes after them. Those that speak
+        # of time or load may be said in front of those who do the work, so they are not here.
+        Rejection({200, 500}, METHODS, "|".join(FAILURES - {"request_timeout", "service_unavailable"}), ended=True),
+    ),
+)
+"""The responses that prove that nothing was done."""
+
+
 def unwrap(answer: Answer, shape: type[W], refusals: Refusals = MappingProxyType({})) -> W:
     """What an accepted request was answered with; a refused one raises its catalogue error, first by *refusals*."""
     require_accepted(answer, refusals)
@@ -161,8 +213,7 @@ def require_accepted(answer: Answer, refusals: Refusals = MappingProxyType({})) 
         return
     code = code_of(verdict)
     if code in FAILURES:
-        doubt = None if answer.doubt is None else FAILURES[code]
-        raise UpstreamError("The application failed over the request.", private=answer.text, doubt=doubt)
+        raise UpstreamError("The application failed over the request.", private=answer.text)
     # Neither accepted nor refused in words that are known: after a write, this must not pass for a refusal.
     unclear = not verdict.error or (verdict.ok is not False and not code)
     if answer.accepted and unclear:

@@ -23,6 +23,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
+from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
 
@@ -65,6 +66,40 @@ TAKEN = re.compile(
     r"propertyName=(?P<property>\w+), value=(?P<value>.*)\} on \S+\. (?P<holder>\d+) already has that value"
 )
 """The only place where the vendor tells which unique value another record has."""
+
+
+def error_code(answer: Answer) -> str | None:
+    """Return the category of an error in the vendor's shape; of a batch of one, that of its only error."""
+    if answer.accepted:
+        batch = answer.glance(wire.Batch[object])
+        errors = [] if batch is None or batch.results else _each(batch.errors, wire.Refusal)
+        return _category(errors[0]) if errors else None
+    told = answer.glance(wire.Refusal)
+    return None if told is None else _category(told)
+
+
+def _category(told: wire.Refusal) -> str | None:
+    if isinstance(told.category, str):
+        return told.category
+    # The vendor says that each field may be missing.
+    return "" if told.status == "error" and isinstance(told.message, str) else None
+
+
+ERRORS = "developers.hubspot.com/docs/api-reference/latest/error-handling, read 2026-11"
+LIMITS = "developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines, read 2026-11"
+
+REJECTIONS = Rejections(
+    error_code,
+    (
+        # The categories differ between endpoints, so any of them counts.
+        Rejection({400, 401, 403, 404, 409, 414, 423, 477}, ERRORS),
+        Rejection({429}, LIMITS),
+        # An accepted batch that has no results and says why.
+        Rejection({200, 207}, ERRORS),
+        Rejection({500}, ERRORS, ended=True),
+    ),
+)
+"""The responses that prove that nothing was done."""
 
 
 class ContactExists(UpstreamConflict):

@@ -187,6 +187,7 @@ class Refusal(Wire, rename="camel"):
 
     category: object = None
     message: object = None
+    status: object = None
     policy_name: object = None
     errors: object = None
 

@@ -19,6 +19,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
+from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -67,6 +68,27 @@ def reason_of(answer: Answer) -> str:
     """The vendor's word for why it refused; empty where it gives none."""
     fault = fault_of(answer)
     return next((told.reason for told in (*fault.errors, *fault.details) if told.reason), "")
+
+
+def error_code(answer: Answer) -> str | None:
+    """Return the reason or status of an error in the vendor's shape, which repeats the HTTP status."""
+    fault = fault_of(answer)
+    return (reason_of(answer) or fault.status or None) if fault.code in {None, answer.status} else None
+
+
+ERRORS = "developers.google.com/workspace/gmail/api/guides/handle-errors, read 2026-11"
+CANONICAL = "cloud.google.com/apis/design/errors, read 2026-11"
+
+REJECTIONS = Rejections(
+    error_code,
+    (
+        # The reasons were seen in several spellings; the shape and the status are what can be relied on.
+        Rejection({400, 401, 403, 429}, ERRORS),
+        Rejection({404, 409, 413}, CANONICAL),
+        Rejection({500}, ERRORS, "backendError|internalError|INTERNAL", ended=True),
+    ),
+)
+"""The responses that prove that nothing was done."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,6 +139,7 @@ class Reason(Wire):
 class Fault(Wire):
     """Why a request was refused."""
 
+    code: int | None = None
     message: str = ""
     status: str = ""
     errors: Sequence[Reason] = ()

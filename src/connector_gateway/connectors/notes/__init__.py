@@ -10,6 +10,7 @@ from connector_gateway.connectors.notes.client import (
     throttled,
 )
 from connector_gateway.connectors.notes.oauth import OAUTH, identify
+from connector_gateway.connectors.notes.refusals import REJECTIONS
 from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.operation import Connector, SampleCall
 
@@ -28,6 +29,7 @@ NOTES = Connector(
         operations.read_events,
     ),
     throttled=throttled,
+    rejections=REJECTIONS,
     settle_seconds=SETTLE_SECONDS,
     observing=Observing(
         poll=events.polls.poll,

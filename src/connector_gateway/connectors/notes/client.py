@@ -180,7 +180,7 @@ class NotesClient:
         """
         answer = await self._write("PATCH", f"/v1/pages/{page_id}", body)
         if answer.status == 503:
-            raise failed(answer, writes=True)
+            raise failed(answer, "edge")
         return unwrap(answer, wire.PageState, PageNotFound, names)
 
     async def append_block_children(self, block_id: str, children: Sequence[Body]) -> Sequence[str]:
@@ -334,5 +334,5 @@ def _saved(answer: Answer, shape: type[W]) -> W:
     """What a 503 says was done all the same; without it, the failure is raised."""
     told = answer.glance(shape)
     if told is None:
-        raise failed(answer, writes=True)
+        raise failed(answer, "edge")
     return told

@@ -17,6 +17,7 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
+from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -43,6 +44,38 @@ NO_NAMES: Names = {}
 
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b")
 COLLISION = "conflict_error"
+
+
+def error_code(answer: Answer) -> str | None:
+    """Return the code of an error in the vendor's shape; the front end's HTML has none."""
+    told = answer.glance(wire.Refusal)
+    if told is None or told.object != "error" or told.status not in {None, answer.status}:
+        return None
+    return told.code if isinstance(told.code, str) else None
+
+
+STATUS_CODES = "developers.notion.com/reference/status-codes, read 2026-11"
+LIMITS = "developers.notion.com/reference/request-limits, read 2026-11"
+
+REJECTIONS = Rejections(
+    error_code,
+    (
+        Rejection(
+            {400, 413},
+            STATUS_CODES,
+            "invalid_(json|request|request_url|grant)|validation_error|missing_version",
+        ),
+        Rejection({401}, STATUS_CODES, "unauthorized"),
+        Rejection({403}, STATUS_CODES, "restricted_resource"),
+        Rejection({404}, STATUS_CODES, "object_not_found"),
+        # "The transaction could not be completed"; the other one is a table that is full.
+        Rejection({409}, STATUS_CODES, "conflict_error|row_limit_exceeded"),
+        Rejection({429, 529}, LIMITS, "rate_limited|service_overload"),
+        # Not 503: the page on status codes says that a write may have been saved all the same.
+        Rejection({500}, STATUS_CODES, "internal_server_error", ended=True),
+    ),
+)
+"""The responses that prove that nothing was done."""
 
 
 def collides(answer: Answer) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
@@ -310,8 +310,10 @@ class Appended(Wire):
 class Refusal(Wire):
     """Why a request was refused; for its status it is believed, whatever else it holds."""
 
-    code: object = None
-    message: object = None
+    code: Any = None
+    message: Any = None
+    object: Any = None
+    status: Any = None
 
 
 class Throttle(Wire):

@@ -20,6 +20,7 @@ from connector_gateway.kit.errors import (
     ViewNotFound,
 )
 from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
+from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -90,6 +91,27 @@ def unwrap(
     details = vendor_reason(told.type, told.message) if refusal in EXPLAINED else _absent(refusal, named)
     private = f"{told.type}: {told.message}" if told.type else answer.text
     raise refusal(MESSAGES[refusal], *details, private=private, remedy=REMEDIES.get(told.type))
+
+
+def error_code(answer: Answer) -> str | None:
+    """Return the type of an error in one of the vendor's three envelopes."""
+    return reason(answer).type or None
+
+
+ERRORS = "airtable.com/developers/web/api/errors, read 2026-11"
+TYPE = "[A-Z][A-Z0-9]*(_[A-Z0-9]+)*"
+
+REJECTIONS = Rejections(
+    error_code,
+    (
+        Rejection({400, 401, 403, 404, 413, 422}, ERRORS, TYPE),
+        Rejection({429}, "airtable.com/developers/web/api/rate-limits, read 2026-11", TYPE),
+        # Its message says that the request was not processed and may be sent again; other 503 do not.
+        Rejection({503}, ERRORS, "RETRIABLE_ERROR"),
+        Rejection({500}, ERRORS, TYPE, ended=True),
+    ),
+)
+"""The responses that prove that nothing was done."""
 
 
 def _absent(refusal: type[GatewayError], named: Mapping[str, str]) -> list[Detail]:

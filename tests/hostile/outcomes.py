@@ -1,0 +1,187 @@
+"""Writes whose response has another status or body than the vendor's, before and after the work was done.
+
+``python -m hostile outcomes`` tries every status with every body for every step of every write, which takes hours;
+the suite and ``make hostile`` try some of them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count, product
+from pathlib import Path
+from typing import Any
+
+from connector_gateway.core.writing import LOOK_FIRST
+from harness.playing import playing
+from harness.rooms import Rooms, rooms
+from harness.serving import Gateway, Reply
+from simulation.vendors import OWN, REFUSALS, SHAPES, Unexpected
+from simulation.writes import KINDS
+from workspace_sandbox import EMULATORS
+
+STATUSES = range(200, 600)
+"""Those below 200 only announce a response, and are tested where responses are read."""
+
+STEPS: Sequence[tuple[str, str, str]] = (
+    ("notes.create_page", "POST", "/v1/pages"),
+    ("notes.create_long_page", "PATCH", "/v1/blocks"),
+    ("notes.update_page", "PATCH", "/v1/pages"),
+    ("boards.create_card", "POST", "/1/cards"),
+    ("boards.move_card", "PUT", "/1/cards"),
+    ("boards.comment_on_card", "POST", "/1/cards"),
+    ("boards.attach_checklist", "POST", "/1/cards"),
+    ("boards.attach_checklist", "POST", "/1/checklists"),
+    ("mail.send_message", "POST", "/gmail/v1/users/me/drafts"),
+    ("mail.send_message", "POST", "/gmail/v1/users/me/drafts/send"),
+    ("mail.create_draft", "POST", "/gmail/v1/users/me/drafts"),
+    ("mail.change_message_labels", "POST", "/gmail/v1/users/me/labels"),
+    ("mail.change_message_labels", "POST", "/gmail/v1/users/me/messages"),
+    ("chat.post_message", "POST", "/api/chat.postMessage"),
+    ("chat.edit_message", "POST", "/api/chat.update"),
+    ("chat.add_reaction", "POST", "/api/reactions.add"),
+    ("crm.create_or_update_contact", "POST", "/crm/objects/2026-09/contacts/batch/upsert"),
+    ("crm.create_or_update_contact", "PUT", "/crm/objects/2026-09/contacts"),
+    ("crm.create_deal", "POST", "/crm/objects/2026-09/deals"),
+    ("crm.update_deal", "PATCH", "/crm/objects/2026-09/deals"),
+    ("crm.update_deal", "POST", "/crm/objects/2026-09/notes"),
+    ("tables.create_records", "POST", "/v0"),
+    ("tables.update_record", "PATCH", "/v0"),
+    ("tables.attach_file", "POST", "/v0"),
+)
+"""Write, method and path of each step."""
+
+numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One response that a step gets in place of the vendor's."""
+
+    name: str
+    method: str
+    path: str
+    status: int
+    shape: str
+    served: bool
+    """Whether the step is carried out."""
+
+    keyed: bool
+
+    @property
+    def room(self) -> str:
+        """The connector."""
+        return KINDS[self.name].room
+
+    @property
+    def body(self) -> Any:
+        """The body of the response."""
+        return REFUSALS[self.room][1] if self.shape == OWN else SHAPES[self.shape]
+
+    @property
+    def rejects(self) -> bool:
+        """Whether the connector's table lists the response as a proof that nothing was done."""
+        return Unexpected(self.status, self.shape).rejects(self.room)
+
+    def __str__(self) -> str:
+        done = "done" if self.served else "not done"
+        return f"{self.name}, {self.method} {self.path}, {done}: {self.status} with {self.shape}, keyed: {self.keyed}"
+
+
+def every_case() -> Iterator[Case]:
+    """Every status with every body for every step, before and after it was carried out, with a key and without."""
+    for (name, method, path), status, shape, served, keyed in product(
+        STEPS, STATUSES, SHAPES, (True, False), (True, False)
+    ):
+        yield Case(name, method, path, status, shape, served, keyed)
+
+
+def some_cases() -> Iterator[Case]:
+    """Every status once, and every step with every body, the rest in turns."""
+    for number, status in enumerate(STATUSES):
+        name, method, path = STEPS[number % len(STEPS)]
+        # Neither is a divisor of the number of steps, so that each step meets every body in every way.
+        shape = list(SHAPES)[number // 5 % len(SHAPES)]
+        yield Case(name, method, path, status, shape, served=number % 7 < 5, keyed=number % 3 > 0)
+
+
+@dataclass
+class Walk:
+    """A gateway with every connector, before vendors that respond as they should not."""
+
+    started: Rooms
+
+    def wrong(self, case: Case) -> Iterator[str]:
+        """What is wrong with what came of *case*."""
+        # A vendor that says it did nothing and did it all the same is not what the table is against.
+        if case.rejects and (case.served or case.status == 401):
+            return
+        content = f"status {next(numbers)}"
+        gateway = self.started.gateway
+        gateway.clear(case.room)
+        self.started.prepare(case.name, content)
+        headers = {"Retry-After": "0", "Location": "/"}
+        gateway.fault(
+            case.room,
+            fault="status",
+            method=case.method,
+            path=case.path,
+            status=case.status,
+            headers=headers,
+            body=case.body,
+            served=case.served,
+        )
+        first = self._write(case, content)
+        yield from self._wrong_first(case, first, gateway)
+        (fault,) = gateway.sandbox.emulators[case.room].stage.faults
+        yield from ["the step was never sent"] * (fault.done == 0)
+        gateway.sandbox.emulators[case.room].stage.forget_faults()
+        if case.keyed:
+            # A doubt ends within the settle time, which is shorter than a repeat waits.
+            again = self._write(case, content)
+            yield from self._wrong_end(case, content, again)
+        else:
+            made = [len(list(KINDS[case.name].made(self.started.world, content)))]
+            yield from (f"{number} were made" for number in made if number > KINDS[case.name].parts)
+
+    def _write(self, case: Case, content: str) -> Reply:
+        kind, gateway = KINDS[case.name], self.started.gateway
+        method, path, body = kind.request(self.started.world, content)
+        sent = {"connection_id": gateway.connections[case.room], **body}
+        headers = {"Idempotency-Key": content} if case.keyed else {}
+        return gateway.request(method, f"/v1/connectors/{case.room}{path}", json=sent, headers=headers)
+
+    def _wrong_first(self, case: Case, reply: Reply, gateway: Gateway) -> Iterator[str]:
+        sent = [method for method, path, _ in gateway.journal(case.room) if method == case.method and path == case.path]
+        if not case.rejects and reply.status != 200 and reply.code not in {"outcome_unknown", "upstream_error"}:
+            yield f"answered {reply.status} {reply.code}"
+        if not case.rejects and not case.served and reply.status == 200 and not case.keyed:
+            yield "answered 200 for what was not done"
+        if not case.rejects and reply.status != 200 and not case.keyed:
+            remedy = reply.body["error"]["remedy"]
+            yield from [f"the remedy is {remedy!r}"] * (remedy != LOOK_FIRST)
+        if not case.rejects and not case.keyed and len(sent) > 1:
+            yield f"sent {len(sent)} times without a key"
+
+    def _wrong_end(self, case: Case, content: str, reply: Reply) -> Iterator[str]:
+        kind, made = KINDS[case.name], list(KINDS[case.name].made(self.started.world, content))
+        if reply.status != 200:
+            yield f"in the end {reply.status} {reply.body['error']}"
+            return
+        for part, told in enumerate(kind.told(reply.data)):
+            parts = [one for one in made if one.part == part]
+            if len(parts) != kind.expected(reply.data, part) or told not in {None, *[one.id for one in parts]}:
+                yield f"{told} is returned, {parts} are there"
+            yield from (f"{one.id}: {one.flaws}" for one in parts if one.flaws)
+
+
+@contextmanager
+def walking(folder: Path) -> Iterator[Walk]:
+    """A started gateway with all connectors, whose writes settle at once."""
+    with playing(**EMULATORS) as sandbox, rooms(sandbox, folder) as started:
+        yield Walk(started)
+
+
+def failures(walk: Walk, cases: Iterable[Case]) -> Iterator[str]:
+    """What is wrong with what came of *cases*."""
+    for case in cases:
+        yield from (f"{case}: {wrong}" for wrong in walk.wrong(case))

@@ -1,0 +1,22 @@
+"""Whatever status and body a vendor's front end sends, a write is done once, and never denied when it was done."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from hostile.outcomes import STATUSES, STEPS, Walk, failures, some_cases, walking
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
+    with walking(tmp_path_factory.mktemp("outcomes")) as started:
+        yield started
+
+
+# @requirement("outcomes:listed", "outcomes:shape", "outcomes:redirects", "outcomes:unkeyed")
+def test_no_response_releases_a_write_that_was_done(walk: Walk) -> None:
+    cases = list(some_cases())
+
+    assert set(STATUSES) == {case.status for case in cases}
+    assert set(STEPS) == {(case.name, case.method, case.path) for case in cases}
+    assert [] == list(failures(walk, cases))
