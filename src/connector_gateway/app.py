@@ -28,6 +28,7 @@ from connector_gateway.core.events.changes import WatchChanges
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.handover import Handover
 from connector_gateway.core.events.hooks import Hooks
+from connector_gateway.core.events.lost import LostEvents
 from connector_gateway.core.events.watchers import Watchers
 from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.evidence import Evidence
@@ -40,6 +41,7 @@ from connector_gateway.core.limits import Limits
 from connector_gateway.core.links import Links
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
+from connector_gateway.core.restores import Restores
 from connector_gateway.core.retention import Retention
 from connector_gateway.core.rotation import Rotation
 from connector_gateway.core.runs import Runs
@@ -73,6 +75,8 @@ from connector_gateway.mcp.endpoint import McpEndpoint
 from connector_gateway.settings import DAY_SECONDS, Settings
 from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.engines import database_file
+from connector_gateway.storage.epochs import FileWitness, Witness
 from connector_gateway.storage.files import AlreadyServed
 from connector_gateway.storage.memory import InMemory
 from connector_gateway.storage.recount import Peers
@@ -157,6 +161,8 @@ class App:
         self._claims = Claims(self.database, process_id, self._steady, self.stopping)
         self._owners = Owners(self.database, process_id)
         self._feed = Feed(self.database, self._vault, self.clock, self._steady)
+        lost_events = LostEvents(self.database, self._feed, self.runs)
+        self.restores = Restores(self.database, self._new_witnesses(), lost_events.note)
         self._watches = Watches(self.database, process_id)
         self._observed = observed(settings.sites)
         self.hooks = self._new_hooks(Handover(self.database, secrets, settings.base_url, self.clock))
@@ -199,6 +205,12 @@ class App:
             connectors=list(self.settings.sites),
         )
         return WithFallback(store, memory, self._steady, lambda: self._processes.count, self._peers)
+
+    def _new_witnesses(self) -> list[Witness]:
+        """What is beside the database, and shows that it was restored."""
+        file = database_file(self.database.url) if self.database.embedded else None
+        beside: list[Witness] = [] if file is None else [FileWitness(file)]
+        return [*beside, self._shared] if isinstance(self._shared, WithFallback) else beside
 
     def _peers(self) -> Peers | None:
         return self._processes.peers()
@@ -296,7 +308,13 @@ class App:
             runs=self.runs,
             claims=self._claims,
             alone=alone,
-            also=(self._stay_alone, self.runs.refusals.commit, self.connections.note_uses, self._shared.tidy),
+            also=(
+                self._stay_alone,
+                self.restores.beat,
+                self.runs.refusals.commit,
+                self.connections.note_uses,
+                self._shared.tidy,
+            ),
             stopwatch=stopwatch,
         )
 
@@ -409,6 +427,7 @@ class App:
             await check_seals(self.database, self._vault)
             await stack.enter_async_context(self._counting_together())
             await stack.enter_async_context(self._transport)
+            await stack.enter_async_context(self.restores)
             await stack.enter_async_context(self._processes)
             await stack.enter_async_context(self._retention)
             await stack.enter_async_context(self._idle)
@@ -455,6 +474,7 @@ class App:
                 claims=self._claims,
                 owners=self._owners,
                 vault=self._vault,
+                restores=self.restores,
                 evidence=Evidence(self.database, self._owners, self._steady, self.settings.timeouts.grace_seconds),
             ),
             cursors=self._cursors,

@@ -24,6 +24,9 @@ from connector_gateway_client.refusals import (
 BY_CODE: Mapping[str, type[GatewayError]] = {error.code: error for error in ERRORS}
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0
+UNFIT = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
+"""What an idempotency key cannot hold: control characters and halves of surrogate pairs."""
+
 WARNING = re.compile(r'199 - "([^"]*)"')
 
 
@@ -51,10 +54,10 @@ class Call:
         return replace(self, values={**self.values, "cursor": cursor, **values})
 
     @property
-    def headers(self) -> dict[str, str]:
+    def headers(self) -> dict[bytes, bytes]:
         """The headers of every attempt, which are the same."""
-        headers = {"Idempotency-Key": self.made_key if self.key is None else self.key} if self.writes else {}
-        return headers | ({"Prefer": "dry-run"} if self.dry_run else {})
+        headers = {b"Idempotency-Key": _key_header(self.made_key if self.key is None else self.key)}
+        return (headers if self.writes else {}) | ({b"Prefer": b"dry-run"} if self.dry_run else {})
 
     @property
     def query(self) -> dict[str, str]:
@@ -130,6 +133,19 @@ def pause_before(attempt: int, error: GatewayError) -> float | None:
         pause: float = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
         return pause * (0.5 + random())  # noqa: S311  # jitter, so that callers do not come back together
     return None
+
+
+def _key_header(key: str) -> bytes:
+    """Return the header that carries *key*; ``ValueError`` where no header can."""
+    unfit = UNFIT.search(key)
+    if unfit is not None:
+        raise ValueError(
+            f"An idempotency key travels in a header, which cannot carry {unfit[0]!r} (at {unfit.start()}): "
+            "use a key without control characters and halves of surrogate pairs."
+        )
+    key = key.strip(" \t")
+    # What begins like a Display String (RFC 9651) is sent as one, so that it is not taken for another key.
+    return f'%"{quote(key)}"'.encode() if key.startswith('%"') else key.encode()
 
 
 def _text(value: Any) -> str:

@@ -63,7 +63,7 @@ class Sending:
                 self._sleep(deadline.pause(error))
 
     def _once(self, call: Call) -> Answer[Any]:
-        headers = {**call.headers, "Content-Type": "application/json"} if call.body else call.headers
+        headers = {**call.headers, b"Content-Type": b"application/json"} if call.body else call.headers
         try:
             response = self._http.request(
                 call.method, call.path, params=call.query or None, content=call.body, headers=headers
@@ -95,7 +95,7 @@ class AsyncSending:
                 await self._sleep(deadline.pause(error))
 
     async def _once(self, call: Call) -> Answer[Any]:
-        headers = {**call.headers, "Content-Type": "application/json"} if call.body else call.headers
+        headers = {**call.headers, b"Content-Type": b"application/json"} if call.body else call.headers
         try:
             response = await self._http.request(
                 call.method, call.path, params=call.query or None, content=call.body, headers=headers

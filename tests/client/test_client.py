@@ -355,7 +355,7 @@ def test_an_identifier_of_dots_is_refused_as_one(served: Gateway, client: Client
 
 
 def test_a_key_without_a_character_is_refused_and_not_replaced(served: Gateway, client: Client) -> None:
-    with pytest.raises(errors.InvalidParameters, match="Idempotency-Key"):
+    with pytest.raises(errors.InvalidParameters, match="idempotency_key"):
         client.chat.post_message(
             connection_id=served.connections["chat"], channel="general", text="Hello", idempotency_key=""
         )

@@ -10,6 +10,7 @@ from pydantic_core import to_json
 
 from connector_gateway.core.arguments import MAX_DEPTH, MAX_QUERY, MAX_VALUES, Arguments, Body, decode
 from connector_gateway.core.envelope import described
+from connector_gateway.core.key_text import KeyText
 from connector_gateway.kit.errors import InvalidJson, InvalidParameters, PayloadTooLarge
 from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Instant, Params
 from harness.requirement import requirement
@@ -302,9 +303,9 @@ def texts(value: Any) -> Iterator[str]:
 def test_the_key_of_the_header_is_checked_together_with_all_else() -> None:
     body = Body(b'{"connection_id": "c", "count": "5"}')
 
-    arguments = Arguments(path={}, body=body, idempotency_header="k" * 1001)
+    arguments = Arguments(path={}, body=body, key=KeyText.of("k" * 1001))
 
-    assert ["Idempotency-Key", "name", "count"] == wrong(arguments.read, Order, keyed=True)
+    assert ["idempotency_key", "name", "count"] == wrong(arguments.read, Order, keyed=True)
 
 
 @requirement("calls:all-faults")
@@ -493,7 +494,7 @@ def test_the_connection_is_known_for_the_history_whatever_else_is_wrong(
 @pytest.mark.parametrize("key", ["{}", "[]", "5"])
 def test_a_key_of_another_type_is_refused_whatever_the_header_says(key: str) -> None:
     text = f'{{"connection_id": "c", "name": "n", "idempotency_key": {key}}}'
-    arguments = Arguments(path={}, body=Body(text.encode()), idempotency_header="k")
+    arguments = Arguments(path={}, body=Body(text.encode()), key=KeyText.of("k"))
 
     assert ["idempotency_key"] == wrong(arguments.read, Order, keyed=True)
 

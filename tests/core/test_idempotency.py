@@ -185,7 +185,7 @@ async def test_a_header_that_is_no_key_is_refused(stage: Stage, header: str) -> 
     refused = await refusal(stage, key=None, header=header)
 
     assert isinstance(refused, InvalidParameters)
-    assert "Idempotency-Key" == refused.details[0]["parameter"]
+    assert "idempotency_key" == refused.details[0]["parameter"]
 
 
 @requirement("idempotency:released")

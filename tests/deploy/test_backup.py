@@ -3,62 +3,121 @@
 import os
 import re
 import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from time import time
 
 import pytest
 
+from connector_gateway.connectors.boards import BOARDS
+from connector_gateway.connectors.chat import CHAT
+from connector_gateway.connectors.mail import MAIL
 from connector_gateway.connectors.notes import NOTES
-from harness.databases import postgres_on
+from connector_gateway.core.restores import Lost
+from connector_gateway.kit.operation import AnyConnector
+from harness.databases import postgres_on, sqlite_in
 from harness.playing import playing
 from harness.postgres import new_database, programs
-from harness.serving import Gateway, serving
-from workspace_sandbox.notes import NotesEmulator
+from harness.requirement import requirement
+from harness.serving import SETTLE_SECONDS, Gateway, serving
+from harness.waiting import wait_until
+from workspace_sandbox import EMULATORS
 
 GUIDE = (Path(__file__).parent.parent.parent / "docs" / "guide" / "operate.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", GUIDE.partition("## Backup and restore")[2], re.DOTALL)
-ROOMS = {"notes": NOTES}
+ROOMS: Mapping[str, AnyConnector] = {"notes": NOTES, "boards": BOARDS, "mail": MAIL, "chat": CHAT}
+MAKES = re.compile(r"/(pages|cards|comments|chat.postMessage|drafts|drafts/send)$")
+SECRET = "a secret that only tests know"
 
 
 def run(block: str, **variables: str) -> None:
     """Run one of the guide's blocks in a shell that ends at the first failure, with the server's own programs."""
     # What the gateway's driver is called is nothing to these programs.
     variables = {name: value.replace("+psycopg", "") for name, value in variables.items()}
-    path = f"{programs()}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join([str(programs()), str(Path(sys.executable).parent), os.environ["PATH"]])
     subprocess.run(["sh", "-ec", block], env=os.environ | variables | {"PATH": path}, check=True, timeout=60)
 
 
-def write(gateway: Gateway, text: str) -> object:
-    """Make a page under a key that its title tells."""
+def declare(url: str, backup_at: str) -> None:
+    """Tell the gateway of the restore, as the guide says."""
+    secret = {"GATEWAY_SECRET_KEYS": SECRET, "GATEWAY_DATABASE_URL": url}
+    run(BLOCKS[4], BACKUP_AT=backup_at, **secret)
+
+
+def write(gateway: Gateway, text: str) -> list[object]:
+    """Make a page, a card with a comment, a message and a mail under a key that their texts tell."""
     database_id = gateway.get("/notes/databases", limit=1).data[0]["database_id"]
-    answer = gateway.post("/notes/pages", database_id=database_id, properties={"Name": text}, idempotency_key=text)
-    return answer.data["page_id"]
+    list_id = gateway.examples("boards")["list_ids"][0]
+    key = {"Idempotency-Key": text}
+    page = gateway.post("/notes/pages", database_id=database_id, properties={"Name": text}, idempotency_key=text)
+    card = gateway.post("/boards/cards", headers=key, list_id=list_id, name=text)
+    comment = gateway.post(f"/boards/cards/{card.data['card_id']}/comments", headers=key, text=text)
+    message = gateway.post("/chat/messages", channel="general", text=text, headers=key)
+    mail = gateway.post("/mail/messages", to=["ada@example.com"], subject=text, body_html=text, headers=key)
+    made = (page.data["page_id"], card.data["card_id"], comment.data["comment_id"])
+    return [*made, message.data["message_ts"], mail.data["message_id"]]
+
+
+def made(gateway: Gateway) -> Counter[str]:
+    """How many requests made something, by connector."""
+    return Counter(
+        room
+        for room in ROOMS
+        for method, path, status in gateway.journal(room)
+        if method == "POST" and status == 200 and MAKES.search(path)
+    )
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@requirement("keys:restored")
 def test_what_is_restored_serves_and_does_no_write_twice(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     server = request.getfixturevalue("postgres_server") if kind == "postgresql" else ""
-    here, there = tmp_path / "here", tmp_path / "there"
-    here.mkdir()
-    there.mkdir()
-    url = postgres_on(server) if server else f"sqlite:///{here}/gateway.db"
-    variables = {"DATABASE": str(here / "gateway.db"), "BACKUP": str(tmp_path / "backup"), "DATABASE_URL": url}
-    new_url = new_database(server) if server else f"sqlite:///{there}/gateway.db"
+    url = postgres_on(server) if server else sqlite_in(tmp_path)
+    new_url = new_database(server) if server else url
+    variables = {
+        "DATABASE": str(tmp_path / "gateway.db"),
+        "BACKUP": str(tmp_path / "backup"),
+        "DATABASE_URL": url,
+        "NEW_URL": new_url,
+    }
     save, restore = BLOCKS[2:4] if server else BLOCKS[0:2]
-    with playing(notes=NotesEmulator) as sandbox:
-        with serving(sandbox, here, connectors=ROOMS, database_url=url) as before:
+    with playing(**{name: EMULATORS[name] for name in ROOMS}) as sandbox:
+        with serving(sandbox, tmp_path, connectors=ROOMS, database_url=url) as before:
             first = write(before, "before")
-            run(save, **{**variables, "NEW_URL": new_url})
-            write(before, "after")
+            run(save, **variables)
+            backup_at = datetime.now(UTC).isoformat()
+            lost = write(before, "after")
             history = before.request("GET", "/v1/runs").data
-        run(restore, **{**variables, "DATABASE": str(there / "gateway.db"), "NEW_URL": new_url})
-        with serving(sandbox, there, connectors=ROOMS, database_url=new_url) as again:
+            sent = made(before)
+        run(restore, **variables)
+        declare(new_url, backup_at)
+        with serving(sandbox, tmp_path, connectors=ROOMS, database_url=new_url) as again:
             caller = again.asked_by(before)
-            repeated = write(caller, "before")
-            kept = caller.request("GET", "/v1/runs").data
-            made = caller.journal("notes").count(("POST", "/v1/pages", 200))
+            wait_until(lambda: time() > (again.app.restores.lost or Lost(0, 0)).until + float(SETTLE_SECONDS))
+            repeated = [write(caller, "before"), write(caller, "after"), write(caller, "after")]
+            kept = caller.request("GET", "/v1/runs", params={"limit": 200}).data
+            sent_again = made(caller)
 
-    assert first == repeated
+    assert [first, lost, lost] == repeated
     assert {run["run_id"] for run in history} & {run["run_id"] for run in kept}
-    assert 2 == made
+    assert sent == sent_again
+
+
+def test_a_restore_in_place_is_noticed_without_being_told(tmp_path: Path) -> None:
+    url = sqlite_in(tmp_path)
+    variables = {"DATABASE": str(tmp_path / "gateway.db"), "BACKUP": str(tmp_path / "backup")}
+    with playing(**{name: EMULATORS[name] for name in ROOMS}) as sandbox:
+        with serving(sandbox, tmp_path, connectors=ROOMS, database_url=url) as before:
+            run(BLOCKS[0], **variables)
+            lost = write(before, "after")
+        run(BLOCKS[1], **variables)
+        with serving(sandbox, tmp_path, connectors=ROOMS, database_url=url) as again:
+            wait_until(lambda: time() > (again.app.restores.lost or Lost(0, 0)).until + float(SETTLE_SECONDS))
+            repeated = write(again.asked_by(before), "after")
+
+    assert lost == repeated

@@ -27,7 +27,7 @@ RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
     f"{GUIDE}/deliveries.md": ("examples/test_deliveries_guide.py", {"sh": 5, "python": 1, "json": 1}),
     f"{GUIDE}/events.md": (CONNECTING, {"sh": 1}),
     f"{GUIDE}/generated-clients.md": ("clients/test_generated.py", {"python": 1, "typescript": 1}),
-    f"{GUIDE}/operate.md": ("deploy/test_backup.py", {"sh": 4}),
+    f"{GUIDE}/operate.md": ("deploy/test_backup.py", {"sh": 5}),
     "sandbox/README.md": ("sandbox/guides/test_pages.py", {"sh": 2, "python": 1}),
     f"{GUIDE}/sandbox/boards.md": SANDBOX,
     f"{GUIDE}/sandbox/chat.md": SANDBOX,

@@ -8,8 +8,10 @@ from pydantic_core import to_json
 from sqlalchemy import insert
 
 from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.core.asked import Asked
 from connector_gateway.core.claims import Claim, ClaimName
 from connector_gateway.core.journal import JournalEntry, owner_of
+from connector_gateway.core.key_text import KeyText
 from connector_gateway.core.owners import OPEN
 from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
 from connector_gateway.storage import tables
@@ -46,8 +48,8 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
 ) -> None:
     """Leave a claim behind; *makes* gives the kind of object that the steps of a name make."""
     app, connection_id = gateway.app, ConnectionId(gateway.connections[connector])
-    name = ClaimName.of(WorkspaceId(gateway.workspace_id), connection_id, operation, key)
-    claim = Claim(name, RunId("run_of_the_dead"), 1)
+    name = ClaimName.of(WorkspaceId(gateway.workspace_id), connection_id, operation, KeyText.of(key))
+    claim = Claim(name, RunId("run_of_the_dead"), 1, Asked("", ""))
     rows = []
     for entry in entries:
         if entry.name in (makes or {}):

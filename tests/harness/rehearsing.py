@@ -11,6 +11,7 @@ from pydantic_core import from_json, to_json
 from connector_gateway.app import App
 from connector_gateway.core.arguments import Arguments, Body
 from connector_gateway.core.envelope import Envelope
+from connector_gateway.core.key_text import KeyText
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.budget import Budget
@@ -88,7 +89,16 @@ class PutThing(Params):
     """A thing to be put on the shelf."""
 
     name: str
+    colour: str | None = None
     idempotency_key: IdempotencyKey | None = None
+
+
+class PlaceThing(Params):
+    """A thing to be put on a board in a room."""
+
+    board: str
+    room: str
+    name: str
 
 
 class ListThings(Params):
@@ -154,6 +164,12 @@ BLIND = Step("put the thing", _put, _find_nothing)
 @writes("POST /things")
 async def put_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf."""
+    return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
+
+
+@writes("POST /boards/{board}/things", targets=["room"])
+async def place_thing(call: Call[ShelfClient], params: PlaceThing) -> Thing:
+    """Put a thing on a board."""
     return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
 
 
@@ -232,7 +248,9 @@ class Stage:
     ) -> Envelope:
         """Put a thing on the shelf as a caller would."""
         body = {"connection_id": self.connection_id, "name": name} | ({"idempotency_key": key} if key else {}) | more
-        arguments = Arguments(path={}, body=Body(to_json(body)), idempotency_header=header)
+        arguments = Arguments(
+            path={}, body=Body(to_json(body)), key=None if header is None else KeyText.of_header(header.encode())
+        )
         return await self.gateway.call(Run("test"), self.caller, "shelf", operation, arguments)
 
     async def list(self, caller: Caller | None = None, **query: str) -> Envelope:
@@ -255,7 +273,7 @@ def connectors(shelf: Shelf) -> Mapping[str, Connector[Any]]:
         budgets={"all": Budget(1000, 1)},
         authorise=lambda credentials: credentials,
         client=lambda upstream: ShelfClient(shelf, upstream),
-        operations=(put_thing, make_thing, cover_thing, put_blindly, put_pair, list_things),
+        operations=(put_thing, place_thing, make_thing, cover_thing, put_blindly, put_pair, list_things),
         settle_seconds=SETTLE_SECONDS,
         rejections=Rejections(
             lambda answer: str(answer.status), (Rejection({400}, "here"), Rejection({500}, "here", ended=True))
@@ -265,9 +283,11 @@ def connectors(shelf: Shelf) -> Mapping[str, Connector[Any]]:
 
 
 @asynccontextmanager
-async def rehearsing(database_url: str, clock: Clock, shelf: Shelf | None = None) -> AsyncIterator[Stage]:
-    """The core of one process, on *database_url*."""
-    shelf = shelf or Shelf()
+async def rehearsing(
+    database_url: str, clock: Clock, shelf: Shelf | None = None, *, before: Stage | None = None
+) -> AsyncIterator[Stage]:
+    """The core of one process, on *database_url*; with the shelf and the caller that a process had *before*."""
+    shelf = shelf or (before.shelf if before else Shelf())
     environment = {
         "GATEWAY_DATABASE_URL": database_url,
         "GATEWAY_SECRET_KEYS": "a secret that only tests know",
@@ -275,7 +295,11 @@ async def rehearsing(database_url: str, clock: Clock, shelf: Shelf | None = None
     }
     made = connectors(shelf)
     app = App(Settings.read(environment, made), connectors=made, clock=clock)
-    async with app.database:
+    async with app.database, app.restores:
         stage = Stage(app, shelf)
-        await stage.prepare()
+        if before is None:
+            await stage.prepare()
+        else:
+            stage.workspace_id, stage.caller = before.workspace_id, before.caller
+            stage.connection_id = before.connection_id
         yield stage

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.arguments import MAX_IDEMPOTENCY_KEY
+from connector_gateway.core.key_text import MAX_KEY_CHARACTERS
 from connector_gateway.http.answers import DRY_RUN
 from connector_gateway.http.management import MANAGEMENT
 from connector_gateway.http.openapi import openapi
@@ -160,7 +160,7 @@ def test_the_connection_of_a_body_may_be_in_the_query() -> None:
 def test_the_length_of_an_idempotency_key_is_the_one_that_is_taken() -> None:
     (header,) = [one for one in ROUTES["notes_update_page"]["parameters"] if one["name"] == "Idempotency-Key"]
 
-    assert MAX_IDEMPOTENCY_KEY == header["schema"]["maxLength"]
+    assert MAX_KEY_CHARACTERS == header["schema"]["maxLength"]
 
 
 def test_every_operation_shows_a_call_and_its_answer() -> None:

@@ -11,6 +11,7 @@ from requirements.calls import CALLS
 from requirements.connections import CONNECTIONS
 from requirements.deliveries import DELIVERIES
 from requirements.deployment import DEPLOYMENT
+from requirements.keys import KEYS
 from requirements.limits import LIMITS
 from requirements.requirement import Requirement
 from requirements.secrecy import SECRECY
@@ -25,6 +26,7 @@ def of_room(room: str) -> Sequence[Requirement]:
 REGISTER: Sequence[Requirement] = (
     *CALLS,
     *chain.from_iterable(map(of_room, ROOMS)),
+    *KEYS,
     *AROUND,
     *CONNECTIONS,
     *AGENTS,

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from simulation.history import Asked, History
 
 STORAGE = "storage_unavailable"
+REUSED = "idempotency_key_reused"
+UNTOLD = {"tables.attach_file"}
+"""Writes of which it cannot be told after a restore whether they were done."""
 
 
 @dataclass
@@ -60,7 +63,8 @@ def verdict(history: "History") -> list[str]:
 
 def objects(history: "History") -> Iterator[str]:
     for kind, contents, owners in _groups(history):
-        yield from _answers(owners)
+        restored = history.story.restore is not None
+        yield from _answers(kind, owners, restored=restored)
         left = _left_standing(kind, owners)
         made = [one for content in contents for one in KINDS[kind].made(history.world, content) if not left(one)]
         ours = [one for one in made if one.id not in history.world.by_colleague]
@@ -93,7 +97,9 @@ def _groups(history: "History") -> Iterator[tuple[str, Sequence[str], Sequence[O
 
 
 def _owners(calls: Iterable["Asked"]) -> list[Owner]:
+    """Who asked, with what they were told; that a key is for another object is told of the key, not of the write."""
     owners: dict[str, Owner] = {}
+    calls = [asked for asked in calls if asked.reply is None or asked.reply.code != REUSED]
     for asked in sorted(calls, key=lambda asked: int(asked.name.split()[1])):
         name = asked.write.key or asked.name
         owner = owners.setdefault(name, Owner(name, asked.write.key is not None))
@@ -104,13 +110,15 @@ def _owners(calls: Iterable["Asked"]) -> list[Owner]:
     return list(owners.values())
 
 
-def _answers(owners: Iterable[Owner]) -> Iterator[str]:
+def _answers(kind: str, owners: Iterable[Owner], *, restored: bool) -> Iterator[str]:
     for owner in owners:
-        if owner.keyed and not owner.settled:
+        if owner.keyed and not owner.settled and not (restored and kind in UNTOLD):
             last = owner.replies[-1] if owner.replies else None
             said = f"{last.status} {last.code}" if last else "nothing"
             yield f"I3 {owner.name} never got a result; the last answer was {said}"
-        different = [result for result in owner.results if result != owner.results[0]]
+        # What was found after a restore is told as it is now; it is the same object.
+        told = KINDS[kind].told if restored else dict
+        different = [result for result in owner.results if told(result) != told(owner.results[0])]
         if any(reply.code == "invalid_parameters" for reply in owner.replies):
             yield f"I0 the simulation asked {owner.name} for something that is not valid"
         if owner.keyed and different:
@@ -205,6 +213,8 @@ def _runs(history: "History") -> Iterator[str]:
 
 def _is_exempt(history: "History", asked: "Asked") -> bool:
     """Whether storage could not keep the run: its process died before it could, or nothing had begun."""
+    if asked.at < history.restored_at:
+        return True
     if asked.reply is None or asked.reply.status != 503 or asked.reply.code != STORAGE:
         return False
     process = next(process for process in history.processes if process.name == asked.lives[0])

@@ -9,7 +9,7 @@ import random as global_random
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -18,11 +18,15 @@ from typing import Any
 import structlog
 
 from connector_gateway.app import App
+from connector_gateway.core.restores import Lost, Restores
 from connector_gateway.kit import identifiers
+from connector_gateway.storage.database import Database
+from connector_gateway.storage.epochs import FileWitness
 from harness.clocks import NOON, HandClock
 from simulation.checks import left_over, verdict
+from simulation.forms import FORMS, request
 from simulation.loop import Stopped, simulate, simulated_loop
-from simulation.process import BROKEN, Process, Reply, settings
+from simulation.process import BROKEN, Process, Reply, settings, steady_time
 from simulation.storage import Storage, copied
 from simulation.story import (
     SETTLE_SECONDS,
@@ -32,6 +36,7 @@ from simulation.story import (
     Disk,
     Freeze,
     Network,
+    Restore,
     SetClock,
     Story,
     Write,
@@ -57,7 +62,13 @@ LONG_SECONDS = 12.0
 
 IN_PROGRESS = "idempotency_in_progress"
 
-WARM = Story(0, tuple(Write(number, kind, f"Warm {number}", f"warm-{number}") for number, kind in enumerate(KINDS)))
+WARM = Story(
+    0,
+    tuple(
+        Write(number, kind, f"Warm {number}", f"warm-{number}", form=FORMS[number % len(FORMS)])
+        for number, kind in enumerate(KINDS)
+    ),
+)
 """Whatever is done at its first use only is done before histories are forked."""
 
 
@@ -78,6 +89,7 @@ class Asked:
     name: str
     write: Write
     reply: Reply | None = None
+    at: float = 0.0
     lives: tuple[str, int] = ("", 0)
     """Which life of which process answered."""
 
@@ -96,6 +108,7 @@ class History:
     feeds: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
     began: float = BEGIN
     healed_at: float = 0.0
+    restored_at: float = 0.0
     sent: Sequence[Sent] = ()
     """The requests to third parties, in order."""
 
@@ -201,7 +214,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     except Stopped:
         broken = ["nothing will ever happen again, and somebody still waits"]
     finally:
-        for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        for name in path.parent.glob(f"{path.name}*"):
             name.unlink(missing_ok=True)
     return broken, timeline(history)
 
@@ -289,6 +302,8 @@ class Telling:
             if not isinstance(item, Network) and not (isinstance(item, ByHand) and item.at < -5):
                 kept = self.crashes if isinstance(item, Crash) else self.tasks
                 kept.append(asyncio.create_task(self._at(item)))
+        if self.story.restore:
+            self.tasks.append(asyncio.create_task(self._save(self.story.restore)))
         last = max((getattr(item, "at", 0.0) for item in self.story.items), default=0.0)
         await asyncio.sleep(last + self.random.uniform(0.5, 4.0))
 
@@ -305,9 +320,48 @@ class Telling:
                 await self._crash(item)
             case Freeze() if item.process < self.story.processes:
                 self.history.processes[item.process].freeze(item.seconds)
+            case Restore():
+                await self._restore(item)
             case SetClock() if 0 <= item.process < self.story.processes:
                 self.history.processes[item.process].clock.skew = item.skew
                 self.history.note(str(item)[9:])
+
+    async def _restore(self, item: Restore) -> None:
+        """Kill all processes, put the backup in the place of the database, and start them again."""
+        async with self._resting:
+            for process in self.history.processes:
+                process.kill()
+            path = self.history.storage.path
+            for name in (Path(f"{path}-wal"), Path(f"{path}-shm")):
+                name.unlink(missing_ok=True)
+            # Another file: those who were killed have the lost one open.
+            self._backup(path).replace(path)
+            self.history.note(str(item)[9:])
+            self.history.storage.heal()
+            self.history.restored_at = asyncio.get_running_loop().time()
+            if item.declared:
+                await self._declare(item)
+        for process in self.history.processes:
+            await self._revive(process)
+
+    async def _declare(self, item: Restore) -> None:
+        """Run the command, on a machine without the file beside the database."""
+        path = self.history.storage.path
+        FileWitness(path).forget()
+        async with Database(f"sqlite:///{path}", clock=steady_time) as database:
+            await Restores(database, [], _no_feeds).declare(NOON + self.history.began + item.backup_at)
+
+    @staticmethod
+    def _backup(path: Path) -> Path:
+        return path.with_name(f"{path.name}.backup")
+
+    async def _save(self, item: Restore) -> None:
+        """Make a backup while the gateway serves."""
+        await asyncio.sleep(max(0.0, item.backup_at))
+        path = self.history.storage.path
+        with closing(sqlite3.connect(path)) as there, closing(sqlite3.connect(self._backup(path))) as backup:
+            there.backup(backup)
+        self.history.note("a backup is made")
 
     def _by_hand(self, item: ByHand) -> None:
         self.history.note(str(item)[9:])
@@ -348,25 +402,25 @@ class Telling:
         """
         self._calls += 1
         process = self.history.processes[number % self.story.processes]
-        asked = Asked(f"call {self._calls}", write, lives=(process.name, process.generation))
+        now = asyncio.get_running_loop().time()
+        asked = Asked(f"call {self._calls}", write, at=now, lives=(process.name, process.generation))
         self.history.asked.append(asked)
         CALL.set(asked.name)
         method, path, body = KINDS[write.kind].request(self.world, write.content)
         room = KINDS[write.kind].room
-        headers = {"authorization": f"Bearer {self.installation.key}"}
-        if write.key:
-            headers["idempotency-key"] = write.key
-        key = f"key {write.key}" if write.key else "no key"
+        bearer = {"authorization": f"Bearer {self.installation.key}"}
+        key = f"key {write.key}, {write.form}" if write.key else "no key"
         at = len(self.history.lines)
         self.history.note(asked.name, "to", process.name, "for", write.kind, repr(write.content), f"({key})")
-        sent = {"connection_id": self.installation.connections[room], **body}
-        calling = process.call(method, f"/v1/connectors/{room}{path}", headers, sent)
+        given = {"connection_id": self.installation.connections[room], **body}
+        sent = request(room, (method, path, given), write.key, write.form)
+        calling = process.call(sent.method, sent.path, {**bearer, **sent.headers}, sent.body)
         if leaves_after is None:
-            asked.reply = await calling
+            asked.reply = sent.reply(await calling)
         else:
             try:
                 async with asyncio.timeout(leaves_after):
-                    asked.reply = await calling
+                    asked.reply = sent.reply(await calling)
             except TimeoutError:
                 self.history.note(asked.name, "is left by its caller")
                 return None
@@ -470,6 +524,10 @@ class Telling:
                 path = f"/v1/connectors/{room}/events?limit=200&connection_id={self.installation.connections[room]}"
                 reply = await process.call("GET", path, headers)
                 self.history.feeds[room] = reply.body.get("data") or []
+
+
+async def _no_feeds(_: Lost) -> None:
+    """Nobody reads feeds where restores happen."""
 
 
 def final(reply: Reply) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
+from simulation.forms import FORMS, Form
 from simulation.vendors import SHAPES, Trouble, Unexpected
 from simulation.writes import KINDS, by_hand
 
@@ -15,6 +16,9 @@ SETTLE_SECONDS = 30.0
 LATEST_SECONDS = 27.0
 """How long after its sending a request is carried out at the latest, and found by a search."""
 """How long the gateway waits for an answer: less than it usually does, so that histories are shorter."""
+
+RESTORED = 0.2
+"""The part of stories with a restore, of those that can have one."""
 
 WELL_BEFORE = -60.0
 """When a colleague makes something by hand where the vendor does not tell who made it."""
@@ -30,9 +34,11 @@ class Write:
     key: str | None = None
     process: int = 0
     leaves_after: float | None = None
+    form: Form = "header"
+    """How the key is given."""
 
     def __str__(self) -> str:
-        key = f"under key {self.key}" if self.key else "without a key"
+        key = f"under key {self.key} ({self.form})" if self.key else "without a key"
         left = f", and leaves after {self.leaves_after:.2f} s" if self.leaves_after is not None else ""
         return f"{self.at:8.3f} a caller asks process {self.process} for {self.kind} {self.content!r} {key}{left}"
 
@@ -117,7 +123,23 @@ class SetClock:
         return f"{self.at:8.3f} process {self.process}'s clock is set to {self.skew:+.1f} s off"
 
 
-Item = Write | ByHand | Network | Disk | Crash | Freeze | SetClock
+@dataclass(frozen=True)
+class Restore:
+    """A backup is made at ``backup_at``; later all processes are killed, and started again on it.
+
+    The restore is *declared*, or noticed by the file beside the database.
+    """
+
+    at: float
+    backup_at: float
+    declared: bool
+
+    def __str__(self) -> str:
+        how = "declared" if self.declared else "to be noticed"
+        return f"{self.at:8.3f} the database is restored as it was at {self.backup_at:.3f}, which is {how}"
+
+
+Item = Write | ByHand | Network | Disk | Crash | Freeze | SetClock | Restore
 
 
 @dataclass(frozen=True)
@@ -137,6 +159,11 @@ class Story:
         return replace(self, items=self.items[:index] + self.items[index + 1 :])
 
     @property
+    def restore(self) -> Restore | None:
+        """The restore, if there is one."""
+        return next((item for item in self.items if isinstance(item, Restore)), None)
+
+    @property
     def writes(self) -> list[Write]:
         return [item for item in self.items if isinstance(item, Write)]
 
@@ -154,6 +181,9 @@ def story(seed: int, processes: int | None = None) -> Story:
     # First, so that of two troubles with one step the other counts. Drawn apart, so that older seeds keep the rest.
     statuses = _statuses(Random(f"{seed} statuses"))
     items = [*statuses, *writes, *_colleagues(random, writes), *_faults(random, writes, count)]
+    # By chances of their own, so that all else is as it was before there were forms and restores.
+    items = _formed(Random(f"{seed} forms"), items)
+    items += _restores(Random(f"{seed} restores"), items)
     items.sort(key=lambda item: getattr(item, "at", 1000.0))
     return Story(
         seed,
@@ -163,6 +193,29 @@ def story(seed: int, processes: int | None = None) -> Story:
         watch=random.random() < 0.004,
         sleeps=random.random() < 0.97,
     )
+
+
+def _formed(random: Random, items: Sequence[Item]) -> list[Item]:
+    """The same with keys in other forms."""
+    return [
+        replace(item, form=random.choice(FORMS)) if isinstance(item, Write) and item.key else item for item in items
+    ]
+
+
+def _restores(random: Random, items: Sequence[Item]) -> list[Restore]:
+    """A restore in some stories: where what was lost can be told by what it was asked for."""
+    writes = [item for item in items if isinstance(item, Write)]
+    contents = {(write.kind, write.content): write.key for write in writes}
+    keys = {write.key: write.content for write in writes if write.key}
+    alike = any(contents[write.kind, write.content] != write.key for write in writes)
+    changed = any(write.key and keys[write.key] != write.content for write in writes)
+    vague = any("vague" in write.kind for write in writes)
+    colleagues = any(isinstance(item, ByHand) for item in items)
+    if random.random() > RESTORED or alike or changed or vague or colleagues:
+        return []
+    backup_at = random.uniform(0, 4)
+    # A restore within two seconds of the backup is not noticed.
+    return [Restore(backup_at + random.choice((3.0, 10.0, 20.0)), backup_at, declared=random.random() < 0.5)]
 
 
 def _writes(random: Random, processes: int) -> list[Write]:

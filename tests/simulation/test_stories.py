@@ -2,9 +2,11 @@
 
 import pytest
 
-from simulation.story import ByHand, Crash, Disk, Freeze, Item, Network, Story, Write
+from simulation.forms import FORMS, Form
+from simulation.story import ByHand, Crash, Disk, Freeze, Item, Network, Restore, Story, Write
 from simulation.vendors import Trouble
 from simulation.workers import Stage
+from simulation.writes import KINDS
 
 CREATED = ["notes.create_page", "boards.create_card", "boards.comment_on_card", "crm.create_deal"]
 MADE_AT_ONCE = [*CREATED, "tables.create_records", "tables.attach_file", "chat.post_message"]
@@ -256,3 +258,46 @@ def test_an_accepted_step_with_an_answer_of_another_shape_is_not_repeated(stage:
     broken = told(stage, Network(0, Trouble("odd", done_after=0.05, told_after=0.2)), asked(kind))
 
     assert [] == broken
+
+
+# 8. One key in all its forms, and one object for one key
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_key_is_the_same_in_every_form(stage: Stage, form: Form) -> None:
+    kind = "notes.create_page"
+    assert [] == told(stage, asked(kind), Write(1, kind, "Content", "key", form=form))
+
+
+def test_a_key_that_was_used_for_another_card_is_refused(stage: Stage) -> None:
+    kind = "boards.comment_on_card"
+    outcome = stage(Story(0, (asked(kind), asked(kind, at=5, content="Content changed")), sleeps=False))
+
+    assert () == tuple(outcome.broken)
+    assert any("422 idempotency_key_reused" in line for line in outcome.lines)
+
+
+# 9. A database that was restored
+
+
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "noticed"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "vague" not in kind])
+def test_what_a_restored_database_does_not_know_is_not_made_again(stage: Stage, kind: str, *, declared: bool) -> None:
+    assert [] == told(stage, asked(kind, at=1), Restore(20, 0.5, declared))
+
+
+@pytest.mark.parametrize("kind", ["notes.create_long_page", "boards.attach_checklist", "mail.send_message"])
+def test_what_was_half_done_when_it_was_lost_is_finished(stage: Stage, kind: str) -> None:
+    assert [] == told(stage, asked(kind, at=1), Network(1, LOST), Restore(20, 0.5, declared=False))
+
+
+@pytest.mark.parametrize("kind", ["boards.comment_on_card", "mail.send_message"])
+def test_what_may_still_be_carried_out_after_a_restore_is_waited_for(stage: Stage, kind: str) -> None:
+    late = Network(0, Trouble("silence", done_after=26.0))
+    assert [] == told(stage, asked(kind, at=1), late, Restore(5, 0.5, declared=True))
+
+
+def test_a_guarded_change_of_ones_own_is_no_conflict_after_a_restore(stage: Stage) -> None:
+    kind = "notes.update_page"
+    late = Network(1, Trouble("silence", done_after=0.05))
+    assert [] == told(stage, asked(kind, at=1.6), late, Restore(3.5, 0.5, declared=False), processes=2)

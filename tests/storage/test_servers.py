@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, insert, make_url, select, text
 
+from connector_gateway.core.asked import Asked
 from connector_gateway.core.claims import Claim, ClaimName, Claims
+from connector_gateway.core.key_text import KeyText
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Run, Runs
 from connector_gateway.kit.clock import SystemClock
@@ -166,16 +168,16 @@ class Skewed(SystemClock):
 
 
 async def test_replicas_whose_clocks_are_an_hour_apart_leave_each_others_claims_alone(new_postgres: str) -> None:
-    name = ClaimName.of(WorkspaceId("ws"), ConnectionId("conn"), "make", "key")
+    name = ClaimName.of(WorkspaceId("ws"), ConnectionId("conn"), "make", KeyText.of("key"))
     async with Database(new_postgres) as one, Database(new_postgres) as other:
         early, late = (replica(database, skew) for database, skew in ((one, -HOUR), (other, HOUR)))
         async with early[0], late[0]:
             recording = early[1].record(Run("http"), *WHAT, connection_id="conn")
-            claim = await early[2].take(name, recording, 0)
+            claim = await early[2].take(name, ASKED, recording, 0)
             await late[0].beat()
             await early[0].beat()
             with pytest.raises(IdempotencyInProgress):
-                await late[2].take(name, late[1].record(Run("http"), *WHAT, connection_id="conn"), 0)
+                await late[2].take(name, ASKED, late[1].record(Run("http"), *WHAT, connection_id="conn"), 0)
 
             alive = await other.read(lambda reading: len(reading.execute(select(tables.processes)).all()))
             assert isinstance(claim, Claim)
@@ -183,6 +185,7 @@ async def test_replicas_whose_clocks_are_an_hour_apart_leave_each_others_claims_
 
 
 WHAT = (WorkspaceId("ws"), "notes", "make")
+ASKED = Asked("target", "parameters")
 
 
 def replica(database: Database, skew: float) -> tuple[Processes, Runs, Claims]:

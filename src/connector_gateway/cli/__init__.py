@@ -26,6 +26,7 @@ COMMANDS = {
     "connections": (f"{HERE}.connections", "Create, connect, test, list, change and remove connections."),
     "hooks": (f"{HERE}.hooks", "Take, show and forget the tokens that deliveries are signed with."),
     "webhooks": (f"{HERE}.webhooks", "Deliver observed events to addresses of workspaces."),
+    "restored": (f"{HERE}.restored", "Tell the service that its database was restored from a backup."),
     "vault": (f"{HERE}.vault", "Seal all secrets with the newest key."),
     "runs": (f"{HERE}.runs", "Explain calls by their run_id."),
     "env": (f"{HERE}.env", "Print a dev installation as exports for a shell."),

@@ -22,6 +22,7 @@ from connector_gateway.cli.running import data_folder, reached
 from connector_gateway.cli.tour import address_of, query_text
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.arguments import decode
+from connector_gateway.core.key_text import KeyText
 from connector_gateway.kit.errors import InvalidJson
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
@@ -171,10 +172,23 @@ def _send(
         raise click.ClickException(f"No connection of {connector.name} is known: name one with --connection.")
     headers = {"Authorization": f"Bearer {key}"}
     # Before the path is filled in: what is left after it travels as parameters.
-    headers |= {name: values.pop(name) for name in (HEADER, PREFER) if name in values}
+    if HEADER in values:
+        headers[HEADER] = _key(values.pop(HEADER)).header
+    if IDEMPOTENCY_FIELD in values:
+        values[IDEMPOTENCY_FIELD] = _key(values[IDEMPOTENCY_FIELD]).text
+    if PREFER in values:
+        headers[PREFER] = values.pop(PREFER)
     values = {name: _joined(value) if isinstance(value, tuple) else value for name, value in values.items()}
     url = f"{base_url.rstrip('/')}{address_of(connector.name, operation, values)}"
     return asyncio.run(_request(operation.method, url, headers, {"connection_id": connection} | values))
+
+
+def _key(given: str) -> KeyText:
+    """The idempotency key, in its normal form; ``ClickException`` if it cannot be one."""
+    key = KeyText.of(given)
+    if key.fault:
+        raise click.ClickException(f"The idempotency key {given!r} cannot be used: {key.fault}.")
+    return key
 
 
 async def _request(method: str, url: str, headers: dict[str, str], values: dict[str, Any]) -> Answered:

@@ -20,6 +20,7 @@ MADE = (
     "gateway.db",
     "gateway.db-wal",
     "gateway.db-shm",
+    "gateway.db.epoch",
     "secrets.json",
 )
 """The files that hold state, the proof of ownership last; locks stay, since whoever opens one next relies on it."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 from pydantic import ValidationError
 
 from connector_gateway.core.details import cut, faults_of, listing, without_values
+from connector_gateway.core.key_text import KeyText
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters, PayloadTooLarge
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Mentions, Params
 
@@ -34,8 +35,6 @@ MAX_EXPONENT = 330
 
 MAX_BITS: int = (10**MAX_EXPONENT).bit_length()
 """The same for integers, whose digits take long to count."""
-
-MAX_IDEMPOTENCY_KEY = 1000
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Characters that no application stores faithfully: controls other than tab and line ends, and halves of pairs."""
@@ -69,13 +68,14 @@ class Body:
 
 
 class Arguments(Struct):
-    """The arguments of one call: path and query as text, the body as it came, the key of the header."""
+    """The arguments of one call: path and query as text, the body as it came, the idempotency key."""
 
     path: Mapping[str, str]
     query: Sequence[tuple[str, str]] = ()
     body: Body | None = None
-    idempotency_header: str | None = None
     neutralises_mentions: bool = False
+    key: KeyText | None = None
+    """The key that travels beside the body; that of the body as well, once the arguments were read."""
 
     def kept(self) -> dict[str, Any]:
         """These arguments as JSON, just as they came."""
@@ -102,10 +102,11 @@ class Arguments(Struct):
         """These arguments as *params*; ``InvalidParameters`` with everything that is wrong.
 
         With *connection*, the connection must be named as well; it is checked, and is no part of the result.
-        Where they are *keyed*, the key of the header is checked too.
+        Where they are *keyed*, the key is checked too, and is ``key`` from then on.
         """
         faults: list[Detail] = []
         values = self._from_query(params, faults) if self.body is None else self._from_body(self.body, faults)
+        self._read_key(values, faults, keyed=keyed)
         # Last, so that neither query nor body can say otherwise than the address.
         values |= self.path
         if connection:
@@ -113,8 +114,6 @@ class Arguments(Struct):
         _check_fitness(values, "", 0, faults)
         if self.neutralises_mentions:
             _neutralise_mentions(params, values)
-        if keyed and self.idempotency_header is not None:
-            _check_key(self.idempotency_header, values.get(IDEMPOTENCY_FIELD), faults)
         try:
             read = params.model_validate(values)
         except ValidationError as fault:
@@ -124,10 +123,24 @@ class Arguments(Struct):
             raise _refusal(params, faults)
         return read
 
-    def idempotency_key(self, params: Params) -> str | None:
-        """The key of the header or the body, which were checked as *params* were read."""
-        in_body: str | None = vars(params).get(IDEMPOTENCY_FIELD)
-        return in_body if self.idempotency_header is None else self.idempotency_header
+    def _read_key(self, values: dict[str, Any], faults: list[Detail], *, keyed: bool) -> None:
+        """Bring the key of a body into its normal form, and compare it with the key beside the body."""
+        given = values.get(IDEMPOTENCY_FIELD)
+        in_body = KeyText.of(given) if isinstance(given, str) else None
+        if in_body is not None:
+            values[IDEMPOTENCY_FIELD] = in_body.text
+        if not keyed:
+            return
+        both = [key for key in (self.key, in_body) if key is not None]
+        fault = next((key for key in both if key.fault), None)
+        if fault is not None:
+            # Told once, and not by the declaration of the parameter as well.
+            values.pop(IDEMPOTENCY_FIELD, None)
+            faults.append({"parameter": IDEMPOTENCY_FIELD, "message": fault.fault, "value": fault.raw})
+        elif len({key.text for key in both}) > 1:
+            message = "Should equal the header Idempotency-Key"
+            faults.append({"parameter": IDEMPOTENCY_FIELD, "message": message, "value": given})
+        self.key = both[0] if both else None
 
     def _parameters(self, params: type[Params]) -> Sequence[str]:
         """The names of the parameters that travel beside the path."""
@@ -198,15 +211,6 @@ def _check_connection(values: dict[str, Any], faults: list[Detail]) -> None:
         faults.append({"parameter": CONNECTION, "message": message, "value": named})
     else:
         _check_fitness(named, CONNECTION, 0, faults)
-
-
-def _check_key(header: str, in_body: Any, faults: list[Detail]) -> None:
-    if not 1 <= len(header) <= MAX_IDEMPOTENCY_KEY:
-        message = f"Should have 1 to {MAX_IDEMPOTENCY_KEY} characters"
-        faults.append({"parameter": "Idempotency-Key", "message": message, "value": header})
-    elif in_body is not None and in_body != header:
-        message = "Should equal the header Idempotency-Key"
-        faults.append({"parameter": IDEMPOTENCY_FIELD, "message": message, "value": in_body})
 
 
 def _refusal(params: type[Params], faults: Sequence[Detail]) -> InvalidParameters:

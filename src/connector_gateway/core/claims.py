@@ -5,24 +5,26 @@ numbered. Every change names the run that holds the claim, so an attempt that lo
 """
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import Connection as Writing
-from sqlalchemy import and_, bindparam, delete, literal_column, select, update
+from sqlalchemy import and_, bindparam, delete, literal_column, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
+from connector_gateway.core.asked import Asked
+from connector_gateway.core.key_text import KeyText, stored_before
 from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import GatewayError, IdempotencyInProgress
+from connector_gateway.kit.errors import GatewayError, IdempotencyInProgress, IdempotencyKeyReused
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, WorkspaceId
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.rows import Put, execute, put_all
@@ -30,9 +32,6 @@ from connector_gateway.storage.rows import Put, execute, put_all
 WINDOW_SECONDS = 24 * 60 * 60
 POLL_SECONDS = 0.25
 """Seconds between two looks at a claim that another process holds, each of which is one read by its key."""
-
-LONGEST_KEY = 255
-"""Longer keys are stored as a digest, since database indexes do not take them."""
 
 _claims = tables.claims.c
 CLAIM = insert(tables.claims).on_conflict_do_nothing()
@@ -99,10 +98,9 @@ class ClaimName(NamedTuple):
     idempotency_key: str
 
     @classmethod
-    def of(cls, workspace_id: WorkspaceId, connection_id: ConnectionId, operation: str, key: str) -> "ClaimName":
+    def of(cls, workspace_id: WorkspaceId, connection_id: ConnectionId, operation: str, key: KeyText) -> "ClaimName":
         """The name under *key*, however long that is."""
-        kept = key if len(key.encode()) <= LONGEST_KEY else "sha256:" + hashlib.sha256(key.encode()).hexdigest()
-        return cls(workspace_id, connection_id, operation, kept)
+        return cls(workspace_id, connection_id, operation, key.stored)
 
     @property
     def columns(self) -> dict[str, str]:
@@ -132,10 +130,7 @@ class First:
     plain: str | None
     """The answer as earlier versions stored it; such rows end within a day of an upgrade."""
 
-    @classmethod
-    def of(cls, row: Any) -> Self:
-        """The result in the row of a claim that is done."""
-        return cls(row.run_id, row.status, row.sealed, row.data)
+    asked: Asked
 
 
 class Claim(Struct):
@@ -146,6 +141,9 @@ class Claim(Struct):
     """The holder: no other attempt has it."""
 
     attempt: int
+    asked: Asked
+    """What the first call under the key asked for."""
+
     sealed: bytes | None = None
     """What earlier attempts planned and did; None if they sent nothing."""
 
@@ -155,13 +153,17 @@ class Claim(Struct):
     @property
     def mine(self) -> dict[str, Any]:
         """The fence's parameters."""
-        return {
-            "_workspace_id": self.name.workspace_id,
-            "_connection_id": self.name.connection_id,
-            "_operation": self.name.operation,
-            "_idempotency_key": self.name.idempotency_key,
-            "_run_id": self.run_id,
-        }
+        return _fence(self.name, self.run_id)
+
+
+def _fence(name: ClaimName, run_id: RunId) -> dict[str, Any]:
+    return {
+        "_workspace_id": name.workspace_id,
+        "_connection_id": name.connection_id,
+        "_operation": name.operation,
+        "_idempotency_key": name.idempotency_key,
+        "_run_id": run_id,
+    }
 
 
 class Claims:
@@ -176,17 +178,35 @@ class Claims:
         self._stopping = stopping or Stopping()
         self._held: dict[ClaimName, asyncio.Event] = {}
 
-    async def take(
-        self, name: ClaimName, recording: Recording, wait_seconds: float, *, exists: bool = False
-    ) -> Claim | First:
-        """The claim, held by the run that is recorded; or the first result, once there is one.
+    async def name_of(
+        self, workspace_id: WorkspaceId, connection_id: ConnectionId, operation: str, key: KeyText
+    ) -> ClaimName:
+        """The name of the claim of *key*; that of an earlier release, as long as there is a claim of that name."""
+        name = ClaimName.of(workspace_id, connection_id, operation, key)
+        earlier = {stored_before(spelled) for spelled in key.earlier}
+        if not earlier:
+            return name
+        query = select(_claims.idempotency_key).where(
+            *(_claims[column] == value for column, value in list(name.columns.items())[:-1]),
+            _claims.idempotency_key.in_(earlier),
+            _claims.target.is_(None),
+            _claims.expires_at > self._database.time(),
+        )
+        found = await self._database.read(lambda reading: reading.execute(query).scalars().first())
+        return name if found is None else name._replace(idempotency_key=found)
 
-        ``IdempotencyInProgress`` when another call still holds it after *wait_seconds*. Where it was seen that it
-        *exists*, it is not tried first whether it does.
+    async def take(
+        self, name: ClaimName, asked: Asked, recording: Recording, wait_seconds: float, *, exists: bool = False
+    ) -> Claim | First:
+        """Take the claim for the run that is recorded; or return the first result, once there is one.
+
+        ``IdempotencyInProgress`` when another call still holds it after *wait_seconds*, and ``IdempotencyKeyReused``
+        when the first call had another target. Where it was seen that the claim *exists*, it is not tried first
+        whether it does.
         """
         deadline = self._clock.now() + wait_seconds
         while True:
-            taken = await self._try(name, recording, exists=exists)
+            taken = await self._try(name, asked, recording, exists=exists)
             recording.opened = True
             if taken is not None:
                 return taken
@@ -204,9 +224,11 @@ class Claims:
         if event is not None:
             event.set()
 
-    def new(self, name: ClaimName, run_id: RunId) -> dict[str, Any]:
+    def new(self, name: ClaimName, run_id: RunId, asked: Asked) -> dict[str, Any]:
         """The row of a claim that is taken now."""
         return name.columns | {
+            "target": asked.target,
+            "parameters": asked.parameters,
             "run_id": run_id,
             "attempt": 1,
             "state": "held",
@@ -218,7 +240,10 @@ class Claims:
 
     def begun(self, claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
         """Takes a claim that nobody has had, and stores what is about to be sent under it."""
-        return CLAIM, self.new(claim.name, claim.run_id) | {"sealed": sealed, "settle_seconds": settle_seconds}
+        return CLAIM, self.new(claim.name, claim.run_id, claim.asked) | {
+            "sealed": sealed,
+            "settle_seconds": settle_seconds,
+        }
 
     def done(self, claim: Claim, status: str, sealed: bytes) -> Put:
         """Keep the first result, which is *sealed*, for the window, which starts now."""
@@ -242,7 +267,7 @@ class Claims:
 
     def let_go(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
         """Leave a claim as it was before *run_id* took it; it is deleted if nothing was ever sent under it."""
-        mine = Claim(name, run_id, 0).mine
+        mine = _fence(name, run_id)
 
         def let_go(writing: Writing) -> bool:
             # In this order: a claim that sent nothing is free again, and only what is left is in doubt.
@@ -272,11 +297,11 @@ class Claims:
         rows = [{f"_{column}": value for column, value in zip(NAME, name, strict=True)} | now for name in names]
         return await self._database.discard(partial(_purge_each, rows)) if rows else 0
 
-    async def take_new(self, name: ClaimName, recording: Recording) -> bool:
+    async def take_new(self, name: ClaimName, asked: Asked, recording: Recording) -> bool:
         """Take a claim that nobody has had, together with the opening of the run; whether there was none."""
         try:
             # One insertion that fails where the row exists: to look first and insert then would let two calls through.
-            new = self.new(name, recording.run_id)
+            new = self.new(name, recording.run_id, asked)
             taken = await self._database.put_all(recording.opening(), (CLAIM, new), recording.run_id)
         except BaseException:
             self._let_go_eventually(name, recording.run_id)
@@ -290,11 +315,11 @@ class Claims:
         """Note that a call of this process holds the claim, for which others may wait."""
         self._held[name] = asyncio.Event()
 
-    async def _try(self, name: ClaimName, recording: Recording, *, exists: bool) -> Claim | First | None:
-        if not exists and await self.take_new(name, recording):
-            return Claim(name, recording.run_id, 1)
+    async def _try(self, name: ClaimName, asked: Asked, recording: Recording, *, exists: bool) -> Claim | First | None:
+        if not exists and await self.take_new(name, asked, recording):
+            return Claim(name, recording.run_id, 1, asked)
         try:
-            found = await self._take_over(name, self.new(name, recording.run_id), recording)
+            found = await self._take_over(name, self.new(name, recording.run_id, asked), recording)
         except BaseException:
             self._let_go_eventually(name, recording.run_id)
             raise
@@ -313,8 +338,11 @@ class Claims:
         row = await self._database.read(
             lambda reading: reading.execute(select(tables.claims).where(name.here())).first()
         )
-        if row is not None and row.state == "done" and row.expires_at > now:
-            return First.of(row)
+        if row is not None and row.expires_at > now:
+            if _other_target(row, new):
+                raise reused(row.run_id)
+            if row.state == "done":
+                return _first(row, new)
 
         def take_over(writing: Writing) -> Claim | First | None:
             put_all(writing, opening)
@@ -353,20 +381,35 @@ def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: floa
     # Before the insertion, since an expired claim would still stand in its way.
     writing.execute(expired)
     if execute(writing, CLAIM, new):
-        return Claim(name, new["run_id"], 1)
+        return Claim(name, new["run_id"], 1, _asked(None, new))
     taken = {key: new[key] for key in ("run_id", "process_id", "expires_at")}
     over = (
         update(tables.claims)
-        .where(name.here(), _claims.state == "doubtful")
+        .where(name.here(), _claims.state == "doubtful", or_(_claims.target.is_(None), _claims.target == new["target"]))
         .values(state="held", attempt=_claims.attempt + 1, **taken)
     )
     taken_over = writing.execute(over).rowcount
     row = writing.execute(select(tables.claims).where(name.here())).first()
     if row is not None and taken_over:
-        return Claim(name, new["run_id"], row.attempt, row.sealed, row.settles_at or 0.0)
-    if row is not None and row.state == "done":
-        return First.of(row)
+        return Claim(name, new["run_id"], row.attempt, _asked(row, new), row.sealed, row.settles_at or 0.0)
+    if row is not None and row.state == "done" and not _other_target(row, new):
+        return _first(row, new)
     return None
+
+
+def _other_target(row: Any, new: dict[str, Any]) -> bool:
+    """Whether a claim is for another object; a claim of an earlier release does not tell."""
+    return row.target is not None and row.target != new["target"]
+
+
+def _asked(row: Any, new: dict[str, Any]) -> Asked:
+    """What the first call under a claim asked for; the same as the present one, where that is not known."""
+    known = new if row is None or row.target is None else {"target": row.target, "parameters": row.parameters}
+    return Asked(known["target"], known["parameters"])
+
+
+def _first(row: Any, new: dict[str, Any]) -> First:
+    return First(row.run_id, row.status, row.sealed, row.data, _asked(row, new))
 
 
 def in_progress() -> GatewayError:
@@ -375,4 +418,12 @@ def in_progress() -> GatewayError:
         "A call with this idempotency key is still being carried out.",
         {"parameter": "idempotency_key"},
         retry_after=1,
+    )
+
+
+def reused(first_run_id: RunId) -> GatewayError:
+    """Return the refusal of a call whose key was used for another object."""
+    return IdempotencyKeyReused(
+        "This idempotency key was used for another object.",
+        {"parameter": IDEMPOTENCY_FIELD, "first_run_id": first_run_id},
     )

@@ -75,10 +75,10 @@ class Evidence:
         """What a step in doubt has provably made; None if nothing was found."""
         sent_at, upstream = entry.sent_at or 0.0, work.upstream
         supposed = upstream.skew
-        found = await step.find(work.call, entry.value, self._looked_for(entry, sent_at + supposed))
+        found = await self._found(work, step, entry, sent_at + supposed)
         if abs(upstream.skew - supposed) > LOOK_BACK_SECONDS / 2:
             # Only the answers have told how far the vendor's clock is from ours.
-            found = await step.find(work.call, entry.value, self._looked_for(entry, sent_at + upstream.skew))
+            found = await self._found(work, step, entry, sent_at + upstream.skew)
         # It bears our mark, or is as it should be: that proves enough, whoever made it so (decision 4).
         if not step.makes:
             return step.joined(found) if found else None
@@ -88,8 +88,14 @@ class Evidence:
         )
 
     @staticmethod
-    def _looked_for(entry: JournalEntry, sent_at: float) -> Sent:
-        return Sent(entry.mark, sent_at - LOOK_BACK_SECONDS)
+    async def _found(work: Work, step: Step[Any], entry: JournalEntry, sent_at: float) -> Sequence[Found]:
+        """What a step may have made since *sent_at*, by the vendor's clock."""
+        for mark in entry.marks or [entry.mark]:
+            sought = Sent(mark, sent_at - LOOK_BACK_SECONDS, restored=entry.restored)
+            found = await step.find(work.call, entry.value, sought)
+            if found:
+                return found
+        return []
 
     async def _claimed(self, step: Step[Any], entry: JournalEntry, found: Sequence[Found]) -> Learned | None:
         """What was learned of the found objects, once they are owned by this step: no other call can have made them."""

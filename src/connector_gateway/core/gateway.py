@@ -128,12 +128,12 @@ class Gateway:
             writes = operation.scope == "write"
             arguments.neutralises_mentions = writes and _neutralises_mentions(run, caller)
             params = arguments.read(operation.params, keyed=writes)
-            key = arguments.idempotency_key(params) if writes else None
             connection = await self._connections.open(caller, connector, connection_id or "")
             try:
                 with self._under_way, Holding(self._held) as holding:
                     work = self._work(run, connection, operation, params, holding)
-                    envelope = await self._carry_out(work, arguments, recording, key)
+                    work.call.restored = arguments.key is not None and self._writing.restores.lost is not None
+                    envelope = await self._carry_out(work, arguments, recording)
             except ConnectionRevoked as error:
                 await self._note_revoked(connection)
                 if caller.manages_connections:
@@ -180,13 +180,11 @@ class Gateway:
         if url is not None:
             error.details.append({"reconnect_url": url})
 
-    def _carry_out(
-        self, work: Work, arguments: Arguments, recording: Recording, key: str | None
-    ) -> Awaitable[Envelope]:
+    def _carry_out(self, work: Work, arguments: Arguments, recording: Recording) -> Awaitable[Envelope]:
         """Perform a read at once, and a write by the protocol of ``Writing``."""
         if work.operation.scope == "read":
             return work.read()
-        return self._writing.write(work, arguments, recording, key, self._timeouts.queue_seconds)
+        return self._writing.write(work, arguments, recording, self._timeouts.queue_seconds)
 
     def _work(
         self, run: Run, connection: Connection, operation: AnyOperation, params: Params, holding: Holding

@@ -13,11 +13,12 @@ ONLY = 1
 
 async def identify(database: Database) -> tuple[str, bool]:
     """The identifier of the installation on *database*, and whether it was given just now."""
-    return await database.write(_identified)
+    return await database.write(identified)
 
 
-def _identified(writing: Connection) -> tuple[str, bool]:
-    new = insert(tables.installation).values(row_id=ONLY, installation_id=ulid()).on_conflict_do_nothing()
+def identified(writing: Connection) -> tuple[str, bool]:
+    """Return the identifier of the installation, and whether it was given just now."""
+    new = insert(tables.installation).values(row_id=ONLY, installation_id=ulid(), epoch=0).on_conflict_do_nothing()
     given = writing.execute(new.returning(tables.installation.c.installation_id)).scalar()
     if given is not None:
         return given, True

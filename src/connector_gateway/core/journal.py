@@ -38,6 +38,12 @@ class JournalEntry:
     refusal: dict[str, Any] | None = None
     """Why it was refused, kept for later attempts if the write went on without it."""
 
+    restored: bool = False
+    """Whether it counts as sent only because the database was restored."""
+
+    marks: list[str] = field(default_factory=list)
+    """The marks that it may have been sent with in a time that the database has lost."""
+
     @property
     def in_doubt(self) -> bool:
         """Whether it was sent and its outcome is not known."""

@@ -78,7 +78,13 @@ class Work(Struct):
         """The envelope of a first result, whose *answer* is given again."""
         status: Status = "partial" if first.status == "partial" else "ok"
         return Envelope(
-            self.run.run_id, self.connection.connector, status, [answer], paged=self.operation.pages, replayed=True
+            self.run.run_id,
+            self.connection.connector,
+            status,
+            [answer],
+            paged=self.operation.pages,
+            replayed=True,
+            warnings=self.warnings,
         )
 
     def envelope(self, result: AnyResult) -> Envelope:

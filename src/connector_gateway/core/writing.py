@@ -15,6 +15,7 @@ Every change of a claim names the attempt that holds it. An attempt that lost it
 """
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -26,6 +27,7 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.arguments import Arguments
+from connector_gateway.core.asked import asked
 from connector_gateway.core.claims import Claim, ClaimExists, ClaimName, Claims, First, in_progress
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.dry_run import DryRun
@@ -33,6 +35,7 @@ from connector_gateway.core.envelope import Envelope, reasoned
 from connector_gateway.core.evidence import Evidence, until
 from connector_gateway.core.journal import Journal, JournalEntry, owner_of, refusal_kept
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
+from connector_gateway.core.restores import Restores
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.work import NoSteps, Work
 from connector_gateway.kit.encoding import encoded
@@ -56,6 +59,18 @@ log = structlog.get_logger()
 LOOK_FIRST = "Look in the application whether it was done before you call again; an idempotency key makes repeats safe."
 """The remedy of a write in doubt that has no key."""
 
+RESTORED = (
+    "The database of this service was restored from a backup, and what this key has done since may not be known. "
+    "Look in the application whether it was done; if it was not, call again without an idempotency key."
+)
+"""The remedy of a write that cannot be told from others after a restore: only its caller can decide."""
+
+DAY_SECONDS = 24 * 60 * 60.0
+"""The time for which a step has one mark: no longer than its key is remembered."""
+
+DIFFERS = "The parameters differ from those of the first call with this idempotency key, whose result this is."
+"""The warning about a repeat that asks for something else than the first call."""
+
 MAX_STANDING = 20
 """How many finished steps an error lists."""
 
@@ -63,26 +78,40 @@ MAX_STANDING = 20
 class Writing:
     """Carries out writes."""
 
-    def __init__(self, *, database: Database, claims: Claims, owners: Owners, vault: Vault, evidence: Evidence) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        claims: Claims,
+        owners: Owners,
+        vault: Vault,
+        restores: Restores,
+        evidence: Evidence,
+    ) -> None:
         self.database = database
         self.claims = claims
         self.owners = owners
         self.vault = vault
+        self.restores = restores
         self.evidence = evidence
 
-    async def write(
-        self, work: Work, arguments: Arguments, recording: Recording, key: str | None, wait_seconds: float
-    ) -> Envelope:
-        """The envelope of a write: done once for all calls with *key* in 24 hours; without a key, sent at most once."""
+    async def write(self, work: Work, arguments: Arguments, recording: Recording, wait_seconds: float) -> Envelope:
+        """The envelope of a write: done once for all calls with one key in 24 hours; without a key, sent at most once.
+
+        *arguments* were read, so that their key is known to be one.
+        """
         if work.run.dry_run:
             # Neither looked up nor taken: a key that a dry run had used would keep the write from being done.
             return await DryRun(work, self.owners).perform()
-        if key is None:
+        if arguments.key is None:
             return await self._carry_out(Attempt(self, work, recording, Journal(arguments)))
-        run, connection = work.run, work.connection
-        name = ClaimName.of(connection.workspace_id, connection.connection_id, work.operation.name, key)
+        run, connection, key = work.run, work.connection, arguments.key.text
         run.idempotency = {"key": key, "outcome": "unfinished"}
-        new = Attempt(self, work, recording, Journal(arguments), Claim(name, run.run_id, 1), taken=False)
+        name = await self.claims.name_of(
+            connection.workspace_id, connection.connection_id, work.operation.name, arguments.key
+        )
+        wanted = asked(work.operation, work.params)
+        new = Attempt(self, work, recording, Journal(arguments), Claim(name, run.run_id, 1, wanted), taken=False)
         try:
             # Most keys are new, and then the claim is taken together with the first intention (decision 94).
             return await self._carry_out(new)
@@ -95,11 +124,14 @@ class Writing:
             exists = False
         work.warnings.clear()
         run.idempotency = {"key": key, "outcome": "unfinished"}
-        taken = await self.claims.take(name, recording, wait_seconds, exists=exists)
+        taken = await self.claims.take(name, wanted, recording, wait_seconds, exists=exists)
+        differs = {} if taken.asked.parameters == wanted.parameters else {"parameters_differ": True}
+        if differs:
+            work.warnings.append(DIFFERS)
         if isinstance(taken, First):
-            run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id}
+            run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id, **differs}
             return work.replay(taken, self._first_answer(name, taken))
-        run.idempotency = {"key": key, "outcome": "first" if taken.attempt == 1 else "recovered"}
+        run.idempotency = {"key": key, "outcome": "first" if taken.attempt == 1 else "recovered", **differs}
         try:
             journal = Journal.opened(self.vault, taken, arguments)
         except GatewayError:
@@ -166,6 +198,7 @@ class Attempt:
         self._undone = 0
         """The number of entries at the beginning that were undone."""
 
+        self._undoing = False
         self._lost = False
         self._finished = False
         self._absent: JournalEntry | None = None
@@ -194,7 +227,7 @@ class Attempt:
         async with self._taking:
             if self.taken:
                 return
-            if not await self._writing.claims.take_new(self._claim.name, self._recording):
+            if not await self._writing.claims.take_new(self._claim.name, self._claim.asked, self._recording):
                 raise ClaimExists
             self._note_taken()
 
@@ -223,9 +256,12 @@ class Attempt:
         """Carry out one step, unless the journal or a look upstream shows that it was done."""
         entry = self._journal.recalled(step.name)
         if entry is None:
-            entry = self._journal.entered(JournalEntry(step.name, self._kept(intent), "" if step.makes else ulid()))
+            mark = "" if step.makes else self._mark(step.name, self._writing.database.time())
+            entry = self._journal.entered(JournalEntry(step.name, self._kept(intent), mark))
         if entry.refusal is not None:
             self._journal.require_last(entry.refusal)
+        if entry.learned is None and not entry.in_doubt:
+            await self._suspect(step, entry)
         if entry.in_doubt:
             entry.learned = await self._writing.evidence.settled(self.work, step, entry)
         if entry.learned is None:
@@ -235,6 +271,30 @@ class Attempt:
                 self._unowned += zip(entry.rows, step.object_ids(entry.learned), strict=True)
         self._standing.append({"done": step.name, **step.tells(entry.learned)})
         return entry.learned
+
+    def _mark(self, name: str, at: float) -> str:
+        """The mark of a step; with a key the same for whoever sends it within the day, however often that begins."""
+        if self._claim is None:
+            return ulid()
+        return mark_of(self._claim, name, sum(entry.name == name for entry in self._journal.entries), at)
+
+    async def _suspect(self, step: Step[Any], entry: JournalEntry) -> None:
+        """Put a step in doubt that may have been sent in a time that the database has lost."""
+        lost = self._writing.restores.lost
+        if lost is None or self._claim is None or self._undoing:
+            return
+        entry.restored, entry.refusal = True, None
+        entry.sent_at, entry.settles_at = lost.since, lost.until + self.work.call.settle_seconds
+        if entry.mark:
+            before = sum(other.name == step.name for other in self._journal.past[:-1])
+            days = range(int(lost.since // DAY_SECONDS), int(self._writing.database.time() // DAY_SECONDS) + 1)
+            entry.marks = [mark_of(self._claim, step.name, before, day * DAY_SECONDS) for day in days]
+            entry.marks += [entry.mark] if entry.mark not in entry.marks else []
+        try:
+            await self._record(step, entry)
+        except BaseException:
+            entry.sent_at = None
+            raise
 
     def _kept(self, intent: Intent) -> Intent:
         """*intent* as a later attempt would read it from the journal; unchanged without a claim."""
@@ -261,6 +321,8 @@ class Attempt:
         """
         if self._lost or any(entry.in_doubt for entry in self._journal.past):
             return
+        # What is undone has been done by this attempt, whatever a database that was restored does not know.
+        self._undoing = True
         with suppress(GatewayError):
             await self.step(step, intent)
             self._undone = len(self._journal.past)
@@ -309,6 +371,13 @@ class Attempt:
         error.details += self._standing[:MAX_STANDING]
         if self._claim is None and (error.doubt is not None or isinstance(error, OutcomeUnknown)):
             error.remedy, error.retry_after = LOOK_FIRST, None
+        elif isinstance(error, OutcomeUnknown) and error.retry_after is None and self._is_restored:
+            error.remedy = RESTORED
+
+    @property
+    def _is_restored(self) -> bool:
+        """Whether a step is in doubt only because the database was restored."""
+        return any(entry.restored and entry.in_doubt for entry in self._journal.entries)
 
     async def leave(self) -> None:
         """Delete the claim if nothing was done under it; otherwise leave it for a repeat of the call."""
@@ -376,16 +445,20 @@ class Attempt:
         before = (entry.sent_at, entry.settles_at)
         entry.sent_at = now if first else entry.sent_at
         entry.settles_at = now + self.work.call.settle_seconds
-        rows = self._opened_rows(step, entry)
-        puts = [*self._ownership(), *self._refused_rows(), *rows, *self._recording.opening()]
         try:
-            if self._claim is None or self.taken:
-                await self._commit(puts, None if self._claim is None else self._intention(self._claim))
-            else:
-                await self._begin(self._claim, puts)
+            await self._record(step, entry)
         except BaseException:
             entry.sent_at, entry.settles_at = before
             raise
+
+    async def _record(self, step: Step[Any], entry: JournalEntry) -> None:
+        """Store the journal with a step in doubt, together with the run and the owner rows."""
+        rows = self._opened_rows(step, entry)
+        puts = [*self._ownership(), *self._refused_rows(), *rows, *self._recording.opening()]
+        if self._claim is None or self.taken:
+            await self._commit(puts, None if self._claim is None else self._intention(self._claim))
+        else:
+            await self._begin(self._claim, puts)
 
     def _intention(self, claim: Claim) -> Put:
         return self._writing.claims.intended(
@@ -542,6 +615,12 @@ class Attempt:
                 entry.rows = []
         # Kept until a commit has succeeded: a row that is left looks like an equal write that is never done.
         return [(FORGET, {"_row_id": row}) for row in self._forgotten]
+
+
+def mark_of(claim: Claim, name: str, number: int, at: float) -> str:
+    """Return the mark of a step under a key: the *number*-th of its *name*, sent on the day of *at*."""
+    told = "\n".join([*claim.name, name, str(number), str(int(at // DAY_SECONDS))])
+    return hashlib.sha256(told.encode()).hexdigest()[:26]
 
 
 def _unreadable(fault: Exception, private: str) -> OutcomeUnknown:

@@ -57,12 +57,15 @@ class HttpExchange:
 
     def header(self, name: bytes) -> str | None:
         """A header of the request, as text; ``MalformedRequest`` where it stands more than once."""
+        value = self.raw_header(name)
+        return None if value is None else value.decode("latin-1")
+
+    def raw_header(self, name: bytes) -> bytes | None:
+        """A header of the request, as it came; ``MalformedRequest`` where it stands more than once."""
         value = self.headers.get(name)
-        if value is None:
-            return None
-        if len(self.headers) < len(self.scope["headers"]):
+        if value is not None and len(self.headers) < len(self.scope["headers"]):
             self._require_once(name)
-        return value.decode("latin-1")
+        return value
 
     def _require_once(self, name: bytes) -> None:
         """Refuse what a proxy and this service could read differently."""

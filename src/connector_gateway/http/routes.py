@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway.core.arguments import MAX_QUERY, Arguments, Body
 from connector_gateway.core.gateway import Gateway
+from connector_gateway.core.key_text import KeyText
 from connector_gateway.core.keys import Caller, Keys
 from connector_gateway.core.limits import Limits
 from connector_gateway.core.stopping import Stopping
@@ -111,7 +112,8 @@ class OperationEndpoint:
 
     async def _body(self, exchange: HttpExchange, arguments: Arguments) -> Body:
         """The body; the key's header is read along with it, so that a run tells of it where it stands twice."""
-        arguments.idempotency_header = exchange.header(b"idempotency-key")
+        value = exchange.raw_header(b"idempotency-key")
+        arguments.key = None if value is None else KeyText.of_header(value)
         return await read_body(exchange, self._edge.max_body_bytes)
 
 

@@ -136,6 +136,12 @@ class Call(Struct, Generic[C]):
     grace_seconds: float
     """How long a call waits for a doubt to resolve before it says ``outcome_unknown``."""
 
+    restored: bool = False
+    """Whether the database was restored, so that the call may have been carried out already, unknown to anybody.
+
+    What the application shows before the steps may then be the call's own work, and is no reason to refuse it.
+    """
+
     holding: Holding = field(default_factory=uncounted)
     """Counts what is kept in memory until the call ends, where that is large."""
 

@@ -6,7 +6,7 @@ GatewayError
 │   │                        OperatorTokenRequired, RateLimited
 │   ├── how it was asked     InvalidJson, UnsupportedMediaType, PayloadTooLarge, MalformedRequest, HeadersTooLarge,
 │   │                        RequestIncomplete, InvalidParameters, InvalidCursor, RouteNotFound, MethodNotAllowed,
-│   │                        IdempotencyInProgress, InvalidMessage, ToolNotFound, ResultTooLarge
+│   │                        IdempotencyInProgress, IdempotencyKeyReused, InvalidMessage, ToolNotFound, ResultTooLarge
 │   ├── what was named       ConnectionNotFound, ConnectionMismatch, ConnectionPending, WorkspaceNotFound, KeyNotFound,
 │   │                        WebhookNotFound, RunNotFound, RunNotRecorded, and what the rooms look for:
 │   │                        PageNotFound, CardNotFound …
@@ -283,6 +283,14 @@ class IdempotencyInProgress(CallerError):
     status = 409
     code = "idempotency_in_progress"
     remedy = "Wait retry_after seconds, then repeat with the same key to get the result of the first call."
+
+
+class IdempotencyKeyReused(CallerError):
+    """The idempotency key was used for another object: another card, another page, another channel."""
+
+    status = 422
+    code = "idempotency_key_reused"
+    remedy = "Use a new key for another object, or name the object of the first call to get its result."
 
 
 # What was named

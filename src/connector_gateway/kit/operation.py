@@ -21,6 +21,7 @@ from connector_gateway.kit.errors import (
     GatewayError,
     HeadersTooLarge,
     IdempotencyInProgress,
+    IdempotencyKeyReused,
     InternalError,
     InvalidApiKey,
     InvalidCursor,
@@ -113,6 +114,9 @@ class Operation(Generic[C, P, R]):
     overwrites: bool = False
     """Whether it may change what is there already, rather than only add to it."""
 
+    targets: frozenset[str] = frozenset()
+    """Parameters of the body that name the object it acts on, as those of the path do."""
+
     @property
     def summary(self) -> str:
         """The first sentence of the description."""
@@ -122,6 +126,11 @@ class Operation(Generic[C, P, R]):
     def path_names(self) -> frozenset[str]:
         """The parameters that travel in the path."""
         return frozenset(re.findall(r"{(\w+)}", self.path))
+
+    @cached_property
+    def target_names(self) -> frozenset[str]:
+        """The parameters that name the object it acts on: one idempotency key is for one object."""
+        return self.path_names | self.targets
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
@@ -141,7 +150,7 @@ class Operation(Generic[C, P, R]):
         if self.method != "GET":
             possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge, RequestIncomplete}
         if self.scope == "write":
-            possible |= {WriteScopeRequired, IdempotencyInProgress, OutcomeUnknown}
+            possible |= {WriteScopeRequired, IdempotencyInProgress, IdempotencyKeyReused, OutcomeUnknown}
         if self.pages:
             possible |= {InvalidCursor}
         return tuple(error for error in catalogue() if error in possible)
@@ -181,20 +190,25 @@ def reads(route: str, *, errors: Errors = ()) -> Declare:
     return _declare(route, "read", errors)
 
 
-def writes(route: str, *, errors: Errors = (), overwrites: bool = False) -> Declare:
+def writes(route: str, *, errors: Errors = (), overwrites: bool = False, targets: Iterable[str] = ()) -> Declare:
     """Declare an operation that changes something, in steps (``Call.step``).
 
     One whose method replaces overwrites; another one may say that it does.
+    *targets* are parameters of the body that name the object it acts on.
     """
-    return _declare(route, "write", errors, overwrites=overwrites)
+    return _declare(route, "write", errors, overwrites=overwrites, targets=targets)
 
 
-def _declare(route: str, scope: Scope, errors: Errors, *, overwrites: bool = False) -> Declare:
+def _declare(
+    route: str, scope: Scope, errors: Errors, *, overwrites: bool = False, targets: Iterable[str] = ()
+) -> Declare:
     method, _, path = route.partition(" ")
 
     def declare(perform: Callable[[Call[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
         # Evaluated, since a module may have its annotations as text.
         hints = get_type_hints(perform)
+        if unknown := set(targets) - set(hints["params"].model_fields):
+            raise TypeError(f"{perform.__name__} has no parameters {sorted(unknown)} that could name its target.")
         return Operation(
             name=perform.__name__,
             method=method,
@@ -206,6 +220,7 @@ def _declare(route: str, scope: Scope, errors: Errors, *, overwrites: bool = Fal
             perform=perform,
             description=inspect.getdoc(perform) or "",
             overwrites=overwrites or method in REPLACING,
+            targets=frozenset(targets),
         )
 
     return declare

@@ -31,6 +31,12 @@ class Sent:
     It is meant for a vendor's filters; the core compares ``Found.made_at`` more closely.
     """
 
+    restored: bool = False
+    """Whether the database was restored since, so that what was known of the call is lost.
+
+    The later steps may have been carried out too, and what the plan tells of the state before may be the state after.
+    """
+
 
 @dataclass(frozen=True, slots=True)
 class Found:

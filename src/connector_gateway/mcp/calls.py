@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
-from connector_gateway.core.arguments import CONNECTION, Arguments, Body
+from connector_gateway.core.arguments import CONNECTION, Arguments, Body, decode
 from connector_gateway.core.connections import Choosing
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.gateway import Gateway
+from connector_gateway.core.key_text import KeyText
 from connector_gateway.core.keys import NEUTRALISE, Caller
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.errors import InvalidParameters
@@ -49,7 +50,7 @@ class Calls:
         """The body for *given*; what travels beside a body elsewhere is put into *arguments*."""
         # The protocol lets clients write null for no arguments.
         fields = msgspec.json.decode(given, type=Fields | None) or {}
-        arguments.idempotency_header = _taken_key(fields, tool.operation)
+        arguments.key = _taken_key(fields, tool.operation)
         _take_dry_run(fields, tool.operation)
         if bytes(fields.get(CONNECTION, NULL)) == NULL:
             fields.pop(CONNECTION, None)
@@ -78,14 +79,15 @@ def _take_dry_run(fields: Fields, operation: AnyOperation) -> None:
         )
 
 
-def _taken_key(fields: Fields, operation: AnyOperation) -> str | None:
+def _taken_key(fields: Fields, operation: AnyOperation) -> KeyText | None:
     """The idempotency key, taken out of *fields* where the operation has none in its body."""
     if operation.scope == "read" or IDEMPOTENCY_FIELD in operation.parameters or IDEMPOTENCY_FIELD not in fields:
         return None
-    key: Any = msgspec.json.decode(fields.pop(IDEMPOTENCY_FIELD))
+    # By the decoder of bodies, which lets halves of surrogate pairs through to the check of keys.
+    key = decode(bytes(fields.pop(IDEMPOTENCY_FIELD)))
     if key is not None and not isinstance(key, str):
         raise InvalidParameters(
             f"Parameter {IDEMPOTENCY_FIELD} cannot be used as given.",
             {"parameter": IDEMPOTENCY_FIELD, "message": "Input should be a valid string", "value": key},
         )
-    return key
+    return None if key is None else KeyText.of(key)

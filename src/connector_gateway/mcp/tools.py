@@ -7,7 +7,8 @@ from typing import Any
 from mcp_types import Tool as ToolDeclaration
 from mcp_types import ToolAnnotations
 
-from connector_gateway.core.arguments import CONNECTION, MAX_IDEMPOTENCY_KEY
+from connector_gateway.core.arguments import CONNECTION
+from connector_gateway.core.key_text import MAX_KEY_CHARACTERS
 from connector_gateway.core.keys import Caller
 from connector_gateway.http.openapi.shapes import Schema, WithoutTitles
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
@@ -17,7 +18,7 @@ from connector_gateway.mcp.results import DRY_RUN
 KEY_SCHEMA: Schema = {
     "type": "string",
     "minLength": 1,
-    "maxLength": MAX_IDEMPOTENCY_KEY,
+    "maxLength": MAX_KEY_CHARACTERS,
     "description": "Any text of your own. Repeating the call with it within 24 hours returns the first result, "
     "and does nothing again. Use a new one for every thing you want done.",
 }

@@ -14,7 +14,7 @@ from typing import IO, Self
 
 OWN_FILE = 0o600
 OWN_FOLDER = 0o700
-BESIDE = ("", "-wal", "-shm", ".lock")
+BESIDE = ("", "-wal", "-shm", ".lock", ".epoch")
 """What the names of a database's files end in; SQLite gives those that it makes the rights of the first."""
 
 

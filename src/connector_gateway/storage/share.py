@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from math import inf
 from typing import Protocol, Self
@@ -13,6 +13,7 @@ from connector_gateway.kit.background import end
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import SharedStoreUnavailable
+from connector_gateway.storage.epochs import Epoch
 from connector_gateway.storage.memory import InMemory
 from connector_gateway.storage.recount import AGAIN_SECONDS, Forgetful, Peers, Recount
 from connector_gateway.storage.shared import Allowance, Counting, Lease, StoreAway, Take, Turn
@@ -70,6 +71,14 @@ class Store(Counting, Forgetful, Protocol):
 
     async def check(self) -> None:
         """Write something."""
+        ...
+
+    async def epoch(self) -> int | None:
+        """Return the last epoch of the database that was written down; None if there is none."""
+        ...
+
+    async def set_epoch(self, number: int) -> None:
+        """Write down the epoch of the database."""
         ...
 
     async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> StoreTurn:
@@ -205,6 +214,8 @@ class TurnWithFallback:
 class WithFallback:
     """The shared store, and what stands in for it while it is away."""
 
+    name = "shared store"
+
     def __init__(
         self,
         store: Store,
@@ -250,6 +261,19 @@ class WithFallback:
             await self.store.check()
         except StoreAway as away:
             self.lost(away)
+
+    async def read(self, installation_id: str) -> Epoch | None:
+        """Return the last epoch of the database that the store knows, number 0 if none; None while it is away."""
+        if self._away_since is None:
+            with suppress(StoreAway):
+                return Epoch(installation_id, await self.store.epoch() or 0)
+        return None
+
+    async def write(self, epoch: Epoch) -> None:
+        """Write down the epoch of the database, unless the store is away."""
+        if self._away_since is None:
+            with suppress(StoreAway):
+                await self.store.set_epoch(epoch.number)
 
     @property
     def away_seconds(self) -> float | None:

@@ -186,8 +186,22 @@ installation = Table(
     metadata,
     Column("row_id", Integer, primary_key=True, autoincrement=False),
     Column("installation_id", String(40), nullable=False),
+    Column("epoch", BigInteger, nullable=False, server_default="0"),
+    Column("epoch_at", Double),
 )
-"""One row, made when a shared store is used first: what the names in that store begin with (decision 56)."""
+"""One row: what the names in a shared store begin with (decision 56), and how old the database is (decision 112).
+
+``epoch`` grows with every sign of life of a process, and ``epoch_at`` is the time of the last one.
+"""
+
+restores = Table(
+    "restores",
+    metadata,
+    Column("restored_at", Double, primary_key=True),
+    Column("backup_at", Double, nullable=False),
+    Column("noticed", String(20), nullable=False),
+)
+"""When the database was restored, from a backup of what time, and by what that was ``noticed``."""
 
 processes = Table(
     "processes",
@@ -254,6 +268,8 @@ claims = Table(
     Column("connection_id", String(40), primary_key=True),
     Column("operation", String(60), primary_key=True),
     Column("idempotency_key", String(255), primary_key=True),
+    Column("target", String(64)),
+    Column("parameters", String(64)),
     Column("run_id", String(40), nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("state", String(10), nullable=False),
@@ -271,7 +287,8 @@ claims = Table(
 
 ``run_id`` is the attempt that holds it, and fences it. ``sealed`` is what the attempts planned and sent, with the
 parameters of the first one; once the claim is done, it is the first answer, which earlier versions stored in
-``data``. ``settles_at`` is when what was sent is either done or never will be.
+``data``. ``settles_at`` is when what was sent is either done or never will be. ``target`` and ``parameters`` are
+digests of the parameters of the first call; null in rows of a release before 0026.
 """
 
 owned = Table(

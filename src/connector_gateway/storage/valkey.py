@@ -41,6 +41,9 @@ LEASE_MARGIN_SECONDS = 2.0
 LEASE_PAUSE_SECONDS = 0.05
 """How often it is asked for one that another process holds."""
 
+EPOCH_SECONDS = 48 * 60 * 60
+"""Twice as long as keys are remembered."""
+
 CONFIRMED_TIMES = 3
 """How often in a row, where each answer comes so late."""
 
@@ -355,6 +358,15 @@ class Valkey:
 
     async def tidy(self) -> None:
         """Nothing is to be done: whatever is in the store ends by itself."""
+
+    async def epoch(self) -> int | None:
+        """Return the last epoch of the database that was written down; None if there is none."""
+        told = await self._ask("GET", self._key("epoch", "epoch"))
+        return None if told is None else int(told)
+
+    async def set_epoch(self, number: int) -> None:
+        """Write down the epoch of the database, for as long as keys are remembered whose claims it may lose."""
+        await self._ask("SET", self._key("epoch", "epoch"), number, "EX", EPOCH_SECONDS)
 
     async def check(self) -> None:
         """Write something; ``StoreAway`` says why the store cannot be used."""

@@ -243,3 +243,15 @@ async def test_the_latest_events_are_told_though_the_connection_was_revoked(node
     (event,), _ = await node.app._feed.latest(connection)
 
     assert ("sprouted", "b", instant(NOON)) == (event["type"], event["channel"], event["observed_at"])
+
+
+@requirement("keys:gap")
+async def test_after_a_restore_every_feed_tells_of_the_time_that_is_lost(node: Node) -> None:
+    connections = [await node.connect(), await node.connect()]
+    await node.app.restores.declare(NOON - 600)
+    pages = [await node.app._feed.page(connection, Sprouted, None, limit=1) for connection in connections]
+    runs = [run for one in connections for run in await node.app.runs.list(None, connection_id=one)]
+
+    told = "may be missing: the database was restored from a backup."
+    assert [True, True] == [told in page.warnings[0] for page in pages]
+    assert ["events_missed"] * 2 == [run["code"] for run in runs]

@@ -236,11 +236,16 @@ def items_of(checklist: wire.Checklist) -> list[wire.CheckItem]:
     return sorted(checklist.check_items, key=lambda item: item.pos)
 
 
-def is_unfinished(checklist: wire.Checklist, wanted: Sequence[str]) -> bool:
-    """Whether a checklist is an unfinished beginning of one with the items *wanted*."""
+def is_begun(checklist: wire.Checklist, wanted: Sequence[str]) -> bool:
+    """Whether a checklist is the beginning of one with the items *wanted*, or the whole of it."""
     there = [(item.name.strip(), item.pos) for item in items_of(checklist)]
     whole = [(name.strip(), place) for name, place in zip(wanted, positions(len(wanted)), strict=True)]
-    return len(there) < len(whole) and there == whole[: len(there)]
+    return there == whole[: len(there)]
+
+
+def is_unfinished(checklist: wire.Checklist, wanted: Sequence[str]) -> bool:
+    """Whether a checklist is an unfinished beginning of one with the items *wanted*."""
+    return len(checklist.check_items) < len(wanted) and is_begun(checklist, wanted)
 
 
 def missing_items(kept: Kept, wanted: Sequence[str]) -> list[tuple[int, str, int]]:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from connector_gateway import __version__
-from connector_gateway.core.arguments import CONNECTION, MAX_IDEMPOTENCY_KEY
+from connector_gateway.core.arguments import CONNECTION
+from connector_gateway.core.key_text import MAX_KEY_CHARACTERS
 from connector_gateway.http.answers import DRY_RUN
 from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.openapi.deliveries import delivery, events_of, message
@@ -43,8 +44,9 @@ IDEMPOTENCY_HEADER: Schema = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Any caller-generated string. Repeating it within 24 hours returns the first result.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_IDEMPOTENCY_KEY},
+    "description": 'Any text of your own, in UTF-8 or as a Display String of RFC 9651 (`%"cl%c3%a9"` for `clé`). '
+    "Repeating it within 24 hours returns the first result; using it for another object is refused.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARACTERS},
 }
 NEXT_CURSOR: Schema = {"type": ["string", "null"], "description": "Null after the last page."}
 STATUS: Schema = {

@@ -9,6 +9,7 @@ from connector_gateway.http.openapi.shapes import Schema, object_of, reference
 from connector_gateway.kit.errors import (
     GatewayError,
     IdempotencyInProgress,
+    IdempotencyKeyReused,
     InvalidCursor,
     InvalidJson,
     OutcomeUnknown,
@@ -122,7 +123,7 @@ class Failures:
 
 def _kind(errors: Errors) -> str:
     """Return the word that distinguishes *errors* from those that every operation has with the same status."""
-    if {WriteScopeRequired, IdempotencyInProgress, OutcomeUnknown} & set(errors):
+    if {WriteScopeRequired, IdempotencyInProgress, IdempotencyKeyReused, OutcomeUnknown} & set(errors):
         return "Write"
     if InvalidJson in errors:
         return "Body"

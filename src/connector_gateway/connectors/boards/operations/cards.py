@@ -88,7 +88,7 @@ POST_COMMENT = Step("post the comment", _send_comment, _find_comments, makes="co
 # The operations
 
 
-@writes("POST /cards", errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard])
+@writes("POST /cards", errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard], targets=["list_id"])
 async def create_card(call: BoardsCall, params: CreateCard) -> CreatedCard:
     """Create a card at the bottom of a list.
 

@@ -23,10 +23,17 @@ async def _send_checklist(call: BoardsCall, intent: Intent, _: str) -> Learned:
     return mapping.kept_checklist(await call.upstream.create_checklist(intent["card_id"], intent["name"]))
 
 
-async def _find_checklists(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
-    """The checklists of that name that this application put on the card, and that are empty."""
+async def _find_checklists(wanted: Sequence[str], call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The checklists of that name that this application put on the card, and that are empty.
+
+    After a restore they may have items by now: the first ones of those *wanted*, or all of them.
+    """
     present = await call.upstream.get_card_checklists(intent["card_id"])
-    empty = {one.id: one for one in mapping.called(intent["name"], present) if not one.check_items}
+    empty = {
+        one.id: one
+        for one in mapping.called(intent["name"], present)
+        if not one.check_items or (sent.restored and mapping.is_begun(one, wanted))
+    }
     listing = call.upstream.get_card_actions(intent["card_id"], "addChecklistToCard", sent.earliest)
     return [
         Found(mapping.kept_checklist(empty[made.id]), made.id, action.date.timestamp())
@@ -49,14 +56,17 @@ async def _find_item(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Foun
     return []
 
 
-CREATE_CHECKLIST = Step(
-    "create the checklist",
-    _send_checklist,
-    _find_checklists,
-    makes="checklist",
-    tells=mapping.told_checklist,
-    assumed=mapping.assumed_checklist,
-)
+def _creating(wanted: Sequence[str]) -> "Step[BoardsCall]":
+    """The step that creates a checklist, whose items are *wanted* later."""
+    return Step(
+        "create the checklist",
+        _send_checklist,
+        partial(_find_checklists, wanted),
+        makes="checklist",
+        tells=mapping.told_checklist,
+        assumed=mapping.assumed_checklist,
+    )
+
 
 ADD_ITEM = Step("add an item", _send_item, _find_item, assumed=lambda _: {})
 
@@ -75,7 +85,7 @@ async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checkli
         plan = await call.plan(partial(_checklist, call, card_id, params))
         if plan["skipped"] is not None:
             return mapping.checklist(plan["skipped"], card_id, 0, skipped=True)
-        begun = plan["unfinished"] or await call.step(CREATE_CHECKLIST, _intent(card_id, params))
+        begun = plan["unfinished"] or await call.step(_creating(params.items), _intent(card_id, params))
         await _add_items(call, card_id, begun, params.items)
     return mapping.checklist(begun, card_id, len(params.items))
 
@@ -108,7 +118,7 @@ async def _unfinished(
         remembered = call.memory.get(f"checklist {checklist.id}")
         unknown = remembered is None and mapping.is_unfinished(checklist, wanted)
         begun = remembered == list(wanted) or (unknown and await _is_our_checklist(call, card_id, checklist))
-        if begun and await call.take_over(CREATE_CHECKLIST, _intent(card_id, params), checklist.id):
+        if begun and await call.take_over(_creating(wanted), _intent(card_id, params), checklist.id):
             return await _settled(call, card_id, checklist)
     return None
 

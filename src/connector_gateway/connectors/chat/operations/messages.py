@@ -64,7 +64,7 @@ EDIT = Step("edit the message", _send_edit, _find_edit, tells=mapping.messages.t
 # The operations
 
 
-@writes("POST /messages", errors=[NotInChannel, ThreadNotFound, *NAMING])
+@writes("POST /messages", errors=[NotInChannel, ThreadNotFound, *NAMING], targets=["channel", "thread_ts"])
 async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
     """Post a message, or a reply in a thread."""
     # Asked for beforehand, so that nothing is left to fail once the message is posted.
@@ -82,6 +82,7 @@ async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
 @writes(
     "PATCH /messages/{message_ts}",
     errors=[MessageNotFound, NotMessageAuthor, NotInChannel, *NAMING],
+    targets=["channel"],
 )
 async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
     """Edit a message that was posted through this connection.

@@ -44,7 +44,11 @@ def _looked(mark: str) -> str:
 REACT = Step("add the reaction", _send_reaction, _find_reaction)
 
 
-@writes("POST /reactions", errors=[MessageNotFound, EmojiNotFound, NotInChannel, *NAMING])
+@writes(
+    "POST /reactions",
+    errors=[MessageNotFound, EmojiNotFound, NotInChannel, *NAMING],
+    targets=["channel", "message_ts"],
+)
 async def add_reaction(call: ChatCall, params: AddReaction) -> AddedReaction:
     """Add an emoji reaction to a message; one that is there already is left as it is."""
     name = mapping.reactions.emoji_name(params.emoji)

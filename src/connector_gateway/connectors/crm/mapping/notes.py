@@ -32,12 +32,14 @@ def told_note(kept: Kept) -> Kept:
 
 
 def is_note(record: wire.Record, sent: Mapping[str, str]) -> bool:
-    """Whether a note of the same deal is what was *sent*: of that very millisecond, and saying the same.
+    """Whether a note of the same deal is what was *sent*: of that very millisecond, and saying the same."""
+    at = record.properties.get("hs_timestamp") or ""
+    return says(record, sent) and bool(at) and instant(at) == instant(sent["hs_timestamp"])
 
-    The words are compared, since the vendor may clean the markup.
-    """
-    at, body = (record.properties.get(name) or "" for name in ("hs_timestamp", BODY))
-    return _words(body) == _words(sent[BODY]) and bool(at) and instant(at) == instant(sent["hs_timestamp"])
+
+def says(record: wire.Record, sent: Mapping[str, str]) -> bool:
+    """Whether a note says what was *sent*; the words are compared, since the vendor may clean the markup."""
+    return _words(record.properties.get(BODY) or "") == _words(sent[BODY])
 
 
 def _words(body: str) -> list[str]:

@@ -130,7 +130,7 @@ UPDATE_HOLDER = Step("update the contact", _send_holder, _find_holder, tells=map
 # The operations
 
 
-@writes("POST /contacts", errors=[CompanyNotFound, UniqueValueTaken, *CASTING], overwrites=True)
+@writes("POST /contacts", errors=[CompanyNotFound, UniqueValueTaken, *CASTING], overwrites=True, targets=["email"])
 async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
     """Create a contact, or update the one that matches the email.
 

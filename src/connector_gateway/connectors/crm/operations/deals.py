@@ -78,14 +78,16 @@ async def _send_note(call: CrmCall, intent: Intent, _: str) -> Learned:
     return {"id": (await call.upstream.create_note(intent["note"], intent["deal_id"])).id}
 
 
-async def _find_notes(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The notes on the deal that bear the very millisecond which was chosen for this one, and say the same."""
+async def _find_notes(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The notes on the deal that bear the very millisecond which was chosen for this one, and say the same.
+
+    After a restore that millisecond is not known any more.
+    """
+    is_ours = mapping.notes.says if sent.restored else mapping.notes.is_note
     note_ids = await call.upstream.read_associations("deals", intent["deal_id"], "notes")
     found = await call.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
     return in_order(
-        Found({"id": note.id}, note.id, note.created_at.timestamp())
-        for note in found
-        if mapping.notes.is_note(note, intent["note"])
+        Found({"id": note.id}, note.id, note.created_at.timestamp()) for note in found if is_ours(note, intent["note"])
     )
 
 

@@ -27,6 +27,9 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
+GONE = ""
+"""The identifier of a draft that was sent in a time that the database has lost."""
+
 SENDER_SECONDS = 60 * 60.0
 
 
@@ -41,12 +44,15 @@ async def _send_new_draft(body_html: str, call: MailCall, intent: Intent, mark: 
 
 
 async def _find_draft(call: MailCall, _: Intent, sent: Sent) -> Sequence[Found]:
-    """The draft that bears the mark, among all drafts that are not too old."""
+    """The draft that bears the mark, among all drafts that are not too old; after a restore it may have been sent."""
     drafts = call.upstream.list_drafts()
     async for draft, message in not_older(call, drafts, lambda draft: draft.message.id, sent.earliest):
         if is_marked(message, sent.mark):
             return [Found(mapping.letters.kept_draft(draft.id, message, sent.mark, mapping.messages.seconds(message)))]
-    return []
+    gone = await marked_among_sent(call, {"mark": sent.mark}, sent) if sent.restored else None
+    if gone is None:
+        return []
+    return [Found(mapping.letters.kept_draft(GONE, gone, sent.mark, mapping.messages.seconds(gone)))]
 
 
 async def _send_message(call: MailCall, intent: Intent, _: str) -> Learned:
@@ -58,7 +64,7 @@ async def _send_message(call: MailCall, intent: Intent, _: str) -> Learned:
 
 async def _find_message(call: MailCall, intent: Intent, sent: Sent) -> Sequence[Found]:
     """The message that a draft became; nothing while it is a draft, for sending it takes it away."""
-    if await call.upstream.get_draft(intent["draft_id"]):
+    if intent["draft_id"] != GONE and await call.upstream.get_draft(intent["draft_id"]):
         return []
     message = await marked_in_thread(call, intent) or await marked_among_sent(call, intent, sent)
     if message is None:
@@ -93,7 +99,7 @@ DELETE_DRAFT = Step("delete the draft", _send_no_draft, _find_no_draft)
 # The operations
 
 
-@writes("POST /messages", errors=[InvalidRecipient, ThreadNotFound])
+@writes("POST /messages", errors=[InvalidRecipient, ThreadNotFound], targets=["thread_id"])
 async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     """Send an email from the connected address, or a reply inside a thread.
 
@@ -115,7 +121,10 @@ async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
 async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
     """Create an unsent draft; nothing is sent."""
     letter = await call.plan(partial(_letter, call, params, None))
-    return mapping.letters.created_draft(await call.step(_drafting(params.body_html), letter))
+    draft = await call.step(_drafting(params.body_html), letter)
+    if draft["id"] == GONE:
+        raise OutcomeUnknown("The draft was made, and somebody has sent it since.", {"message_id": draft["message_id"]})
+    return mapping.letters.created_draft(draft)
 
 
 # Planning

@@ -9,12 +9,13 @@ from connector_gateway.kit.errors import OutcomeUnknown
 from connector_gateway.kit.writing import Intent
 
 
-async def is_page(call: NotesCall, page: wire.Page, intent: Intent) -> bool:
-    """Whether a page is what was to be made, with its first blocks and without others."""
+async def is_page(call: NotesCall, page: wire.Page, intent: Intent, *, appended: bool) -> bool:
+    """Whether a page is what was to be made, with its first blocks and without others, unless some were *appended*."""
     if not mapping.evidence.is_new_page(page, intent) or not await bears(call, page, intent["properties"]):
         return False
     blocks = [block async for block in call.upstream.retrieve_block_children(page.id)]
-    return mapping.evidence.is_body(blocks, intent["children"])
+    first = blocks[: len(intent["children"])] if appended else blocks
+    return mapping.evidence.is_body(first, intent["children"])
 
 
 async def bears(call: NotesCall, page: wire.Page, written: Mapping[str, Any]) -> bool:

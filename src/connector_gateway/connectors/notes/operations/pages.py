@@ -49,7 +49,7 @@ async def _find_pages(call: NotesCall, intent: Intent, sent: Sent) -> Sequence[F
         Found(mapping.pages.kept_page(page), page.id, page.created_time.timestamp())
         async for rows in call.upstream.rows(intent["source_id"], condition)
         for page in told_apart(rows)
-        if page.created_by.id == me and await is_page(call, page, intent)
+        if page.created_by.id == me and await is_page(call, page, intent, appended=sent.restored)
     ]
 
 
@@ -108,7 +108,11 @@ CHANGE_PAGE = Step(
 # The operations
 
 
-@writes("POST /pages", errors=[DatabaseNotShared, AmbiguousDatabase, PageNotFound, UnsupportedBlock, *CASTING])
+@writes(
+    "POST /pages",
+    errors=[DatabaseNotShared, AmbiguousDatabase, PageNotFound, UnsupportedBlock, *CASTING],
+    targets=["database_id"],
+)
 async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
     """Create a page as a row of a database.
 
@@ -177,10 +181,11 @@ async def _page_of_today(call: NotesCall, params: CreatePage, blocks: Sequence[K
 async def _update(call: NotesCall, params: UpdatePage) -> Kept:
     """The page as it is, unless it was changed since, and what is to be changed of it."""
     page = await call.upstream.retrieve_page(params.page_id)
-    if params.if_unmodified_since is not None:
+    # The step looks again right before it is sent.
+    if params.if_unmodified_since is not None and not call.restored:
         _require_unmodified(page, params.if_unmodified_since)
     written, skipped = await _written(call, page, params.properties or {})
-    if written and page.in_trash and params.archived is not False:
+    if written and page.in_trash and params.archived is not False and not call.restored:
         raise PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
     return {
         "page": mapping.pages.kept_state(page),

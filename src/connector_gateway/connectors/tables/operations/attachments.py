@@ -16,6 +16,7 @@ from connector_gateway.kit.errors import (
     FileEmpty,
     FileTooLarge,
     LossyCast,
+    OutcomeUnknown,
     ReadOnlyField,
     RecordNotFound,
     UrlNotAllowed,
@@ -61,11 +62,19 @@ async def _send_file(at_hand: AtHand, call: TablesCall, intent: Intent, _: str) 
     return mapping.attachments.kept_attachment(mapping.attachments.made_attachment(row, intent, present), intent)
 
 
-async def _find_file(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The attachments in the cell that look like the file and were not there before."""
+async def _find_file(call: TablesCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The attachments in the cell that look like the file and were not there before.
+
+    After a restore it is not known what was there before; an attachment does not tell when it was made, or by whom.
+    """
     with suppress(RecordNotFound):
         row = await call.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
-        alike = mapping.attachments.alike(row, intent, intent["before"])
+        alike = mapping.attachments.alike(row, intent, () if sent.restored else intent["before"])
+        if sent.restored and alike:
+            raise OutcomeUnknown(
+                "A file like this one is in the cell, and whether this call attached it cannot be told.",
+                *({"candidate": item.id} for item in alike),
+            )
         return [Found(mapping.attachments.kept_attachment(item, intent), item.id) for item in alike]
     return []
 
@@ -97,6 +106,7 @@ def attach_step(at_hand: AtHand) -> Step[TablesCall]:
         FileEmpty,
         FileTooLarge,
     ],
+    targets=["record_id", "field"],
 )
 async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
     """Attach a file to a record from a public link.

@@ -86,7 +86,7 @@ CREATE_RECORDS = Step(
 # The operation
 
 
-@writes("POST /records", errors=[*MISSING, TooManyRecords])
+@writes("POST /records", errors=[*MISSING, TooManyRecords], targets=["base_id", "table"])
 async def create_records(call: TablesCall, params: CreateRecords) -> CreatedRecords:
     """Create up to ten records, and report the success of each.
 

@@ -66,7 +66,11 @@ async def read_records(call: TablesCall, params: ReadRecords) -> Page[Record]:
     return await with_table(call, params.base_id, params.table, read)
 
 
-@writes("PATCH /records/{record_id}", errors=[*MISSING, RecordNotFound, *CASTING])
+@writes(
+    "PATCH /records/{record_id}",
+    errors=[*MISSING, RecordNotFound, *CASTING],
+    targets=["base_id", "table"],
+)
 async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord:
     """Update the named fields of one record.
 

@@ -1,0 +1,144 @@
+"""One key for one object, and claims of earlier releases, on both databases."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.core.key_text import KeyText
+from connector_gateway.core.runs import Run
+from connector_gateway.core.writing import DIFFERS
+from connector_gateway.kit.encoding import encoded
+from connector_gateway.kit.errors import GatewayError, IdempotencyKeyReused
+from connector_gateway.storage import tables
+from harness.clocks import HandClock
+from harness.rehearsing import SETTLE_SECONDS, Stage, data, doubtful, place_thing, rehearsing
+from harness.requirement import requirement
+
+LONG = "k" * 300
+
+
+@pytest.fixture
+async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
+    async with rehearsing(common_database_url, clock) as prepared:
+        yield prepared
+
+
+async def place(stage: Stage, name: str = "cup", *, board: str = "top", room: str = "hall") -> Any:
+    """Put a thing on a board, which the path names, in a room, which the body names."""
+    body = {"connection_id": stage.connection_id, "name": name, "room": room}
+    arguments = Arguments(path={"board": board}, body=Body(encoded(body)), key=KeyText.of("key-1"))
+    return await stage.gateway.call(Run("test"), stage.caller, "shelf", place_thing, arguments)
+
+
+async def refusal(stage: Stage, **more: Any) -> GatewayError:
+    with pytest.raises(IdempotencyKeyReused) as refused:
+        await place(stage, **more)
+    return refused.value
+
+
+@requirement("keys:target")
+@pytest.mark.parametrize("other", [{"board": "bottom"}, {"room": "cellar"}])
+async def test_a_key_that_was_used_for_another_object_is_refused(stage: Stage, other: dict[str, str]) -> None:
+    first = await place(stage)
+    refused = await refusal(stage, **other)
+
+    assert [{"parameter": "idempotency_key", "first_run_id": first.run_id}] == refused.details
+    assert ["cup"] == stage.shelf.things
+
+
+@requirement("keys:target")
+async def test_a_key_in_doubt_is_refused_for_another_object(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.troubles.append(doubtful("silent"))
+    with pytest.raises(GatewayError):
+        await place(stage)
+    await clock.sleep(SETTLE_SECONDS)
+    refused = await refusal(stage, board="bottom")
+
+    assert "first_run_id" in refused.details[0]
+    assert [] == stage.shelf.things
+
+
+@requirement("keys:differs")
+async def test_a_repeat_with_other_parameters_is_warned(stage: Stage) -> None:
+    first = await place(stage)
+    again = await place(stage, "plate")
+    run = await stage.app.runs.show(again.run_id, None)
+
+    assert data(first) == data(again)
+    assert ([], [DIFFERS]) == (list(first.warnings), list(again.warnings))
+    assert {
+        "key": "key-1",
+        "outcome": "replayed",
+        "first_run_id": first.run_id,
+        "parameters_differ": True,
+    } == run["idempotency"]
+
+
+@requirement("keys:differs")
+async def test_a_doubt_is_settled_by_the_first_parameters_with_a_warning(stage: Stage, clock: HandClock) -> None:
+    stage.shelf.troubles.append(doubtful("silent"))
+    with pytest.raises(GatewayError):
+        await place(stage)
+    await clock.sleep(SETTLE_SECONDS)
+    again = await place(stage, "plate")
+
+    assert [DIFFERS] == list(again.warnings)
+    assert ["cup"] == stage.shelf.things
+
+
+@requirement("keys:differs")
+async def test_null_is_no_other_parameter(stage: Stage) -> None:
+    await stage.put()
+    again = await stage.put(colour=None)
+
+    assert [] == list(again.warnings)
+
+
+# Claims of earlier releases
+
+
+async def stored_before(stage: Stage, key: str) -> None:
+    """Let the one claim be as an earlier release left it under *key*."""
+    claims = update(tables.claims).values(idempotency_key=key, target=None, parameters=None)
+    await stage.app.database.write(lambda writing: writing.execute(claims))
+
+
+@requirement("keys:upgrade")
+@pytest.mark.parametrize(
+    ("key", "before"),
+    [
+        ("clé", "clÃ©"),
+        ("cle\u0301", "cle\u0301"),
+        (" k ", " k "),
+        ("é" * 300, "sha256:" + hashlib.sha256(("Ã©" * 300).encode()).hexdigest()),
+        (LONG, "sha256:" + hashlib.sha256(LONG.encode()).hexdigest()),
+        ("sha256:a", "sha256:a"),
+    ],
+)
+async def test_a_claim_of_an_earlier_release_is_found(stage: Stage, key: str, before: str) -> None:
+    first = await stage.put(key=key)
+    await stored_before(stage, before)
+    again = await stage.put("plate", key=key)
+
+    assert (data(first), True, []) == (data(again), again.replayed, list(again.warnings))
+
+
+@requirement("keys:namespace")
+async def test_a_key_that_spells_the_digest_of_a_long_one_is_a_key_of_its_own(stage: Stage) -> None:
+    await stage.put(key=LONG)
+    again = await stage.put(key="sha256:" + hashlib.sha256(LONG.encode()).hexdigest())
+
+    assert not again.replayed
+    assert ["cup", "cup"] == stage.shelf.things
+
+
+@requirement("keys:one-form")
+async def test_a_key_of_this_release_is_not_taken_for_one_that_was_misread(stage: Stage) -> None:
+    await stage.put(key="clÃ©")
+    again = await stage.put(key="clé")
+
+    assert not again.replayed

@@ -1,0 +1,174 @@
+"""One idempotency key on every surface: header, body, tools of agents, command line and client."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from pydantic_core import from_json
+
+from connector_gateway.cli import main
+from connector_gateway_client import Gateway as Client
+from connector_gateway_client.calls import Call
+from harness.agents import agent
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply, serving
+from harness.speaking import speaking
+from workspace_sandbox import EMULATORS
+
+FOUR_BYTES = "\N{GRINNING FACE}"
+UNFIT = ["a\0b", "a\nb", "a\x85b"]
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    rooms = {name: EMULATORS[name] for name in ("boards", "chat")}
+    with playing(**rooms) as sandbox, serving(sandbox, tmp_path_factory.mktemp("keys")) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def target(gateway: Gateway) -> dict[str, Any]:
+    gateway.clear("chat")
+    return {"connection_id": gateway.connections["chat"], "channel": "general", "text": "Once"}
+
+
+def posted(gateway: Gateway) -> int:
+    """How many messages were posted."""
+    return gateway.journal("chat").count(("POST", "/api/chat.postMessage", 200))
+
+
+def by_header(gateway: Gateway, body: dict[str, Any], value: bytes) -> Reply:
+    """Post with a header of these bytes."""
+    headers: Any = {"Idempotency-Key": value.decode("latin-1")}
+    return gateway.request("POST", "/v1/connectors/chat/messages", headers, json=body)
+
+
+def by_command(gateway: Gateway, key: str) -> Result:
+    environment = {"GATEWAY_URL": gateway.base_url, "GATEWAY_API_KEY": gateway.key}
+    options = ["--connection", gateway.connections["chat"], "--channel", "general", "--text", "Once"]
+    return CliRunner().invoke(
+        main, ["call", "chat", "post-message", *options, "--idempotency-key", key, "--json"], env=environment
+    )
+
+
+@requirement("keys:one-form")
+@pytest.mark.parametrize("key", ["clé", FOUR_BYTES * 1000, '%"literal"'], ids=["accent", "long", "percent"])
+async def test_all_surfaces_mean_one_key(gateway: Gateway, target: dict[str, Any], key: str) -> None:
+    async with agent(gateway) as agents:
+        told = await agents.call_tool("chat_post_message", {**target, "idempotency_key": key})
+    by_tool = (told.structured_content or {})["data"]
+    in_body = gateway.post("/chat/messages", **target, idempotency_key=key).data
+    display = "".join(f"%{byte:02x}" for byte in key.encode())
+    in_ascii = by_header(gateway, target, f'%"{display}"'.encode()).data if len(display) < 60_000 else by_tool
+    with Client(gateway.base_url, gateway.key) as client:
+        by_client = client.chat.post_message(**target, idempotency_key=key).data
+    command = await asyncio.to_thread(by_command, gateway, key)
+
+    assert 0 == command.exit_code, command.output
+    assert [by_tool] * 4 == [in_body, in_ascii, dict(by_client), from_json(command.stdout)["data"]]
+    assert 1 == posted(gateway)
+
+
+@requirement("keys:one-form", "idempotency:header")
+def test_header_and_body_may_carry_the_same_key(gateway: Gateway, target: dict[str, Any]) -> None:
+    both = by_header(gateway, {**target, "idempotency_key": "ключ "}, "ключ".encode())
+
+    assert 200 == both.status
+
+
+@requirement("keys:unfit")
+@pytest.mark.parametrize("key", [*UNFIT, "a\ud800b", FOUR_BYTES * 1001, ""], ids=ascii)
+def test_what_is_no_key_is_refused_in_the_same_way_everywhere(
+    gateway: Gateway, target: dict[str, Any], key: str
+) -> None:
+    escaped = "".join(f"\\u{ord(one):04x}" for one in key) if len(key) < 10 else key
+    body = f'{{"connection_id": "{target["connection_id"]}", "channel": "general", "text": "Once", '
+    content = (body + f'"idempotency_key": "{escaped}"}}').encode()
+    headers = {"Content-Type": "application/json"}
+    in_body = gateway.request("POST", "/v1/connectors/chat/messages", headers, content=content)
+
+    assert (422, "invalid_parameters", "idempotency_key") == (
+        in_body.status,
+        in_body.code,
+        in_body.details[0]["parameter"],
+    )
+    assert by_command(gateway, key).exit_code in {1, 2}
+    assert 0 == posted(gateway)
+
+
+@requirement("keys:unfit")
+@pytest.mark.parametrize("key", UNFIT)
+async def test_a_tool_refuses_what_is_no_key(gateway: Gateway, key: str) -> None:
+    card = {"list_id": gateway.examples("boards")["list_ids"][0], "name": "Once", "idempotency_key": key}
+    async with agent(gateway) as agents:
+        told = (await agents.call_tool("boards_create_card", card)).structured_content or {}
+
+    assert ("invalid_parameters", "idempotency_key") == (
+        told["error"]["code"],
+        told["error"]["details"][0]["parameter"],
+    )
+
+
+@requirement("keys:unfit")
+@pytest.mark.parametrize("value", [b"cl\xe9", b'%"cl%e9"', b'%"open'])
+def test_a_header_that_is_no_text_is_refused(gateway: Gateway, target: dict[str, Any], value: bytes) -> None:
+    refused = by_header(gateway, target, value)
+
+    assert (422, "idempotency_key") == (refused.status, refused.details[0]["parameter"])
+    assert "RFC 9651" in refused.details[0]["message"]
+
+
+@requirement("keys:unfit")
+def test_a_repeated_header_is_refused(gateway: Gateway) -> None:
+    with speaking(gateway.base_url) as speaker:
+        speaker.ask(
+            "POST",
+            "/v1/connectors/chat/messages",
+            f"Authorization: Bearer {gateway.key}",
+            "Idempotency-Key: a",
+            "Idempotency-Key: a",
+            "Content-Type: application/json",
+            "Content-Length: 2",
+            body=b"{}",
+        )
+        status, refused = speaker.answer()
+
+    assert (400, "malformed_request", "idempotency-key") == (
+        status,
+        refused["error"]["code"],
+        refused["error"]["details"][0]["header"],
+    )
+
+
+@requirement("idempotency:header-differs")
+def test_a_header_and_a_body_that_differ_are_refused(gateway: Gateway, target: dict[str, Any]) -> None:
+    refused = by_header(gateway, {**target, "idempotency_key": "clé"}, b"cle")
+
+    assert (422, "Should equal the header Idempotency-Key") == (refused.status, refused.details[0]["message"])
+
+
+@requirement("keys:target")
+def test_a_key_of_another_channel_is_refused(gateway: Gateway, target: dict[str, Any]) -> None:
+    first = gateway.post("/chat/messages", **target, idempotency_key="one channel")
+    refused = gateway.post("/chat/messages", **{**target, "channel": "random"}, idempotency_key="one channel")
+
+    assert (422, "idempotency_key_reused") == (refused.status, refused.code)
+    assert first.body["run_id"] == refused.details[0]["first_run_id"]
+
+
+@requirement("keys:differs")
+def test_other_parameters_are_warned_of(gateway: Gateway, target: dict[str, Any]) -> None:
+    first = gateway.post("/chat/messages", **target, idempotency_key="other text")
+    again = gateway.post("/chat/messages", **{**target, "text": "Twice"}, idempotency_key="other text")
+
+    assert first.data == again.data
+    assert "The parameters differ from those of the first call" in again.headers["warning"]
+
+
+@pytest.mark.parametrize("key", ["a\0b", "a\ud800b"], ids=ascii)
+def test_the_client_says_what_no_header_can_carry(key: str) -> None:
+    with pytest.raises(ValueError, match=r"^An idempotency key travels in a header, which cannot carry .*at 1\)"):
+        _ = Call("POST", "/", {}, writes=True, key=key).headers

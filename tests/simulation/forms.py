@@ -1,0 +1,86 @@
+"""The forms in which callers give one idempotency key: headers, bodies and tools."""
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+from urllib.parse import quote
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.errors import catalogue
+from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
+from simulation.process import Reply
+
+Form = Literal["header", "padded", "display", "decomposed", "body", "both", "tool"]
+FORMS: tuple[Form, ...] = get_args(Form)
+STATUSES = {error.code: error.status for error in catalogue()}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call as it is sent."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+    def reply(self, reply: Reply) -> Reply:
+        """The answer as the route would have given it."""
+        if self.path != "/mcp" or reply.status != 200:
+            return reply
+        told = reply.body["result"]["structuredContent"]
+        return Reply(STATUSES[told["error"]["code"]] if "error" in told else 200, told)
+
+
+def spelled(key: str) -> str:
+    """The text of a key: beyond ASCII, and composed."""
+    return f"clé {key}"
+
+
+def request(room: str, asked: tuple[str, str, dict[str, Any]], key: str | None, form: Form) -> Request:
+    """The request for a write under *key*, which is given in a *form*."""
+    method, path, body = asked
+    address = f"/v1/connectors/{room}{path}"
+    if key is None:
+        return Request(method, address, {}, body)
+    text = spelled(key)
+    operation, named = _operation(room, method, path)
+    if form == "tool":
+        return _tool(room, operation, {**named, **body, IDEMPOTENCY_FIELD: text})
+    in_body = form in {"body", "both"} and IDEMPOTENCY_FIELD in operation.parameters
+    given = {**body, IDEMPOTENCY_FIELD: f" {text}"} if in_body else body
+    headers = {} if in_body and form == "body" else {"idempotency-key": _header(text, form)}
+    return Request(method, address, headers, given)
+
+
+def _header(text: str, form: Form) -> str:
+    match form:
+        case "padded":
+            return f"  {text}\t"
+        case "display":
+            return f'%"{quote(text)}"'
+        case "decomposed":
+            return unicodedata.normalize("NFD", text)
+        case _:
+            return text
+
+
+def _operation(room: str, method: str, path: str) -> tuple[AnyOperation, dict[str, str]]:
+    """The operation at an address, and the parameters that the address names."""
+    given = path.split("/")
+    for operation in CONNECTORS[room].operations:
+        declared = operation.path.split("/")
+        if operation.method == method and len(declared) == len(given):
+            pairs = list(zip(declared, given, strict=True))
+            if all(name == value or name.startswith("{") for name, value in pairs):
+                return operation, {name[1:-1]: value for name, value in pairs if name.startswith("{")}
+    raise LookupError(path)
+
+
+def _tool(room: str, operation: AnyOperation, arguments: Mapping[str, Any]) -> Request:
+    params = {"name": f"{room}_{operation.name}", "arguments": arguments}
+    headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return Request("POST", "/mcp", {"host": "127.0.0.1", **headers}, message)

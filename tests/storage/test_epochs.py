@@ -1,0 +1,66 @@
+"""A shared store as the witness of the database's age."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from connector_gateway.core.restores import Lost, Restores
+from connector_gateway.kit.clock import SystemClock
+from connector_gateway.storage.database import Database
+from connector_gateway.storage.epochs import Epoch
+from connector_gateway.storage.memory import InMemory
+from connector_gateway.storage.share import WithFallback
+from connector_gateway.storage.shared import StoreAway
+from harness.clocks import HandClock
+from harness.databases import postgres_on
+from harness.postgres import drop_database, new_database
+from harness.requirement import requirement
+from harness.valkey import Server, store_of
+
+HERE = "01HERE"
+
+
+@pytest.fixture
+async def shared(valkey_of_tests: Server) -> AsyncIterator[WithFallback]:
+    clock = SystemClock()
+    async with store_of(valkey_of_tests, HandClock(), by_hand=False) as store:
+        yield WithFallback(store, InMemory(clock), clock, lambda: 1)
+
+
+async def test_the_store_tells_the_last_epoch(shared: WithFallback) -> None:
+    before = await shared.read(HERE)
+    await shared.write(Epoch(HERE, 7))
+
+    assert [Epoch(HERE, 0), Epoch(HERE, 7)] == [before, await shared.read(HERE)]
+
+
+async def test_a_store_that_is_away_tells_nothing_and_is_not_overwritten(shared: WithFallback) -> None:
+    await shared.write(Epoch(HERE, 7))
+    shared.lost(StoreAway("for a test"))
+    await shared.write(Epoch(HERE, 1))
+    told, kept = await shared.read(HERE), await shared.store.epoch()
+
+    assert (None, 7) == (told, kept)
+
+
+@requirement("keys:noticed")
+async def test_a_database_that_is_older_than_the_store_was_restored(shared: WithFallback, postgres_server: str) -> None:
+    url = postgres_on(postgres_server)
+    gaps: list[Lost] = []
+
+    async def note(lost: Lost) -> None:
+        gaps.append(lost)
+
+    async with Database(url) as database, Restores(database, [shared], note):
+        pass
+    backup = new_database(postgres_server, like=url.rpartition("/")[2].partition("?")[0])
+    async with Database(url) as database, Restores(database, [shared], note) as whole:
+        await whole.beat()
+    async with Database(backup) as database, Restores(database, [shared], note) as restored:
+        pass
+    for one in (url, backup):
+        drop_database(postgres_server, one)
+
+    assert whole.lost is None
+    assert restored.lost is not None
+    assert [restored.lost] == gaps
