@@ -141,6 +141,12 @@ class IdempotencyInProgress(CallerError):
     code = "idempotency_in_progress"
 
 
+class IdempotencyKeyReused(CallerError):
+    """The idempotency key was used for another object: another card, another page, another channel."""
+
+    code = "idempotency_key_reused"
+
+
 class ConnectionNotFound(CallerError):
     """No connection of that identifier is open to this key."""
 
@@ -609,6 +615,7 @@ ERRORS: tuple[type[GatewayError], ...] = (
     MethodNotAllowed,
     HookSecretKnown,
     IdempotencyInProgress,
+    IdempotencyKeyReused,
     ConnectionNotFound,
     ConnectionMismatch,
     ConnectionPending,

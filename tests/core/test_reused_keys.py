@@ -102,9 +102,9 @@ async def test_null_is_no_other_parameter(stage: Stage) -> None:
 
 
 async def stored_before(stage: Stage, key: str) -> None:
-    """Let the one claim be as an earlier release left it under *key*."""
-    claims = update(tables.claims).values(idempotency_key=key, target=None, parameters=None)
-    await stage.app.database.write(lambda writing: writing.execute(claims))
+    """Let the one claim be as an earlier release left it under *key*: the result in plain text, without digests."""
+    old = {"idempotency_key": key, "target": None, "parameters": None, "sealed": None, "data": '{"thing_id":"thing 1"}'}
+    await stage.app.database.write(lambda writing: writing.execute(update(tables.claims).values(old)))
 
 
 @requirement("keys:upgrade")

@@ -186,7 +186,7 @@ installation = Table(
     metadata,
     Column("row_id", Integer, primary_key=True, autoincrement=False),
     Column("installation_id", String(40), nullable=False),
-    Column("epoch", BigInteger, nullable=False, server_default="0"),
+    Column("epoch", BigInteger, server_default="0"),
     Column("epoch_at", Double),
 )
 """One row: what the names in a shared store begin with (decision 56), and how old the database is (decision 112).

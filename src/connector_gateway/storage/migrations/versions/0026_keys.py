@@ -12,7 +12,7 @@ depends_on = None
 def upgrade() -> None:
     op.add_column("claims", sa.Column("target", sa.String(64)))
     op.add_column("claims", sa.Column("parameters", sa.String(64)))
-    op.add_column("installation", sa.Column("epoch", sa.BigInteger(), nullable=False, server_default="0"))
+    op.add_column("installation", sa.Column("epoch", sa.BigInteger(), server_default="0"))
     op.add_column("installation", sa.Column("epoch_at", sa.Double()))
     op.create_table(
         "restores",
