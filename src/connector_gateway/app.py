@@ -10,6 +10,7 @@ from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.backlog import Backlogs
+from connector_gateway.core.change_log import ChangeLog
 from connector_gateway.core.claims import Claims
 from connector_gateway.core.connections import (
     Accounts,
@@ -160,6 +161,7 @@ class App:
         self._sessions = Sessions(self.database, secrets, settings.operator_token, self.clock)
         self._claims = Claims(self.database, process_id, self._steady, self.stopping)
         self._owners = Owners(self.database, process_id)
+        self._change_log = ChangeLog(self.database)
         self._feed = Feed(self.database, self._vault, self.clock, self._steady)
         lost_events = LostEvents(self.database, self._feed, self.runs)
         self.restores = Restores(self.database, self._new_witnesses(), lost_events.note)
@@ -325,7 +327,7 @@ class App:
         async def purge_refused() -> int:
             return await self.runs.purge_refused(self.clock.now() - DAY_SECONDS)
 
-        jobs = (purge_runs, purge_refused, self._claims.purge, self._owners.purge)
+        jobs = (purge_runs, purge_refused, self._claims.purge, self._owners.purge, self._change_log.purge)
         rarely = (
             self._feed.purge,
             self._connect_links.purge,
@@ -473,6 +475,7 @@ class App:
                 database=self.database,
                 claims=self._claims,
                 owners=self._owners,
+                change_log=self._change_log,
                 vault=self._vault,
                 restores=self.restores,
                 evidence=Evidence(self.database, self._owners, self._steady, self.settings.timeouts.grace_seconds),

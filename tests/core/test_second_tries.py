@@ -20,6 +20,7 @@ from harness.rehearsing import (
     data,
     doubtful,
     make_thing,
+    on_shelf,
     rehearsing,
 )
 from harness.requirement import requirement
@@ -29,9 +30,9 @@ from harness.requirement import requirement
 async def try_twice(call: Call[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf; where that is refused, try once more."""
     try:
-        made = await call.step(MAKE, {"name": params.name})
+        made = await call.step(MAKE, on_shelf(call, params))
     except UpstreamRefused:
-        made = await call.step(MAKE, {"name": params.name})
+        made = await call.step(MAKE, on_shelf(call, params))
     return Thing(thing_id=made["id"])
 
 

@@ -12,7 +12,7 @@ from connector_gateway.core.asked import Asked
 from connector_gateway.core.claims import Claim, ClaimName
 from connector_gateway.core.journal import JournalEntry, owner_of
 from connector_gateway.core.key_text import KeyText
-from connector_gateway.core.owners import OPEN
+from connector_gateway.core.owners import OPEN, Place
 from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
 from connector_gateway.storage import tables
 from harness.serving import Gateway
@@ -55,7 +55,7 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
         if entry.name in (makes or {}):
             row = app._owners.row(
                 f"{key} {entry.name}"[:40],
-                connection_id,
+                Place(connection_id, connector),
                 (makes or {})[entry.name],
                 entry.value,
                 claim.run_id,

@@ -18,6 +18,7 @@ from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import Call
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import Doubt, GatewayError, OutcomeUnknown, UpstreamRefused
+from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.operation import Connector, reads, writes
 from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Page, Params, Result
@@ -62,6 +63,12 @@ class Shelf:
     made_at: dict[str, float] = field(default_factory=dict)
     """When things were put there by others."""
 
+    name: str = field(default_factory=ulid)
+    """The account that numbers the things."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    """What the things are called now."""
+
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     visited: asyncio.Event = field(default_factory=asyncio.Event)
     asked: int = 0
@@ -83,6 +90,13 @@ class Shelf:
         if trouble is not None:
             raise trouble.error
         return f"thing {len(self.things)}"
+
+    def label(self, thing_id: str, label: str) -> None:
+        trouble = self.troubles.pop(0) if self.troubles else None
+        if trouble is None or trouble.done:
+            self.labels[thing_id] = label
+        if trouble is not None:
+            raise trouble.error
 
 
 class PutThing(Params):
@@ -132,6 +146,10 @@ class ShelfClient:
                 self._upstream.answered = Answer(500 if error.doubt else 400, {}, b"")
             raise
 
+    async def label(self, thing_id: str, label: str) -> None:
+        self._upstream.written_at = self._upstream.third_party.clock.now()
+        self.shelf.label(thing_id, label)
+
 
 async def _put(call: Call[ShelfClient], intent: Intent, _: str) -> Learned:
     return {"id": await call.upstream.put(intent["name"])}
@@ -148,6 +166,15 @@ async def _find(call: Call[ShelfClient], intent: Intent, sent: Sent) -> list[Fou
     ]
 
 
+async def _label(call: Call[ShelfClient], intent: Intent, _: str) -> Learned:
+    await call.upstream.label("thing 1", intent["name"])
+    return {}
+
+
+async def _find_label(call: Call[ShelfClient], intent: Intent, _: Sent) -> list[Found]:
+    return [Found({})] if call.upstream.shelf.labels.get("thing 1") == intent["name"] else []
+
+
 async def _find_nothing(call: Call[ShelfClient], intent: Intent, sent: Sent) -> list[Found]:
     return []
 
@@ -155,8 +182,17 @@ async def _find_nothing(call: Call[ShelfClient], intent: Intent, sent: Sent) -> 
 PUT = Step("put the thing", _put, _find)
 """Evidence that proves by itself."""
 
-MAKE = Step("make the thing", _put, _find, makes="thing")
+MAKE = Step("make the thing", _put, _find, makes="thing", within=lambda intent: str(intent["shelf"]))
 """Evidence by circumstances."""
+
+LABEL = Step(
+    "label the thing",
+    _label,
+    _find_label,
+    within=lambda intent: str(intent["shelf"]),
+    changes=lambda _: ["thing 1"],
+)
+"""A change that a later one may overwrite."""
 
 BLIND = Step("put the thing", _put, _find_nothing)
 
@@ -176,13 +212,25 @@ async def place_thing(call: Call[ShelfClient], params: PlaceThing) -> Thing:
 @writes("POST /made")
 async def make_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf that looks like any other of its name."""
-    return Thing(thing_id=(await call.step(MAKE, {"name": params.name}))["id"])
+    return Thing(thing_id=(await call.step(MAKE, on_shelf(call, params)))["id"])
+
+
+@writes("POST /labelled")
+async def label_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
+    """Give the first thing another name."""
+    await call.step(LABEL, on_shelf(call, params))
+    return Thing(thing_id="thing 1")
+
+
+def on_shelf(call: Call[ShelfClient], params: PutThing) -> Intent:
+    """A thing of this shelf, which numbers its things by itself."""
+    return {"name": params.name, "shelf": call.upstream.shelf.name}
 
 
 @writes("POST /left")
 async def cover_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
     """Put a lid on the first thing if an interrupted call has left it without one, else on a new one."""
-    made = {"name": params.name}
+    made = on_shelf(call, params)
     left = await call.plan(lambda: call.take_over(MAKE, made, "thing 1"))
     thing_id = "thing 1" if left else (await call.step(MAKE, made))["id"]
     await call.step(PUT, {"name": f"lid of {thing_id}"})
@@ -273,7 +321,7 @@ def connectors(shelf: Shelf) -> Mapping[str, Connector[Any]]:
         budgets={"all": Budget(1000, 1)},
         authorise=lambda credentials: credentials,
         client=lambda upstream: ShelfClient(shelf, upstream),
-        operations=(put_thing, place_thing, make_thing, cover_thing, put_blindly, put_pair, list_things),
+        operations=(put_thing, place_thing, make_thing, label_thing, cover_thing, put_blindly, put_pair, list_things),
         settle_seconds=SETTLE_SECONDS,
         rejections=Rejections(
             lambda answer: str(answer.status), (Rejection({400}, "here"), Rejection({500}, "here", ended=True))

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 import httpx
 import uvicorn.server
+from sqlalchemy import delete
 from urllib3 import BaseHTTPResponse, PoolManager
 
 from connector_gateway.app import App
@@ -24,6 +25,7 @@ from connector_gateway.core.keys import KeyScope
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
+from connector_gateway.storage import tables
 from connector_gateway.storage.memory import InMemory
 from connector_gateway.storage.shared import UPSTREAM
 from harness.databases import sqlite_in
@@ -193,6 +195,15 @@ class Gateway:
         stage.journal.clear()
         stage.knobs.update({**stage.default_knobs, "limits": False})
         self.run(self._open_budgets(connector))
+
+    def forget_writes(self) -> None:
+        """Forget who owns which object, since the third party begins anew and issues its identifiers again."""
+
+        async def forget() -> None:
+            await self.app.database.write(lambda writing: writing.execute(delete(tables.owned)).rowcount)
+            await self.app.database.write(lambda writing: writing.execute(delete(tables.changed)).rowcount)
+
+        self.run(forget())
 
     async def _open_budgets(self, connector: str) -> None:
         """Open the budgets that refusals have closed: the next test is not about them."""

@@ -15,6 +15,7 @@ from requirements.keys import KEYS
 from requirements.limits import LIMITS
 from requirements.requirement import Requirement
 from requirements.secrecy import SECRECY
+from requirements.writes import WRITES
 
 
 def of_room(room: str) -> Sequence[Requirement]:
@@ -34,4 +35,5 @@ REGISTER: Sequence[Requirement] = (
     *DEPLOYMENT,
     *LIMITS,
     *SECRECY,
+    *WRITES,
 )

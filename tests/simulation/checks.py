@@ -1,5 +1,6 @@
 """The invariants, checked after a history."""
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from simulation.process import Reply
 from simulation.story import ByHand, Crash
-from simulation.writes import KINDS, Made, World
+from simulation.writes import KINDS, Made, World, target_of
 
 if TYPE_CHECKING:
     from simulation.history import Asked, History
+    from simulation.story import Write
+    from simulation.vendors import Sent
 
 STORAGE = "storage_unavailable"
 REUSED = "idempotency_key_reused"
 UNTOLD = {"tables.attach_file"}
 """Writes of which it cannot be told after a restore whether they were done."""
+UNDECIDED = {"connection_not_found", "outcome_unknown"}
+"""Last words that leave open whether a write was done: nobody can ask through a connection that was removed."""
 
 
 @dataclass
@@ -53,6 +58,7 @@ def verdict(history: "History") -> list[str]:
         *_runs(history),
         *left_over(history),
         *_sent_twice(history),
+        *undone(history),
         *_throttled(history),
         *feeds(history),
     ]
@@ -68,6 +74,10 @@ def objects(history: "History") -> Iterator[str]:
         left = _left_standing(kind, owners)
         made = [one for content in contents for one in KINDS[kind].made(history.world, content) if not left(one)]
         ours = [one for one in made if one.id not in history.world.by_colleague]
+        if any(is_overtaken(history, kind, content) for content in contents):
+            # What is left of the objects is judged by ``undone``; whatever is made beside may still be made but once.
+            yield from _no_more_than(kind, ours, owners)
+            continue
         yield from _counted(kind, ours, owners)
         yield from _owned(kind, made, ours, owners)
 
@@ -139,6 +149,12 @@ def _counted(kind: str, ours: Sequence[Made], owners: Sequence[Owner]) -> Iterat
             yield from (f"I1 {kind} {one.id}: {flaw}" for flaw in one.flaws)
 
 
+def _no_more_than(kind: str, ours: Sequence[Made], owners: Sequence[Owner]) -> Iterator[str]:
+    _, most = _bounds(kind, 0, owners)
+    if len(ours) > most:
+        yield f"I1 {len(ours)} objects of {kind} where {most} at most should be"
+
+
 def _bounds(kind: str, part: int, owners: Sequence[Owner]) -> tuple[int, int]:
     """How few and how many objects of a part there may be."""
     each = [_bound(kind, part, owner) for owner in owners]
@@ -151,7 +167,8 @@ def _bound(kind: str, part: int, owner: Owner) -> tuple[int, int]:
     if owner.results:
         expected = KINDS[kind].expected(owner.results[0], part)
         return expected, expected
-    return (0, 0) if owner.refused else (0, 1)
+    gone = any(reply.code in UNDECIDED for reply in owner.replies)
+    return (0, 0) if owner.refused and not gone else (0, 1)
 
 
 def _owned(kind: str, made: Sequence[Made], ours: Sequence[Made], owners: Sequence[Owner]) -> Iterator[str]:
@@ -250,6 +267,51 @@ def _sent_twice(history: "History") -> Iterator[str]:
     for (call, step), times in steps.items():
         if times > 1:
             yield f"I6 {call} has no key, but {step[:80]} was sent {times} times"
+
+
+# I9
+
+
+def is_overtaken(history: "History", kind: str, content: str) -> bool:
+    """Whether somebody else asked for another change of the same object."""
+    calls = (asked.write for asked in history.asked if asked.write.kind == kind)
+    return len({write.content for write in calls if target_of(write.content) == target_of(content)} | {content}) > 1
+
+
+def undone(history: "History") -> Iterator[str]:
+    """A change in doubt is not sent again over a later one that was acknowledged."""
+    calls = {asked.name: asked.write for asked in history.asked}
+    for asked in history.asked:
+        pattern = KINDS[asked.write.kind].overwriting
+        if not pattern or asked.reply is None or asked.reply.status != 200:
+            continue
+        for call, first, again in _resent(history, calls, asked.write, pattern):
+            # Without a request of its own it was told the result of an earlier call under its key.
+            its_own = [one.at for one in history.sent if one.call == asked.name and _changes(one, pattern)]
+            if its_own and first < min(its_own) and asked.answered_at < again:
+                yield f"I9 {call} sent a change again over that of {asked.name}, which was acknowledged before"
+
+
+def _resent(
+    history: "History", calls: Mapping[str, "Write"], later: "Write", pattern: str
+) -> Iterator[tuple[str, float, float]]:
+    """Calls that sent a change again to the object of a *later* one: when it was sent first, and when again."""
+    firsts: dict[tuple[str, str], float] = {}
+    for sent in history.sent:
+        write = calls.get(sent.call)
+        if write is None or write.kind != later.kind or not _changes(sent, pattern):
+            continue
+        if write.content == later.content or target_of(write.content) != target_of(later.content):
+            continue
+        name = write.key or sent.call, sent.step
+        if name in firsts:
+            yield sent.call, firsts[name], sent.at
+        if sent.may_have_arrived:
+            firsts.setdefault(name, sent.at)
+
+
+def _changes(sent: "Sent", pattern: str) -> bool:
+    return re.fullmatch(pattern, f"{sent.method} {sent.path}") is not None
 
 
 # I7

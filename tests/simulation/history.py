@@ -9,7 +9,7 @@ import random as global_random
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -20,9 +20,11 @@ import structlog
 from connector_gateway.app import App
 from connector_gateway.core.restores import Lost, Restores
 from connector_gateway.kit import identifiers
+from connector_gateway.kit.errors import GatewayError
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.epochs import FileWitness
 from harness.clocks import NOON, HandClock
+from simulation.accounts import WAYS, Rewire, Way, connected, rewire
 from simulation.checks import left_over, verdict
 from simulation.forms import FORMS, request
 from simulation.loop import Stopped, simulate, simulated_loop
@@ -42,7 +44,7 @@ from simulation.story import (
     Write,
 )
 from simulation.vendors import CALL, Sent, Vendors
-from simulation.writes import KINDS, PublicFiles, World
+from simulation.writes import KINDS, PublicFiles, World, target_of
 
 FOLDER = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path(tempfile.gettempdir())
 OPERATOR = "op_0123456789abcdef0123456789abcdef"
@@ -78,8 +80,8 @@ class Installation:
 
     vendors: Vendors
     template: Path
-    key: str
-    connections: Mapping[str, str]
+    ways: Sequence[Way]
+    """The connections to one account of each vendor; most writes take the first."""
 
 
 @dataclass
@@ -90,6 +92,7 @@ class Asked:
     write: Write
     reply: Reply | None = None
     at: float = 0.0
+    answered_at: float = 0.0
     lives: tuple[str, int] = ("", 0)
     """Which life of which process answered."""
 
@@ -148,26 +151,20 @@ def _installed() -> Installation:
     template = Path(tempfile.mkdtemp(dir=FOLDER, prefix="simulation-")) / "template.db"
     app = App(settings(environment(vendors, template, limits=True, watch=False)), clock=HandClock())
 
-    async def prepare() -> tuple[str, dict[str, str]]:
+    async def prepare() -> list[Way]:
         async with app.database:
-            workspace_id = (await app.workspaces.create("simulation", "paid"))["workspace_id"]
-            key = (await app.keys.create(workspace_id, "read_write", calls_per_minute=100_000))["key"]
-            connections = {}
-            for name, emulator in vendors.emulators.items():
-                watched = {"channels": ["general"]} if name == "chat" else {}
-                credentials = emulator.credentials()
-                made = await app.connections.create(workspace_id, name, credentials, settings=watched)
-                connections[name] = made["connection_id"]
-            return key, connections
+            return await connected(app, vendors, {"chat": {"channels": ["general"]}})
 
-    key, connections = asyncio.run(prepare())
+    ways = asyncio.run(prepare())
+    watched = ", ".join(f"'{connection_id}'" for connection_id in ways[0].connections.values())
     with sqlite3.connect(template) as connection:
+        connection.execute(f"DELETE FROM watches WHERE connection_id NOT IN ({watched})")
         connection.execute("UPDATE watches SET due_at = 0")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
     with _undone():
-        happen(Installation(Vendors(), template, key, connections), WARM, tidy=True)
-    return Installation(vendors, template, key, connections)
+        happen(Installation(Vendors(), template, ways), WARM, tidy=True)
+    return Installation(vendors, template, ways)
 
 
 @contextmanager
@@ -264,7 +261,7 @@ class Telling:
         for item in self.story.items:
             if isinstance(item, SetClock) and item.process < 0:
                 self.vendors.clock.skew = item.skew
-        prepared = {(write.kind, write.content) for write in self.story.writes}
+        prepared = {(write.kind, target_of(write.content)) for write in self.story.writes}
         for kind, content in sorted(prepared):
             await KINDS[kind].prepare(self.world, content)
         loop.set_time(BEGIN - 500.0)
@@ -322,6 +319,8 @@ class Telling:
                 self.history.processes[item.process].freeze(item.seconds)
             case Restore():
                 await self._restore(item)
+            case Rewire():
+                await self._rewire(item)
             case SetClock() if 0 <= item.process < self.story.processes:
                 self.history.processes[item.process].clock.skew = item.skew
                 self.history.note(str(item)[9:])
@@ -362,6 +361,12 @@ class Telling:
         with closing(sqlite3.connect(path)) as there, closing(sqlite3.connect(self._backup(path))) as backup:
             there.backup(backup)
         self.history.note("a backup is made")
+
+    async def _rewire(self, item: Rewire) -> None:
+        self.history.note(str(item)[9:])
+        process = self.history.processes[0]
+        with suppress(GatewayError):
+            await process.apart(rewire(process.app, self.vendors, self.installation.ways[item.way], item))
 
     def _by_hand(self, item: ByHand) -> None:
         self.history.note(str(item)[9:])
@@ -408,11 +413,14 @@ class Telling:
         CALL.set(asked.name)
         method, path, body = KINDS[write.kind].request(self.world, write.content)
         room = KINDS[write.kind].room
-        bearer = {"authorization": f"Bearer {self.installation.key}"}
+        way = self.installation.ways[write.way]
+        bearer = {"authorization": f"Bearer {way.key}"}
         key = f"key {write.key}, {write.form}" if write.key else "no key"
         at = len(self.history.lines)
-        self.history.note(asked.name, "to", process.name, "for", write.kind, repr(write.content), f"({key})")
-        given = {"connection_id": self.installation.connections[room], **body}
+        self.history.note(
+            asked.name, "to", process.name, "for", write.kind, repr(write.content), f"({key}, {WAYS[write.way]})"
+        )
+        given = {"connection_id": way.connections[room], **body}
         sent = request(room, (method, path, given), write.key, write.form)
         calling = process.call(sent.method, sent.path, {**bearer, **sent.headers}, sent.body)
         if leaves_after is None:
@@ -424,6 +432,7 @@ class Telling:
             except TimeoutError:
                 self.history.note(asked.name, "is left by its caller")
                 return None
+        asked.answered_at = asyncio.get_running_loop().time()
         told = _told(asked.reply)
         if write.key and self._said.get(write.key) == told and self.healthy and at == len(self.history.lines) - 1:
             self.history.lines.pop()
@@ -512,16 +521,18 @@ class Telling:
         """Ask for the history and the feeds, and once more for every result."""
         for key in {write.key: write for write in self.story.writes if write.key}.values():
             await self._once_more(key)
-        headers = {"authorization": f"Bearer {self.installation.key}"}
         process = self.history.processes[0]
         for asked in self.history.asked:
+            headers = {"authorization": f"Bearer {self.installation.ways[asked.write.way].key}"}
             run_id = asked.reply.run_id if asked.reply else None
             if run_id:
                 self.history.runs[run_id] = await process.call("GET", f"/v1/runs/{run_id}", headers)
         if self.story.watch:
+            headers = {"authorization": f"Bearer {self.installation.ways[0].key}"}
             await asyncio.sleep(130.0)
             for room in ("notes", "chat"):
-                path = f"/v1/connectors/{room}/events?limit=200&connection_id={self.installation.connections[room]}"
+                connection_id = self.installation.ways[0].connections[room]
+                path = f"/v1/connectors/{room}/events?limit=200&connection_id={connection_id}"
                 reply = await process.call("GET", path, headers)
                 self.history.feeds[room] = reply.body.get("data") or []
 
@@ -534,6 +545,9 @@ def final(reply: Reply) -> bool:
     """Whether an answer is one that a caller can live with: a result or a definite refusal."""
     if reply.status == 200:
         return True
+    if reply.code == "outcome_unknown" and not reply.body["error"].get("retry_after"):
+        # What was changed since, or is done through another account, stays unknown.
+        return reply.undecided
     return 400 <= reply.status < 500 and reply.status != 429 and reply.code != IN_PROGRESS
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -59,6 +59,12 @@ class Reply:
     def code(self) -> str:
         """The code of a refusal."""
         return str(self.body["error"]["code"]) if self.status >= 400 else ""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it says that nothing will ever tell whether the write was done."""
+        details = self.body["error"].get("details") or ()
+        return any(detail.keys() & {"changed_since", "other_account"} for detail in details)
 
     @property
     def run_id(self) -> str | None:
@@ -183,6 +189,16 @@ class Process:
         if died.done() or serving.cancelled() or serving.exception():
             return BROKEN
         return serving.result()
+
+    async def apart(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Carry out *work* within this process, unless it is dead or dies over it."""
+        if not self.alive:
+            work.close()
+            return
+        serving = asyncio.get_running_loop().create_task(work, context=self._context.copy())
+        await asyncio.wait([serving, self.died], return_when=asyncio.FIRST_COMPLETED)
+        if serving.done() and not serving.cancelled():
+            serving.result()
 
     async def _serve(self, method: str, path: str, headers: Mapping[str, str], body: Any) -> Reply:
         content = b"" if body is None else to_json(body)

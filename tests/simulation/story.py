@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
+from simulation.accounts import WAYS, Rewire, overwrites, rewired, spread
 from simulation.forms import FORMS, Form
 from simulation.vendors import SHAPES, Trouble, Unexpected
 from simulation.writes import KINDS, by_hand
@@ -36,11 +37,15 @@ class Write:
     leaves_after: float | None = None
     form: Form = "header"
     """How the key is given."""
+    way: int = 0
+    """Which of the connections to the account it takes."""
 
     def __str__(self) -> str:
         key = f"under key {self.key} ({self.form})" if self.key else "without a key"
         left = f", and leaves after {self.leaves_after:.2f} s" if self.leaves_after is not None else ""
-        return f"{self.at:8.3f} a caller asks process {self.process} for {self.kind} {self.content!r} {key}{left}"
+        return f"{self.at:8.3f} a caller asks process {self.process} for {self.kind} {self.content!r} {key}{left}" + (
+            f", through {WAYS[self.way]!r}" if self.way else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,7 @@ class Restore:
         return f"{self.at:8.3f} the database is restored as it was at {self.backup_at:.3f}, which is {how}"
 
 
-Item = Write | ByHand | Network | Disk | Crash | Freeze | SetClock | Restore
+Item = Write | ByHand | Network | Disk | Crash | Freeze | SetClock | Restore | Rewire
 
 
 @dataclass(frozen=True)
@@ -177,10 +182,12 @@ def story(seed: int, processes: int | None = None) -> Story:
     """The story of *seed*."""
     random = Random(seed)
     count = processes or random.choice((1, 1, 2))
-    writes = _writes(random, count)
+    writes = spread(random, _writes(random, count))
+    writes += list(overwrites(random, writes))
     # First, so that of two troubles with one step the other counts. Drawn apart, so that older seeds keep the rest.
     statuses = _statuses(Random(f"{seed} statuses"))
     items = [*statuses, *writes, *_colleagues(random, writes), *_faults(random, writes, count)]
+    items += rewired(random, writes)
     # By chances of their own, so that all else is as it was before there were forms and restores.
     items = _formed(Random(f"{seed} forms"), items)
     items += _restores(Random(f"{seed} restores"), items)

@@ -1,5 +1,6 @@
 """The writes that callers make, and how what they made is counted in the third parties' own state."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -8,6 +9,24 @@ from connector_gateway.kit.call import RemoteFile
 
 Body = dict[str, Any]
 Data = Mapping[str, Any]
+
+OVER = " / over"
+"""The end of a content that is written over another one, to the same object."""
+
+
+def target_of(content: str) -> str:
+    """The content that names the object which a write changes."""
+    return content.removesuffix(OVER)
+
+
+class Targets(dict[tuple[str, str], str]):
+    """Objects by kind and content; a content that is written over another one has the same object."""
+
+    def __missing__(self, name: tuple[str, str]) -> str:
+        kind, content = name
+        if content == target_of(content):
+            raise KeyError(name)
+        return self[kind, target_of(content)]
 
 
 @dataclass(frozen=True)
@@ -37,7 +56,7 @@ class World:
     """The third parties, as the history sees into them."""
 
     vendors: ThirdParties
-    targets: dict[tuple[str, str], str] = field(default_factory=dict)
+    targets: Targets = field(default_factory=Targets)
     """What was there for a write to work on, by kind and content."""
 
     by_colleague: set[str] = field(default_factory=set)
@@ -72,6 +91,8 @@ class Kind:
     """Whether the vendor tells who made an object."""
 
     parts = 1
+    overwriting = ""
+    """What the request looks like that changes an object which another write may change later."""
 
     async def prepare(self, world: World, content: str) -> None:
         """Make what the write works on."""
@@ -200,6 +221,26 @@ class UpdatePage(Update):
         return [data["page_id"]]
 
 
+class RenamePage(Update):
+    """A page of its own is renamed, whatever others have done to it."""
+
+    room = "notes"
+    overwriting = r"PATCH /v1/pages/.*"
+
+    async def prepare(self, world: World, content: str) -> None:
+        await KINDS["notes.update_page"].prepare(world, content)
+
+    def request(self, world: World, content: str) -> tuple[str, str, Body]:
+        return "PATCH", f"/pages/{world.targets['page', content]}", {"properties": {"Name": content}}
+
+    def made(self, world: World, content: str) -> Iterable[Made]:
+        page = world.emulator("notes").workspace.pages[world.targets["page", content]]
+        return [Made(page.id)] if page.title == content else []
+
+    def told(self, data: Data) -> Sequence[str | None]:
+        return [data["page_id"]]
+
+
 def _stamp(at: float) -> str:
     from connector_gateway.kit.clock import instant  # noqa: PLC0415  # the one place that needs it
 
@@ -270,9 +311,11 @@ class MoveCard(OnCard):
     """A move with a comment, which is what can be made twice."""
 
     twins = False
+    overwriting = r"PUT /1/cards/[^/]+"
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
-        body = {"list_id": world.example("boards", "list_ids")[1], "comment": content}
+        place = int(content == target_of(content))
+        body = {"list_id": world.example("boards", "list_ids")[place], "comment": content}
         return "POST", f"/cards/{world.targets['card', content]}/move", body
 
     def made(self, world: World, content: str) -> Iterable[Made]:
@@ -342,9 +385,12 @@ class ChangeLabels(Update):
     """A message gets a label that is created on the way."""
 
     room = "mail"
+    overwriting = r"POST .*/modify"
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         path = f"/messages/{world.example('mail', 'message_id')}/labels"
+        if content != target_of(content):
+            return "POST", path, {"remove": [target_of(content)]}
         return "POST", path, {"add": [content], "create_missing": True}
 
     def made(self, world: World, content: str) -> Iterable[Made]:
@@ -405,6 +451,8 @@ class OnMessage(Update):
 class EditMessage(OnMessage):
     """Its text."""
 
+    overwriting = r"POST /api/chat\.update"
+
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         body = {"channel": world.example("chat", "channel_id"), "text": content}
         return "PATCH", f"/messages/{world.targets['message', content]}", body
@@ -433,6 +481,7 @@ class WriteContact(Update):
     """A contact with a company, both of which may have to be made."""
 
     room = "crm"
+    overwriting = r"POST .*/contacts/batch/upsert"
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         email, domain = self.names(content)
@@ -441,7 +490,7 @@ class WriteContact(Update):
 
     def names(self, content: str) -> tuple[str, str]:
         """Address and company that stand for the content."""
-        domain = f"{content.lower().replace(' ', '-')}.example.com"
+        domain = f"{target_of(content).lower().replace(' ', '-')}.example.com"
         return f"ada@{domain}", domain
 
     def made(self, world: World, content: str) -> Iterable[Made]:
@@ -484,6 +533,7 @@ class UpdateDeal(Kind):
 
     room = "crm"
     twins = False
+    overwriting = r"PATCH .*/deals/.*"
 
     async def prepare(self, world: World, content: str) -> None:
         properties = {"dealname": f"target of {content}", "pipeline": "default", "dealstage": "appointmentscheduled"}
@@ -491,14 +541,18 @@ class UpdateDeal(Kind):
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         path = f"/deals/{world.targets['deal', content]}"
-        return "PATCH", path, {"dealstage": "qualifiedtobuy", "note": content}
+        return "PATCH", path, {"dealstage": self.stage(content), "note": content}
+
+    def stage(self, content: str) -> str:
+        """The stage that stands for the content."""
+        return "qualifiedtobuy" if content == target_of(content) else "presentationscheduled"
 
     def made(self, world: World, content: str) -> Iterable[Made]:
         portal = world.emulator("crm").portal
         deal = portal.records["deals"][int(world.targets["deal", content])]
-        moved = deal.properties["dealstage"] == "qualifiedtobuy"
+        moved = deal.properties["dealstage"] == self.stage(content)
         for note in portal.records["notes"].values():
-            if content in note.properties.get("hs_note_body", ""):
+            if re.search(f"{re.escape(content)}(?!{OVER})", note.properties.get("hs_note_body", "")):
                 yield Made(str(note.id), 0, () if moved else ("the deal was not moved",))
 
     def told(self, data: Data) -> Sequence[str | None]:
@@ -611,6 +665,7 @@ class UpdateRecord(OnRecord):
     """Its name."""
 
     twins = False
+    overwriting = r"PATCH .*"
 
     def request(self, world: World, content: str) -> tuple[str, str, Body]:
         path = f"/records/{world.targets['record', content]}"
@@ -659,6 +714,7 @@ KINDS: Mapping[str, Kind] = {
     "notes.create_long_page": CreatePage(150),
     "notes.create_vague_page": CreateVaguePage(),
     "notes.update_page": UpdatePage(),
+    "notes.rename_page": RenamePage(),
     "boards.create_card": CreateCard(),
     "boards.move_card": MoveCard(),
     "boards.comment_on_card": CommentOnCard(),

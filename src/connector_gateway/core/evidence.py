@@ -13,6 +13,7 @@ from connector_gateway.core.owners import Owners, Rivals
 from connector_gateway.core.work import Work
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
+from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.shapes import timestamp
 from connector_gateway.kit.writing import Found, Learned, Sent, Step
 from connector_gateway.storage.database import Database
@@ -83,9 +84,8 @@ class Evidence:
         if not step.makes:
             return step.joined(found) if found else None
         since = sent_at + upstream.skew - MARGIN_SECONDS - step.made_within_seconds
-        return await self._claimed(
-            step, entry, [item for item in found if item.made_at is None or item.made_at >= since]
-        )
+        found = [item for item in found if item.made_at is None or item.made_at >= since]
+        return await self._claimed(step, entry, found, work.connection.workspace_id)
 
     @staticmethod
     async def _found(work: Work, step: Step[Any], entry: JournalEntry, sent_at: float) -> Sequence[Found]:
@@ -97,13 +97,15 @@ class Evidence:
                 return found
         return []
 
-    async def _claimed(self, step: Step[Any], entry: JournalEntry, found: Sequence[Found]) -> Learned | None:
+    async def _claimed(
+        self, step: Step[Any], entry: JournalEntry, found: Sequence[Found], workspace_id: WorkspaceId
+    ) -> Learned | None:
         """What was learned of the found objects, once they are owned by this step: no other call can have made them."""
         contents = step.contents(entry.value)
         chosen: list[Found] = []
         for slot, content in enumerate(contents):
             alike = [row for row, other in zip(entry.rows, contents, strict=True) if other == content]
-            free = await self._free(entry, alike, [item for item in found if item.slot == slot])
+            free = await self._free(entry, alike, [item for item in found if item.slot == slot], workspace_id)
             chosen += [item for item in free if item.object_id not in {other.object_id for other in chosen}][:1]
         if not chosen:
             return None
@@ -112,42 +114,44 @@ class Evidence:
         rows = [(row, item.object_id) for row, item in zip(entry.rows, chosen, strict=True)]
         return step.joined(chosen) if await self._owners.own(rows) else None
 
-    async def _free(self, entry: JournalEntry, alike: Sequence[str], found: Sequence[Found]) -> Sequence[Found]:
+    async def _free(
+        self, entry: JournalEntry, alike: Sequence[str], found: Sequence[Found], workspace_id: WorkspaceId
+    ) -> Sequence[Found]:
         """The found objects without an owner; ``OutcomeUnknown`` if it cannot be told yet whose they are, or at all."""
         if not found:
             return found
-        rivals = await self._rivals(alike, found)
+        rivals = await self._rivals(alike, found, workspace_id)
         free = [item for item in found if item.object_id not in rivals.owned]
         expected = rivals.left + len(alike)
         # Somebody whom nobody here knows has made one as well, maybe a person. Taking any would be a guess.
         if len(free) > expected:
-            raise self._ambiguous(None, free)
+            raise self._ambiguous(None, [] if rivals.foreign else free)
         # Of equal writes in doubt, one may take what another has made. While its own request may still be carried out
         # it may not: the other would find nothing and send again, which makes one too many.
         if free and rivals.left and len(free) < expected and entry.settles_at > self._database.time():
-            raise self._ambiguous(entry, free)
+            raise self._ambiguous(entry, [] if rivals.foreign else free)
         return free
 
-    async def _rivals(self, alike: Sequence[str], found: Sequence[Found]) -> Rivals:
+    async def _rivals(self, alike: Sequence[str], found: Sequence[Found], workspace_id: WorkspaceId) -> Rivals:
         """Which other writes may own one of *found*; waits while an equal object is being made."""
         owners, grace_seconds = self._owners, self._grace_seconds
         object_ids = [item.object_id for item in found]
-        rivals = await owners.rivals(alike, object_ids)
+        rivals = await owners.rivals(alike, object_ids, workspace_id)
         if rivals.under_way:
             await self._clock.sleep(grace_seconds)
-            rivals = await owners.rivals(alike, object_ids)
+            rivals = await owners.rivals(alike, object_ids, workspace_id)
         if rivals.under_way:
             raise OutcomeUnknown(
-                "Another call is making an equal object right now, so what is there cannot be told apart yet.",
+                "An equal object may still be in the making, so it is not known yet which one this call has made.",
                 retry_after=grace_seconds,
             )
         return rivals
 
     def _ambiguous(self, entry: JournalEntry | None, found: Sequence[Found]) -> OutcomeUnknown:
-        """The error if the found objects may be this call's or another's."""
+        """The error if the found objects may be this call's or another's; those of other workspaces are not named."""
         rest = 0.0 if entry is None else entry.settles_at - self._database.time()
         return OutcomeUnknown(
-            "Equal objects are there, and which of them this call made cannot be told; nothing was sent again.",
+            "There are equal objects, and it is not known which of them this call has made; nothing was sent again.",
             *({"candidate": item.object_id} for item in found[:MAX_CANDIDATES]),
             retry_after=rest if rest > 0 else None,
         )

@@ -194,6 +194,7 @@ class Gateway:
         call = Call(
             upstream=site.connector.client(upstream),
             connection_id=connection.connection_id,
+            account_id=connection.whose.account_id,
             settings=connection.settings,
             position=self._position(connection, operation, params),
             memory=self._memories.of(connection.connection_id),

@@ -7,6 +7,7 @@ from typing import Any
 from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.claims import Claim, ClaimName
 from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.connections.whose import Whose
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, SecretUnreadable, catalogue
 from connector_gateway.kit.writing import Learned
 
@@ -60,15 +61,18 @@ class Journal:
     """The arguments of the first call, just as they came, and the plans and steps since, in order."""
 
     arguments: Arguments
+    whose: Whose
+    """The account that the steps were sent to."""
+
     entries: list[JournalEntry] = field(default_factory=list)
     _next: int = 0
     """The index of the entry that the present attempt comes to next."""
 
     @classmethod
-    def opened(cls, vault: Vault, claim: Claim, arguments: Arguments) -> "Journal":
+    def opened(cls, vault: Vault, claim: Claim, arguments: Arguments, whose: Whose) -> "Journal":
         """The journal of a claim; a new one for *arguments* if nothing was ever sent under it."""
         if claim.sealed is None:
-            return cls(arguments)
+            return cls(arguments, whose)
         try:
             opened = vault.open(claim.sealed, owner_of(claim.name))
         except SecretUnreadable as fault:
@@ -80,11 +84,16 @@ class Journal:
         for entry in entries:
             # The claim was put in doubt later than the journal was sealed, if a process died over it.
             entry.settles_at = max(entry.settles_at, claim.settles_at)
-        return cls(Arguments.restored(opened["arguments"]), entries)
+        # Journals of earlier versions do not name the account.
+        before = Whose(*opened["whose"]) if "whose" in opened else whose
+        if not before.is_same(whose):
+            raise _other_account()
+        return cls(Arguments.restored(opened["arguments"]), whose, entries)
 
     def sealed(self, vault: Vault, claim: Claim) -> bytes:
         """The journal, readable only here and only under its claim."""
-        kept = {"arguments": self.arguments.kept(), "entries": [vars(entry) for entry in self.entries]}
+        entries = [vars(entry) for entry in self.entries]
+        kept = {"arguments": self.arguments.kept(), "whose": self.whose, "entries": entries}
         return vault.seal(kept, owner_of(claim.name))
 
     @property
@@ -134,6 +143,15 @@ def refusal_kept(error: GatewayError) -> dict[str, Any]:
         "details": details,
         "private": private,
     }
+
+
+def _other_account() -> OutcomeUnknown:
+    """The error if a write was begun in another account, where this connection can no longer look."""
+    return OutcomeUnknown(
+        "This call was begun in another account than the connection leads to now; nothing was sent to this one.",
+        {"other_account": True},
+        remedy="Look in the former account whether it was done. To make the call in this account, use another key.",
+    )
 
 
 def _refused(kept: Mapping[str, Any]) -> GatewayError:

@@ -1,5 +1,8 @@
 """Owners: which write an upstream object belongs to, so that no other write takes it for its own.
 
+Objects belong to vendor accounts. An owner row names the object by the vendor's own identifier, and no connection: all
+connections and workspaces that lead to one account share the row, whether or not the account is known.
+
 A row is inserted with the intention to make an object, and gets the object's identifier once that is known. Rows of
 equal content are twins: the object of one cannot be told from the object of another.
 """
@@ -7,7 +10,7 @@ equal content are twins: the object of one cannot be told from the object of ano
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from sqlalchemy import ColumnElement, and_, bindparam, delete, exists, or_, select, update
@@ -17,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.claims import WINDOW_SECONDS
 from connector_gateway.core.retention import PURGE_STEP
-from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId
+from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, WorkspaceId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.rows import Put, put_all
@@ -27,11 +30,14 @@ KEPT_SECONDS = 2 * WINDOW_SECONDS
 
 _owned = tables.owned.c
 _other = tables.owned.alias("other")
-_is_owned = exists().where(
-    _other.c.connection_id == _owned.connection_id,
-    _other.c.kind == _owned.kind,
-    _other.c.upstream_id == bindparam("_upstream_id"),
-)
+
+
+def _in_scope(one: Any, other: Any) -> ColumnElement[bool]:
+    """Whether two rows are of the same kind and may be of the same account; rows of the release before tell none."""
+    return and_(one.kind == other.kind, or_(one.scope == other.scope, one.scope.is_(None), other.scope.is_(None)))
+
+
+_is_owned = exists().where(_in_scope(_other.c, _owned), _other.c.upstream_id == bindparam("_upstream_id"))
 OPEN = insert(tables.owned)
 SETTLE = OPEN.on_conflict_do_update(
     index_elements=[_owned.row_id],
@@ -59,6 +65,14 @@ LEAVE = update(tables.owned).where(_owned.row_id == bindparam("_row_id")).values
 FORGET = delete(tables.owned).where(_owned.row_id == bindparam("_row_id"))
 
 
+class Place(NamedTuple):
+    """Where an object is made."""
+
+    connection_id: ConnectionId
+    scope: str
+    """That within which the vendor's identifiers are unique."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rivals:
     """Which other writes an object may belong to."""
@@ -72,6 +86,9 @@ class Rivals:
     left: int
     """How many equal objects may have been made by writes that nobody finished."""
 
+    foreign: bool
+    """Whether some of these writes are those of other workspaces."""
+
 
 class Owners:
     """Stores which write owns which object."""
@@ -80,13 +97,12 @@ class Owners:
         self._database = database
         self._process_id = process_id
 
-    def row(
-        self, row_id: str, connection_id: ConnectionId, kind: str, content: Any, run_id: RunId, *, keyed: bool
-    ) -> dict[str, Any]:
+    def row(self, row_id: str, place: Place, kind: str, content: Any, run_id: RunId, *, keyed: bool) -> dict[str, Any]:
         """A row to be opened, for an object of *content* that is about to be made."""
         return {
             "row_id": row_id,
-            "connection_id": connection_id,
+            "connection_id": place.connection_id,
+            "scope": place.scope,
             "kind": kind,
             "fingerprint": _fingerprint(content),
             "owner": run_id,
@@ -100,22 +116,27 @@ class Owners:
         """The parameters with which a row is opened again, by another attempt."""
         return {"_row_id": row_id, "_owner": run_id, "_process_id": self._process_id}
 
-    async def rivals(self, row_ids: Sequence[str], object_ids: Collection[str]) -> Rivals:
+    async def rivals(self, row_ids: Sequence[str], object_ids: Collection[str], workspace_id: WorkspaceId) -> Rivals:
         """Who else may own one of *object_ids*, that rows of this write are looking for; all rows have one content."""
         mine = select(tables.owned).where(_owned.row_id == row_ids[0]).subquery()
-        same = and_(_owned.connection_id == mine.c.connection_id, _owned.kind == mine.c.kind)
+        same = _in_scope(_owned, mine.c)
         others = _owned.row_id.not_in(row_ids)
         taken = select(_owned.upstream_id).join(mine, same).where(_owned.upstream_id.in_(object_ids), others)
         twins = (
-            select(_owned.process_id, tables.processes.c.process_id.label("alive"))
+            select(tables.processes.c.process_id.label("alive"), tables.runs.c.workspace_id)
             .join(mine, and_(same, _owned.fingerprint == mine.c.fingerprint))
             .outerjoin(tables.processes, tables.processes.c.process_id == _owned.process_id)
+            .outerjoin(tables.runs, tables.runs.c.run_id == _owned.owner)
             .where(_owned.upstream_id.is_(None), others)
         )
 
         def read(reading: Writing) -> Rivals:
-            living = [row.alive is not None for row in reading.execute(twins)]
-            return Rivals(set(reading.execute(taken).scalars()), any(living), len(living) - sum(living))
+            rows = reading.execute(twins).all()
+            left = [row for row in rows if row.alive is None]
+            owned = set(reading.execute(taken).scalars())
+            return Rivals(
+                owned, len(rows) > len(left), len(left), any(row.workspace_id != workspace_id for row in left)
+            )
 
         return await self._database.read(read)
 
@@ -146,7 +167,7 @@ class Owners:
         """Give objects to rows, all of them or none; whether they were free."""
         object_ids = [object_id for _, object_id in rows]
         mine = select(tables.owned).where(_owned.row_id == rows[0][0]).subquery()
-        same = and_(_owned.connection_id == mine.c.connection_id, _owned.kind == mine.c.kind)
+        same = _in_scope(_owned, mine.c)
         others = _owned.row_id.not_in([row_id for row_id, _ in rows])
         taken = select(_owned.row_id).join(mine, same).where(_owned.upstream_id.in_(object_ids), others).limit(1)
 
@@ -172,8 +193,8 @@ class Owners:
 
 
 def _of(row: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:
-    """Rows of the same account and kind."""
-    return _owned.connection_id == row["connection_id"], _owned.kind == row["kind"]
+    """Rows of the same scope and kind."""
+    return _owned.kind == row["kind"], or_(_owned.scope == row["scope"], _owned.scope.is_(None))
 
 
 def _is_left(connection: Writing, row: Mapping[str, Any], object_id: str) -> bool:

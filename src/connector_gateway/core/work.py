@@ -13,6 +13,7 @@ from connector_gateway.core.claims import First
 from connector_gateway.core.connections import Connection
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope, Status
+from connector_gateway.core.owners import Place
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.call import Call, Exclusive
 from connector_gateway.kit.operation import AnyOperation
@@ -117,8 +118,18 @@ def binding(connection: Connection, operation: AnyOperation, params: Params) -> 
     )
 
 
+def place_of(work: Work, step: Step[Any], intent: Intent) -> Place:
+    """Where a step makes or changes its objects: their identifiers are unique in the connector or in an account."""
+    account, connection = step.within(intent), work.connection
+    scope = f"{connection.connector}/{account}" if account else connection.connector
+    return Place(connection.connection_id, scope)
+
+
 def exclusive_to(connection: Connection, shared: Shared, upstream: Upstream) -> Exclusive:
-    """What holds objects of the connection's account alone, and keeps *upstream* from writing once it does not."""
+    """Locks objects of the connector by name, and keeps *upstream* from writing once a lock is lost.
+
+    Names do not depend on the account: an account that is not known might be any account.
+    """
     return partial(_exclusive, connection, shared, upstream)
 
 
@@ -127,7 +138,7 @@ def exclusive_to(connection: Connection, shared: Shared, upstream: Upstream) -> 
 async def _exclusive(connection: Connection, shared: Shared, upstream: Upstream, name: str) -> AsyncIterator[None]:
     if upstream.before_asking is not None:
         await upstream.before_asking()
-    async with shared.exclusive(f"{connection.connector}:{connection.account}:{name}") as lease:
+    async with shared.exclusive(f"{connection.connector}:{name}") as lease:
         if lease is not None:
             upstream.fence = _both(upstream.fence, lease.check)
         yield

@@ -28,6 +28,7 @@ from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.asked import asked
+from connector_gateway.core.change_log import ChangeLog
 from connector_gateway.core.claims import Claim, ClaimExists, ClaimName, Claims, First, in_progress
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.dry_run import DryRun
@@ -37,7 +38,7 @@ from connector_gateway.core.journal import Journal, JournalEntry, owner_of, refu
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
 from connector_gateway.core.restores import Restores
 from connector_gateway.core.runs import Recording
-from connector_gateway.core.work import NoSteps, Work
+from connector_gateway.core.work import NoSteps, Work, place_of
 from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.errors import (
     Doubt,
@@ -84,6 +85,7 @@ class Writing:
         database: Database,
         claims: Claims,
         owners: Owners,
+        change_log: ChangeLog,
         vault: Vault,
         restores: Restores,
         evidence: Evidence,
@@ -91,6 +93,7 @@ class Writing:
         self.database = database
         self.claims = claims
         self.owners = owners
+        self.change_log = change_log
         self.vault = vault
         self.restores = restores
         self.evidence = evidence
@@ -104,14 +107,14 @@ class Writing:
             # Neither looked up nor taken: a key that a dry run had used would keep the write from being done.
             return await DryRun(work, self.owners).perform()
         if arguments.key is None:
-            return await self._carry_out(Attempt(self, work, recording, Journal(arguments)))
+            return await self._carry_out(Attempt(self, work, recording, Journal(arguments, work.connection.whose)))
         run, connection, key = work.run, work.connection, arguments.key.text
         run.idempotency = {"key": key, "outcome": "unfinished"}
         name = await self.claims.name_of(
             connection.workspace_id, connection.connection_id, work.operation.name, arguments.key
         )
-        wanted = asked(work.operation, work.params)
-        new = Attempt(self, work, recording, Journal(arguments), Claim(name, run.run_id, 1, wanted), taken=False)
+        wanted, journal = asked(work.operation, work.params), Journal(arguments, connection.whose)
+        new = Attempt(self, work, recording, journal, Claim(name, run.run_id, 1, wanted), taken=False)
         try:
             # Most keys are new, and then the claim is taken together with the first intention (decision 94).
             return await self._carry_out(new)
@@ -133,7 +136,7 @@ class Writing:
             return work.replay(taken, self._first_answer(name, taken))
         run.idempotency = {"key": key, "outcome": "first" if taken.attempt == 1 else "recovered", **differs}
         try:
-            journal = Journal.opened(self.vault, taken, arguments)
+            journal = Journal.opened(self.vault, taken, arguments, connection.whose)
         except GatewayError:
             let_go = self.claims.let_go(name, run.run_id)
             self.database.eventually(let_go, partial(self.claims.wake, name), run.run_id)
@@ -210,6 +213,9 @@ class Attempt:
         self._unowned: list[tuple[str, str]] = []
         """Owner rows with the objects that answers told, to be stored with the next commit."""
 
+        self._changed: list[Put] = []
+        """Statements that record acknowledged changes, to be executed with the next commit."""
+
         self._forgotten: list[str] = []
         """Owner rows of what was certainly not made, to be deleted with the next commit."""
 
@@ -264,9 +270,14 @@ class Attempt:
             await self._suspect(step, entry)
         if entry.in_doubt:
             entry.learned = await self._writing.evidence.settled(self.work, step, entry)
+            if entry.learned is None:
+                await self._require_unchanged(step, entry)
+            else:
+                self._note_change(step, entry)
         if entry.learned is None:
             await self._intend(step, entry)
             entry.learned = await self._send(step, entry)
+            self._note_change(step, entry)
             if step.makes:
                 self._unowned += zip(entry.rows, step.object_ids(entry.learned), strict=True)
         self._standing.append({"done": step.name, **step.tells(entry.learned)})
@@ -295,6 +306,36 @@ class Attempt:
         except BaseException:
             entry.sent_at = None
             raise
+
+    def _note_change(self, step: Step[Any], entry: JournalEntry) -> None:
+        """Record which objects a step has changed, with the next commit."""
+        if names := step.changes(entry.value):
+            scope, run_id = place_of(self.work, step, entry.value).scope, self.work.run.run_id
+            # Steps that make something have no mark; their entry's first row is as good.
+            mark = entry.mark or entry.rows[0]
+            self._changed += self._writing.change_log.records(scope, names, mark, run_id)
+
+    async def _require_unchanged(self, step: Step[Any], entry: JournalEntry) -> None:
+        """Refuse to send a step again over what another call has changed since."""
+        names = () if step.makes else step.changes(entry.value)
+        if not names:
+            return
+        marks = [one.mark for one in self._journal.entries]
+        later = await self._writing.change_log.later(
+            place_of(self.work, step, entry.value).scope,
+            names,
+            entry.sent_at or 0.0,
+            marks,
+            self.work.connection.workspace_id,
+        )
+        if later is not None:
+            named = {} if later.run_id is None else {"run_id": later.run_id}
+            raise OutcomeUnknown(
+                "The object was changed by another call since; whether this change was carried out before is not known,"
+                " and it was not sent again.",
+                {"changed_since": True, **named},
+                remedy="Read the object. If this change is still wanted, make it with another key.",
+            )
 
     def _kept(self, intent: Intent) -> Intent:
         """*intent* as a later attempt would read it from the journal; unchanged without a claim."""
@@ -335,9 +376,9 @@ class Attempt:
         """Own what an interrupted call left, and be seen to be under way: only without a key, and if no other may."""
         if self._claim is not None:
             return False
-        owners, run_id, connection_id = self._writing.owners, self.work.run.run_id, self.work.connection.connection_id
+        owners, run_id = self._writing.owners, self.work.run.run_id
         (content,) = step.contents(intent)
-        row = owners.row(f"{run_id}.0", connection_id, step.makes, content, run_id, keyed=False)
+        row = owners.row(f"{run_id}.0", place_of(self.work, step, intent), step.makes, content, run_id, keyed=False)
         taken = await owners.take_over(row, object_id, self._recording.opening())
         self._recording.opened = self._recording.opened or taken
         return taken
@@ -558,6 +599,7 @@ class Attempt:
             self._lost = True
             raise in_progress()
         self._unowned.clear()
+        self._changed.clear()
         self._forgotten.clear()
         self._recording.opened = True
 
@@ -575,8 +617,8 @@ class Attempt:
         return await self._writing.database.put_all(rest, fence, self.work.run.run_id)
 
     def _ownership(self) -> list[Put]:
-        """Statements that make this write the owner of the objects that answers told."""
-        return [self._owned(row_id, object_id) for row_id, object_id in self._unowned]
+        """Statements that make this write the owner of the objects that answers told, and record its changes."""
+        return [*(self._owned(row_id, object_id) for row_id, object_id in self._unowned), *self._changed]
 
     def _owned(self, row_id: str, object_id: str) -> Put:
         row = self._opened.get(row_id)
@@ -588,15 +630,13 @@ class Attempt:
         """Statements that insert the owner rows of what is about to be made."""
         if not step.makes:
             return []
-        owners, run_id, connection_id = self._writing.owners, self.work.run.run_id, self.work.connection.connection_id
+        owners, run_id = self._writing.owners, self.work.run.run_id
         if entry.rows:
             return [(REOPEN, owners.reopened(row, run_id)) for row in entry.rows]
         keyed = self._claim is not None
-        contents = step.contents(entry.value)
+        place, contents = place_of(self.work, step, entry.value), step.contents(entry.value)
         rows = [
-            owners.row(
-                f"{run_id}.{len(self._opened) + number}", connection_id, step.makes, content, run_id, keyed=keyed
-            )
+            owners.row(f"{run_id}.{len(self._opened) + number}", place, step.makes, content, run_id, keyed=keyed)
             for number, content in enumerate(contents, 1)
         ]
         entry.rows = [row["row_id"] for row in rows]

@@ -145,6 +145,9 @@ class Call(Struct, Generic[C]):
     holding: Holding = field(default_factory=uncounted)
     """Counts what is kept in memory until the call ends, where that is large."""
 
+    account_id: str | None = None
+    """The account as the vendor identifies it; None while that is not known."""
+
     warnings: list[str] = field(default_factory=list)
     """Sentences that callers should read although the call succeeds."""
 
@@ -239,8 +242,11 @@ class Call(Struct, Generic[C]):
 
 
 class Exclusive(Protocol):
-    """Serialises writes to one object over everything that uses the same connection."""
+    """Serialises writes to one object over all connections of the connector."""
 
     def __call__(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Hold *name* alone while inside, in order of arrival; ``UpstreamConflict`` where that takes too long."""
+        """Hold *name* alone while inside, in order of arrival; ``UpstreamConflict`` where that takes too long.
+
+        The name identifies the object throughout the vendor, since two connections may lead to one account.
+        """
         ...

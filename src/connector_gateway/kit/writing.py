@@ -59,6 +59,14 @@ def _by_id(learned: Learned) -> Sequence[str]:
     return [str(learned["id"])]
 
 
+def _everywhere(_: Intent) -> str:
+    return ""
+
+
+def _nothing(_: Intent) -> Sequence[str]:
+    return ()
+
+
 def _only(found: Sequence[Found]) -> Learned:
     return found[0].learned
 
@@ -83,6 +91,16 @@ class Step(Generic[K_contra]):
 
     makes: str = ""
     """The kind of object, as the owner's table names it."""
+
+    within: Callable[[Intent], str] = _everywhere
+    """The vendor account within which identifiers are unique; empty if they are unique throughout the vendor."""
+
+    changes: Callable[[Intent], Sequence[str]] = _nothing
+    """Names of the objects whose state it sets, unique within ``within``.
+
+    The core records these changes once they are acknowledged. It does not send a step without ``makes`` again if
+    another call has changed one of the same objects since.
+    """
 
     made_within_seconds: float = 0.0
     """How exactly the vendor tells when an object was made."""

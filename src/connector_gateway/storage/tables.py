@@ -127,6 +127,7 @@ connections = Table(
     Column("refresh_until", Double),
     Column("refresh_due_at", Double),
     Column("app_id", String(200)),
+    Column("era", Integer, server_default="0"),
     *(
         Index(name, *columns, sqlite_where=_kept_sqlite, postgresql_where=_kept)
         for name, columns in {
@@ -146,10 +147,11 @@ connections = Table(
 )
 """``status`` is ``pending``, ``active``, ``revoked`` or ``removed``; ``reason`` is why it is revoked.
 
-``expires_at`` is when the access token ends. ``refresh_lease`` names the renewal under way, until ``refresh_until``;
-``refresh_began_at`` is set from before its request until its outcome is known. ``refresh_due_at`` is when the tokens
-are renewed though nobody calls, for the third party ends refresh tokens that nobody uses. ``app_id`` is the vendor's
-app that the credentials are proven to belong to.
+``era`` grows with each replacement of the credentials, which may be those of another account; renewals of tokens do
+not count. ``expires_at`` is when the access token ends. ``refresh_lease`` names the renewal under way, until
+``refresh_until``; ``refresh_began_at`` is set from before its request until its outcome is known. ``refresh_due_at`` is
+when the tokens are renewed though nobody calls, for the third party ends refresh tokens that nobody uses. ``app_id`` is
+the vendor's app that the credentials are proven to belong to.
 """
 
 connect_links = Table(
@@ -213,7 +215,7 @@ processes = Table(
 
 _under_way = text("process_id IS NOT NULL")
 _doubtful = text("state = 'doubtful'")
-_unknown = text("upstream_id IS NULL")
+_unknown, _known = text("upstream_id IS NULL"), text("upstream_id IS NOT NULL")
 _refused = text("code = 'rate_limited'")
 _and_more = text("and_more IS NOT NULL")
 
@@ -303,13 +305,42 @@ owned = Table(
     Column("keyed", Boolean, nullable=False),
     Column("process_id", String(40)),
     Column("expires_at", Double, nullable=False, index=True),
+    Column("scope", String(80)),
     UniqueConstraint("connection_id", "kind", "upstream_id"),
-    Index("ix_owned_open", "connection_id", "fingerprint", sqlite_where=_unknown, postgresql_where=_unknown),
+    Index(
+        "ix_owned_object",
+        "scope",
+        "kind",
+        "upstream_id",
+        unique=True,
+        sqlite_where=_known,
+        postgresql_where=_known,
+    ),
+    Index("ix_owned_equal", "fingerprint", sqlite_where=_unknown, postgresql_where=_unknown),
 )
 """Which write an upstream object belongs to; without ``upstream_id``, one that was about to be made.
 
+``scope`` is that within which the vendor's identifiers are unique: the connector, or one of its accounts. Objects keep
+their owner whatever becomes of the connection. Rows of the release before have no scope, and count for each; that
+release needs ``connection_id`` and its keys.
+
 ``owner`` is the run that made it; where it is ``keyed``, a repeat under its key may go on with it.
 ``process_id`` is set while its maker may still be told the identifier.
+"""
+
+changed = Table(
+    "changed",
+    metadata,
+    Column("change_id", String(40), primary_key=True),
+    Column("target", String(64), nullable=False, index=True),
+    Column("mark", String(40), nullable=False),
+    Column("run_id", String(40), nullable=False),
+    Column("changed_at", Double, nullable=False),
+)
+"""Acknowledged changes of upstream objects, so that no older change in doubt is sent over them.
+
+``target`` is a digest of the object's name, ``mark`` that of the step which changed it. ``change_id`` grows with time,
+and rows are purged by it.
 """
 
 watches = Table(

@@ -45,6 +45,7 @@ def gateway(room: Gateway, seeded: list[Base]) -> Gateway:
     emulator.workspace.bases = copied(seeded)
     emulator.authorise()
     room.clear("tables")
+    room.forget_writes()
     workspace_id = WorkspaceId(room.workspace_id)
     made = room.run(room.app.connections.create(workspace_id, "tables", emulator.credentials()))
     return replace(room, connections={"tables": made["connection_id"]})

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from connector_gateway.core.connections.refresh import Held, Renewals
+from connector_gateway.core.connections.whose import Whose
 from connector_gateway.kit.errors import ConnectionPending
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
 from connector_gateway.kit.redaction import Redaction
@@ -28,6 +29,9 @@ class Connection:
     app_id: str | None
     """The vendor's app that the credentials are proven to belong to."""
 
+    whose: Whose
+    """The account of the credentials, to compare it with that of earlier attempts."""
+
     redaction: Redaction = field(repr=False)
     """Hides the secrets in what the third party says."""
 
@@ -37,7 +41,9 @@ class Connection:
     async def credentials(self) -> Mapping[str, str]:
         """The secrets, by the connector's names; those that end soon are renewed first."""
         if self._held.renew_at is not None:
-            self._take(await self._renewals.in_time(self.connection_id, self._held))
+            newer = await self._renewals.in_time(self.connection_id, self._held)
+            if newer.whose.is_same(self.whose):
+                self._take(newer)
         return self._held.secrets
 
     @property
@@ -48,7 +54,7 @@ class Connection:
     async def renew(self, used: Mapping[str, str]) -> bool:
         """Whether there are newer secrets than those that were *used* and refused."""
         newer = await self._renewals.renewed(self.connection_id, used)
-        if newer is None:
+        if newer is None or not newer.whose.is_same(self.whose):
             return False
         self._take(newer)
         return True

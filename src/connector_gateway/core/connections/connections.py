@@ -16,6 +16,7 @@ from connector_gateway.core.connections.refresh import RELEASED, WITHDRAWN, Rene
 from connector_gateway.core.connections.telling import NOT_YET, is_same, public, told_of
 from connector_gateway.core.connections.uses import Uses
 from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.connections.whose import Whose
 from connector_gateway.core.details import cut
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
@@ -277,6 +278,7 @@ class Connections:
             "status": "active",
             "reason": None,
             "expires_at": expires_at,
+            "era": tables.connections.c.era + 1,
             "refresh_due_at": self._renewals.due_at(connection.connector, secrets),
             **RELEASED,
             **told_of(account),
@@ -373,8 +375,9 @@ class Connections:
             settings=row.settings,
             account=alias(account),
             app_id=row.app_id,
+            whose=Whose(row.account_id, row.era),
             redaction=Redaction(secrets.values),
-            _held=self._renewals.held(row.connector, secrets, row.expires_at),
+            _held=self._renewals.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era)),
             _renewals=self._renewals,
         )
 

@@ -17,6 +17,7 @@ from sqlalchemy import Connection as Transaction
 from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.tokens import ANSWER_SECONDS, QUEUE_SECONDS, GrantRefused, Tokens
 from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.connections.whose import Whose
 from connector_gateway.core.secrets import digest
 from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock
@@ -72,6 +73,7 @@ class Held:
     """When they should be renewed; None where nobody knows when they end."""
 
     expires_at: float | None = None
+    whose: Whose = field(default=Whose(None, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +112,12 @@ class Renewals:
         self.results: Counter[tuple[str, str]] = Counter()
         """How often tokens were renewed, refused or not had, by connector and result."""
 
-    def held(self, connector: str, secrets: Secrets, expires_at: float | None) -> Held:
+    def held(self, connector: str, secrets: Secrets, expires_at: float | None, whose: Whose) -> Held:
         """*secrets* with the instant at which they should be renewed."""
         oauth = self._tokens.oauth(connector)
         if oauth is None or expires_at is None or "refresh_token" not in secrets:
-            return Held(secrets, None, expires_at)
-        return Held(secrets, expires_at - oauth.margin_seconds, expires_at)
+            return Held(secrets, None, expires_at, whose)
+        return Held(secrets, expires_at - oauth.margin_seconds, expires_at, whose)
 
     def due_at(self, connector: str, secrets: Secrets) -> float | None:
         """When *secrets* that are new now should be renewed though nobody calls; None if they do not end of that."""
@@ -166,7 +168,8 @@ class Renewals:
         row = writing.execute(_row(connection_id).with_for_update()).first()
         if row is None:
             return None
-        held = self.held(row.connector, self._vault.open(row.sealed, connection_id), row.expires_at)
+        secrets = self._vault.open(row.sealed, connection_id)
+        held = self.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era))
         if held.secrets.get("token") != used["token"]:
             return held
         if self._tokens.oauth(row.connector) is None or "refresh_token" not in held.secrets:
@@ -199,7 +202,8 @@ class Renewals:
 
     async def _keep(self, connection_id: str, lease: _Lease, grant: Grant) -> Held:
         now = self._clock.now()
-        held = self.held(lease.connector, renewed_secrets(lease.held.secrets, grant), ends_at(grant, now))
+        secrets = renewed_secrets(lease.held.secrets, grant)
+        held = self.held(lease.connector, secrets, ends_at(grant, now), lease.held.whose)
         store = partial(self._store, connection_id, lease, held, now)
         try:
             await self._database.write(store)

@@ -81,7 +81,14 @@ async def _find_comments(call: BoardsCall, intent: Intent, sent: Sent) -> Sequen
 
 
 CREATE_CARD = Step("create the card", _send_card, _find_cards, makes="card", tells=mapping.told_card)
-MOVE_CARD = Step("move the card", _send_move, _find_move, tells=mapping.told_card, assumed=mapping.assumed_move)
+MOVE_CARD = Step(
+    "move the card",
+    _send_move,
+    _find_move,
+    changes=lambda intent: [f"card {intent['card_id']}"],
+    tells=mapping.told_card,
+    assumed=mapping.assumed_move,
+)
 POST_COMMENT = Step("post the comment", _send_comment, _find_comments, makes="comment", tells=mapping.told_comment)
 
 

@@ -58,7 +58,13 @@ async def _find_edit(call: ChatCall, intent: Intent, _: Sent) -> Sequence[Found]
 
 
 POST = Step("post the message", _send_post, _find_post, tells=mapping.messages.told_message)
-EDIT = Step("edit the message", _send_edit, _find_edit, tells=mapping.messages.told_message)
+EDIT = Step(
+    "edit the message",
+    _send_edit,
+    _find_edit,
+    changes=lambda intent: [f"message {intent['channel_id']} {intent['ts']}"],
+    tells=mapping.messages.told_message,
+)
 
 
 # The operations

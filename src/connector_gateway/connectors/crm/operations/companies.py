@@ -14,7 +14,7 @@ from connector_gateway.connectors.crm.operations.evidence import (
     note_maker,
     until_indexed,
 )
-from connector_gateway.connectors.crm.operations.portal import CrmCall
+from connector_gateway.connectors.crm.operations.portal import CrmCall, portal_id, within_portal
 from connector_gateway.kit.errors import CompanyNotFound
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
@@ -58,6 +58,7 @@ CREATE_COMPANY = Step(
     _send_company,
     _find_companies,
     makes="company",
+    within=within_portal,
     contents=lambda intent: [intent["domain"]],
     tells=mapping.companies.told_company,
     assumed=lambda _: {"id": "new-company"},
@@ -73,10 +74,12 @@ def remember_company(call: CrmCall, domain: str, company_id: str) -> None:
     call.memory.put(f"company {domain}", company_id, LOOK_BACK_SECONDS)
 
 
-def alone_with_company(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
-    """Locks the domain, so that no other call creates the same company."""
+async def alone_with_company(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
+    """Locks the domain in the portal, so that no other call creates the same company through any connection."""
     domain = mapping.companies.company_domain(params.associate_company or "")
-    return call.exclusive(f"company {domain}") if domain and params.create_company else nullcontext()
+    if not domain or not params.create_company:
+        return nullcontext()
+    return call.exclusive(f"company {await portal_id(call)} {domain}")
 
 
 async def planned_company(

@@ -25,6 +25,7 @@ from connector_gateway.connectors.crm.operations.portal import (
     owners,
     portal_id,
     with_owner_ids,
+    within_portal,
 )
 from connector_gateway.kit.errors import (
     CompanyNotFound,
@@ -89,6 +90,11 @@ async def _find_holder(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found
     return [Found(kept) for kept in _if_held(contact, sent, intent, "updated")]
 
 
+def _changed_contact(intent: Intent) -> Sequence[str]:
+    """The contact, by its address."""
+    return [f"contact {intent['email'].casefold()}"]
+
+
 async def _values(call: CrmCall, intent: Intent) -> Values:
     """What a contact is to hold; asked for before the contact is written, since nothing may fail behind that."""
     return await known_values(call, "contacts", intent["texts"])
@@ -112,6 +118,8 @@ WRITE_CONTACT = Step(
     "write the contact",
     _send_contact,
     _find_contact,
+    within=within_portal,
+    changes=_changed_contact,
     tells=mapping.contacts.told_contact,
     assumed=mapping.contacts.assumed_contact,
 )
@@ -120,11 +128,20 @@ CREATE_CONTACT = Step(
     _send_new_contact,
     _find_new_contact,
     makes="contact",
+    within=within_portal,
+    changes=_changed_contact,
     contents=lambda intent: [[intent["email"], intent["texts"]]],
     tells=mapping.contacts.told_contact,
     assumed=mapping.contacts.assumed_contact,
 )
-UPDATE_HOLDER = Step("update the contact", _send_holder, _find_holder, tells=mapping.contacts.told_contact)
+UPDATE_HOLDER = Step(
+    "update the contact",
+    _send_holder,
+    _find_holder,
+    within=within_portal,
+    changes=_changed_contact,
+    tells=mapping.contacts.told_contact,
+)
 
 
 # The operations
@@ -136,7 +153,7 @@ async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact)
 
     The properties and the company are checked first: if one of them is wrong, the contact is not written.
     """
-    async with alone_with_company(call, params):
+    async with await alone_with_company(call, params):
         plan = await call.plan(partial(_plan, call, params))
         company_id = plan["company_id"]
         if plan["company"] is not None:
@@ -171,14 +188,14 @@ async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
     portal = await portal_id(call)
     texts = await _texts(call, params.properties)
     existing = await _contact_of(call, params.email)
-    contact = {"email": params.email, "texts": texts, "known": existing is not None, **by_us(call)}
+    contact = {"email": params.email, "texts": texts, "known": existing is not None, **await by_us(call)}
     plan = {"portal_id": portal, "contact": contact, "skipped": None, "company_id": None, "company": None}
     if existing is not None and params.on_conflict == "skip":
         return plan | {"skipped": mapping.contacts.skipped_contact(existing)}
     if params.associate_company is None:
         return plan
     company_id, domain = await planned_company(call, params, params.associate_company)
-    return plan | {"company_id": company_id, "company": None if company_id else {"domain": domain, **by_us(call)}}
+    return plan | {"company_id": company_id, "company": None if company_id else {"domain": domain, **await by_us(call)}}
 
 
 async def _texts(call: CrmCall, given: Mapping[str, Any]) -> Mapping[str, str]:
@@ -216,7 +233,12 @@ async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: 
     holder = mapping.contacts.skipped_contact(await call.upstream.read_object("contacts", taken_by, ["email"]))
     if skipping:
         return holder
-    change = {"contact_id": holder["id"], "email": holder["email"] or params.email, "texts": contact["texts"]}
+    change = {
+        "portal": contact.get("portal", ""),
+        "contact_id": holder["id"],
+        "email": holder["email"] or params.email,
+        "texts": contact["texts"],
+    }
     return await call.step(UPDATE_HOLDER, change)
 
 

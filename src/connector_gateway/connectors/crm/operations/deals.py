@@ -22,6 +22,8 @@ from connector_gateway.connectors.crm.operations.portal import (
     known_values,
     on_definitions,
     on_pipelines,
+    portal_id,
+    within_portal,
 )
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import ContactNotFound, DealNotFound, OptionMissing
@@ -96,6 +98,7 @@ CREATE_DEAL = Step(
     _send_deal,
     _find_deals,
     makes="deal",
+    within=within_portal,
     contents=lambda intent: [[intent["properties"], intent["contact_id"]]],
     tells=mapping.deals.told_deal,
 )
@@ -103,10 +106,14 @@ CHANGE_DEAL = Step(
     "change the deal",
     _send_change,
     _find_change,
+    within=within_portal,
+    changes=lambda intent: [f"deal {intent['deal_id']}"],
     tells=mapping.deals.told_deal,
     assumed=mapping.deals.assumed_change,
 )
-LOG_NOTE = Step("log the note", _send_note, _find_notes, makes="note", tells=mapping.notes.told_note)
+LOG_NOTE = Step(
+    "log the note", _send_note, _find_notes, makes="note", within=within_portal, tells=mapping.notes.told_note
+)
 
 
 # The operations
@@ -128,7 +135,7 @@ async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
     # Alone, so that the stage that is told as the former one is the one that this change has ended.
     async with call.exclusive(f"deal {params.deal_id}"):
         plan = await call.plan(partial(_change, call, params))
-        change = {"deal_id": plan["id"], "texts": plan["texts"]}
+        change = {"portal": plan.get("portal", ""), "deal_id": plan["id"], "texts": plan["texts"]}
         kept = await call.step(CHANGE_DEAL, change) if plan["texts"] else plan
         note_logged = plan["note"] is not None and await _log(call, plan)
     return mapping.deals.updated_deal(plan, kept, note_logged=note_logged)
@@ -143,7 +150,7 @@ async def _new_deal(call: CrmCall, params: CreateDeal) -> Kept:
     contact_id = params.contact_id
     if contact_id is not None:
         contact_id = (await call.upstream.read_object("contacts", contact_id, ["email"])).id
-    return {**deal, "contact_id": contact_id, **by_us(call)}
+    return {**deal, "contact_id": contact_id, **await by_us(call)}
 
 
 async def _change(call: CrmCall, params: UpdateDeal) -> Kept:
@@ -153,7 +160,13 @@ async def _change(call: CrmCall, params: UpdateDeal) -> Kept:
     deal = await call.upstream.read_object("deals", params.deal_id, shown)
     written, moved = await all_checked(partial(_texts, call, params), partial(_move, call, params, deal))
     stage_from = deal.properties.get("dealstage")
-    return {**mapping.deals.kept_change(deal), "stage_from": stage_from, "texts": {**written, **moved}, "note": note}
+    return {
+        **mapping.deals.kept_change(deal),
+        "portal": await portal_id(call),
+        "stage_from": stage_from,
+        "texts": {**written, **moved},
+        "note": note,
+    }
 
 
 async def _texts(call: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
@@ -178,7 +191,7 @@ async def _move(call: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping
 
 async def _log(call: CrmCall, plan: Kept) -> bool:
     """Log the note, which may fail only where something else was changed; whether it was logged."""
-    note = {"deal_id": plan["id"], "note": plan["note"]}
+    note = {"portal": plan.get("portal", ""), "deal_id": plan["id"], "note": plan["note"]}
     if plan["texts"]:
         return await call.try_step(LOG_NOTE, note) is not None
     await call.step(LOG_NOTE, note)

@@ -6,7 +6,7 @@ from typing import TypeVar
 from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.client import PAGE_SIZE
 from connector_gateway.connectors.crm.mapping.records import Kept
-from connector_gateway.connectors.crm.operations.portal import CrmCall
+from connector_gateway.connectors.crm.operations.portal import CrmCall, portal_id
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.writing import Found, Intent
 
@@ -51,9 +51,9 @@ def note_maker(call: CrmCall, record: wire.Record) -> None:
         call.memory.put("maker", maker, MAKER_SECONDS)
 
 
-def by_us(call: CrmCall) -> Kept:
-    """How the vendor named this application so far, before something is created."""
-    return {"maker": call.memory.get("maker")}
+async def by_us(call: CrmCall) -> Kept:
+    """The portal, and how the vendor named this application so far, before something is created."""
+    return {"portal": await portal_id(call), "maker": call.memory.get("maker")}
 
 
 def known_maker(call: CrmCall, intent: Intent) -> str | None:

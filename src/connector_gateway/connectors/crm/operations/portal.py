@@ -22,6 +22,7 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Listing
+from connector_gateway.kit.writing import Intent
 
 T = TypeVar("T")
 CrmCall = Call[CrmClient]
@@ -35,6 +36,12 @@ UNTOLD = "owners untold"
 
 MOVING = (PipelineNotFound, AmbiguousPipeline, StageNotFound)
 """How a pipeline or stage is refused."""
+
+
+def within_portal(intent: Intent) -> str:
+    """The portal that a write was planned for: identifiers of records are unique within it only."""
+    # Writes that an earlier version planned do not name it.
+    return str(intent.get("portal", ""))
 
 
 @reads("GET /properties")
@@ -95,8 +102,10 @@ async def all_checked(*checks: Callable[[], Awaitable[T]]) -> list[T]:
 
 
 async def portal_id(call: CrmCall) -> str:
-    """The identifier of the portal itself."""
-    return str((await call.recall(LookUp("portal", PORTAL_SECONDS, call.upstream.read_account))).portal_id)
+    """The identifier of the portal, which is the account; it is looked up if that is not known."""
+    return call.account_id or str(
+        (await call.recall(LookUp("portal", PORTAL_SECONDS, call.upstream.read_account))).portal_id
+    )
 
 
 async def owners(call: CrmCall, suffices: Callable[[Owners], bool]) -> Owners:

@@ -60,7 +60,16 @@ CREATE_LABEL = Step(
     tells=mapping.labels.told_label,
     assumed=mapping.labels.assumed_label,
 )
-CHANGE_LABELS = Step("change the labels", _send_change, _find_change, tells=mapping.letters.told_message)
+CHANGE_LABELS = Step(
+    "change the labels",
+    _send_change,
+    _find_change,
+    # Each label of a message is set by itself: a change of others undoes nothing.
+    changes=lambda intent: [
+        f"message {intent['message_id']} {label_id}" for label_id in (*intent["add"], *intent["remove"])
+    ],
+    tells=mapping.letters.told_message,
+)
 
 
 # The operation

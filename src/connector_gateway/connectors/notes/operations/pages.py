@@ -100,6 +100,7 @@ CHANGE_PAGE = Step(
     "change the page",
     _send_change,
     _find_change,
+    changes=lambda intent: [f"page {intent['page_id']}"],
     tells=mapping.pages.told_change,
     assumed=mapping.pages.assumed_state,
 )

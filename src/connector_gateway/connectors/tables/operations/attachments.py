@@ -9,7 +9,14 @@ from functools import partial
 from connector_gateway.connectors.tables import mapping, wire
 from connector_gateway.connectors.tables.mapping.records import Kept
 from connector_gateway.connectors.tables.models import AttachedFile, AttachFile
-from connector_gateway.connectors.tables.operations.bases import MISSING, TablesCall, see, tables_of, with_table
+from connector_gateway.connectors.tables.operations.bases import (
+    MISSING,
+    TablesCall,
+    record_name,
+    see,
+    tables_of,
+    with_table,
+)
 from connector_gateway.kit.call import RemoteFile
 from connector_gateway.kit.errors import (
     FieldNotFound,
@@ -86,6 +93,7 @@ def attach_step(at_hand: AtHand) -> Step[TablesCall]:
         partial(_send_file, at_hand),
         _find_file,
         makes="attachment",
+        changes=lambda intent: [record_name(intent["base_id"], intent["record_id"])],
         contents=lambda intent: [mapping.attachments.attachment_content(intent)],
         tells=mapping.attachments.told_attachment,
     )

@@ -69,6 +69,11 @@ def schema_of(call: TablesCall, base_id: str) -> LookUp[Sequence[wire.Table]]:
     return LookUp(f"schema {base_id}", SCHEMA_SECONDS, find)
 
 
+def record_name(base_id: str, record_id: str) -> str:
+    """The name of a record for the core; copies of a base have records of the same identifiers."""
+    return f"record {base_id} {record_id}"
+
+
 def see(call: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
     """Remember where a record is, for whoever attaches a file to it."""
     call.memory.put(f"record {record_id}", (base_id, table_id), REMEMBER_SECONDS)

@@ -13,6 +13,7 @@ from connector_gateway.connectors.tables.operations.bases import (
     MISSING,
     TablesCall,
     known_table,
+    record_name,
     see,
     tables_of,
     with_table,
@@ -41,7 +42,13 @@ async def _find_change(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Fo
     return []
 
 
-UPDATE_RECORD = Step("update the record", _send_change, _find_change, tells=lambda kept: {"record_id": kept["id"]})
+UPDATE_RECORD = Step(
+    "update the record",
+    _send_change,
+    _find_change,
+    changes=lambda intent: [record_name(intent["base_id"], intent["record_id"])],
+    tells=lambda kept: {"record_id": kept["id"]},
+)
 
 
 @reads("GET /records", errors=[*MISSING, ViewNotFound])

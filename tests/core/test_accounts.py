@@ -1,0 +1,198 @@
+"""Writes through several connections to one account, on both databases."""
+
+from collections.abc import AsyncIterator
+from time import time
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select, update
+
+from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
+from connector_gateway.kit.oauth import Account
+from connector_gateway.storage import tables
+from harness.clocks import HandClock
+from harness.rehearsing import (
+    SETTLE_SECONDS,
+    Stage,
+    cover_thing,
+    data,
+    doubtful,
+    label_thing,
+    make_thing,
+    rehearsing,
+)
+from harness.requirement import requirement
+
+MINE = Account("mine", "Mine")
+OTHER = Account("other", "Another")
+CREDENTIALS = {"token": "another-secret"}
+
+
+@pytest.fixture
+async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
+    async with rehearsing(common_database_url, clock) as prepared:
+        yield prepared
+
+
+@pytest.fixture
+async def elsewhere(common_database_url: str, clock: HandClock, stage: Stage) -> AsyncIterator[Stage]:
+    """Another workspace with a connection to the same account."""
+    async with rehearsing(common_database_url, clock, stage.shelf) as prepared:
+        yield prepared
+
+
+async def refusal(stage: Stage, name: str = "cup", key: str | None = "key-1", *, operation: Any) -> GatewayError:
+    with pytest.raises(GatewayError) as refused:
+        await stage.put(name, key, operation=operation)
+    return refused.value
+
+
+async def dropped(stage: Stage, name: str = "cup", key: str | None = "key-1", *, operation: Any = make_thing) -> None:
+    """A call whose connection is cut before anything is done."""
+    stage.shelf.troubles.append(doubtful("cut"))
+    await refusal(stage, name, key, operation=operation)
+
+
+@requirement("writes:accounts")
+@pytest.mark.parametrize("key", ["key-1", None])
+async def test_what_another_workspace_made_in_the_account_is_not_taken(
+    stage: Stage, elsewhere: Stage, clock: HandClock, key: str | None
+) -> None:
+    await dropped(stage)
+    theirs = data(await elsewhere.put(key=key, operation=make_thing))["thing_id"]
+    clock.at += SETTLE_SECONDS
+    mine = data(await stage.put(operation=make_thing))["thing_id"]
+
+    assert ("thing 1", "thing 2") == (theirs, mine)
+
+
+@requirement("writes:kept-owners")
+async def test_objects_keep_their_owner_when_its_connection_is_removed(
+    stage: Stage, elsewhere: Stage, clock: HandClock
+) -> None:
+    await dropped(stage)
+    await elsewhere.put(operation=make_thing)
+    await elsewhere.app.connections.remove(elsewhere.connection_id)
+    clock.at += SETTLE_SECONDS
+    mine = data(await stage.put(operation=make_thing))["thing_id"]
+
+    assert "thing 2" == mine
+
+
+@requirement("writes:accounts")
+async def test_what_a_key_of_another_workspace_may_finish_is_not_taken_over(stage: Stage, elsewhere: Stage) -> None:
+    stage.shelf.troubles += [None, doubtful("cut")]
+    await refusal(stage, operation=cover_thing)
+    theirs = data(await elsewhere.put(key=None, operation=cover_thing))["thing_id"]
+
+    assert "thing 1" != theirs
+
+
+@requirement("writes:not-named")
+async def test_candidates_that_another_workspace_may_have_made_are_not_named(
+    stage: Stage, elsewhere: Stage, clock: HandClock
+) -> None:
+    await dropped(elsewhere)
+    await dropped(stage)
+    stage.shelf.things += ["cup", "cup", "cup"]
+    clock.at += SETTLE_SECONDS
+    refused = await refusal(stage, operation=make_thing)
+
+    assert isinstance(refused, OutcomeUnknown)
+    assert [] == refused.details
+
+
+@requirement("writes:other-account")
+@pytest.mark.parametrize("account", [OTHER, None], ids=["another", "unknown"])
+async def test_what_was_begun_in_one_account_is_not_sent_to_another(
+    stage: Stage, clock: HandClock, account: Account | None
+) -> None:
+    await stage.app.connections.change(stage.connection_id, MINE, credentials=CREDENTIALS)
+    await dropped(stage)
+    await stage.app.connections.change(stage.connection_id, account, credentials=CREDENTIALS)
+    clock.at += SETTLE_SECONDS
+    refused = await refusal(stage, operation=make_thing)
+
+    assert isinstance(refused, OutcomeUnknown)
+    assert [{"other_account": True}] == refused.details
+    assert [] == stage.shelf.things
+
+
+@requirement("writes:other-account")
+async def test_an_account_that_is_learned_or_connected_again_is_the_same(stage: Stage, clock: HandClock) -> None:
+    await dropped(stage)
+    await stage.app.connections.introduce(await stage.app.connections.get(stage.connection_id), MINE)
+    await refusal(stage, operation=make_thing)
+    await stage.app.connections.change(stage.connection_id, MINE, credentials=CREDENTIALS)
+    clock.at += SETTLE_SECONDS
+    made = data(await stage.put(operation=make_thing))["thing_id"]
+
+    assert "thing 1" == made
+    assert ["cup"] == stage.shelf.things
+
+
+@requirement("writes:later-change")
+@pytest.mark.parametrize("key", ["key-2", None])
+async def test_a_change_in_doubt_is_not_sent_over_a_later_one_whose_run_is_named(
+    stage: Stage, clock: HandClock, key: str | None
+) -> None:
+    await dropped(stage, "first", operation=label_thing)
+    later = await stage.put("second", key, operation=label_thing)
+    clock.at += SETTLE_SECONDS
+    refused = await refusal(stage, "first", operation=label_thing)
+
+    assert isinstance(refused, OutcomeUnknown)
+    assert [{"changed_since": True, "run_id": later.run_id}] == refused.details
+    assert {"thing 1": "second"} == stage.shelf.labels
+
+
+@requirement("writes:later-change", "writes:not-named")
+async def test_a_later_run_of_another_workspace_is_not_named(stage: Stage, elsewhere: Stage, clock: HandClock) -> None:
+    await dropped(stage, "first", operation=label_thing)
+    await elsewhere.put("second", operation=label_thing)
+    clock.at += SETTLE_SECONDS
+    refused = await refusal(stage, "first", operation=label_thing)
+
+    assert [{"changed_since": True}] == refused.details
+    assert {"thing 1": "second"} == stage.shelf.labels
+
+
+@requirement("writes:sent-again")
+async def test_an_earlier_change_does_not_keep_one_in_doubt_from_being_sent_again(
+    stage: Stage, clock: HandClock
+) -> None:
+    await stage.put("first", "key-2", operation=label_thing)
+    clock.at += 1
+    await dropped(stage, "second", operation=label_thing)
+    clock.at += SETTLE_SECONDS
+    await stage.put("second", operation=label_thing)
+
+    assert {"thing 1": "second"} == stage.shelf.labels
+
+
+async def test_records_of_changes_are_purged_once_no_doubt_can_be_older(stage: Stage, clock: HandClock) -> None:
+    clock.at = time()
+    changed = tables.changed
+    await stage.app.database.write(lambda writing: writing.execute(delete(changed)).rowcount)
+    await stage.put("first", operation=label_thing)
+    count = select(changed.c.change_id)
+    await stage.app._change_log.purge()
+    kept = await stage.app.database.read(lambda reading: reading.execute(count).all())
+    clock.at += 4 * 24 * 60 * 60
+    await stage.app._change_log.purge()
+    left = await stage.app.database.read(lambda reading: reading.execute(count).all())
+
+    assert (1, 0) == (len(kept), len(left))
+
+
+@requirement("writes:kept-owners")
+async def test_a_row_of_the_release_before_counts_for_every_account(database_url: str, clock: HandClock) -> None:
+    async with rehearsing(database_url, clock) as stage, rehearsing(database_url, clock, stage.shelf) as elsewhere:
+        await dropped(stage)
+        await elsewhere.put(operation=make_thing)
+        unscoped = update(tables.owned).values(scope=None)
+        await stage.app.database.write(lambda writing: writing.execute(unscoped).rowcount)
+        clock.at += SETTLE_SECONDS
+        mine = data(await stage.put(operation=make_thing))["thing_id"]
+
+    assert "thing 2" == mine

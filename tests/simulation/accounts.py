@@ -1,0 +1,140 @@
+"""Accounts: the connections that lead to one account of each vendor, and what becomes of them in a story.
+
+Each way is a connection per connector and the key of its workspace. All of them lead to the same vendor accounts. The
+gateway knows the account of some, and not that of others.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TYPE_CHECKING, Any, Literal
+
+from connector_gateway.kit.oauth import Account
+from simulation.writes import KINDS, OVER
+
+if TYPE_CHECKING:
+    from simulation.story import Write
+    from simulation.vendors import Vendors
+
+WAYS = ("unknown", "known", "elsewhere", "elsewhere unknown")
+"""In the first workspace, and elsewhere in a second one; whether the account is known."""
+
+
+Fate = Literal["learned", "forgotten", "other", "removed"]
+
+
+@dataclass(frozen=True)
+class Way:
+    """The connections of one workspace, by connector."""
+
+    key: str
+    connections: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Rewire:
+    """An operator reconnects one connection, or removes it.
+
+    ``same`` are credentials of the same account, of which the gateway learns the account or forgets it; ``other`` are
+    credentials that the vendor names another account for.
+    """
+
+    at: float
+    room: str
+    way: int
+    what: Fate
+
+    def __str__(self) -> str:
+        return f"{self.at:8.3f} the connection {WAYS[self.way]!r} to {self.room} is {self.what}"
+
+
+def account_of(vendors: "Vendors", room: str) -> Account:
+    """The account of a connector, as the vendor identifies it."""
+    emulator: Any = vendors.emulators[room]
+    account_id = str(emulator.portal.account.portal_id) if room == "crm" else f"account of {room}"
+    return Account(account_id, f"The account of {room}")
+
+
+async def connected(app: Any, vendors: "Vendors", watched: Mapping[str, Mapping[str, Any]]) -> list[Way]:
+    """All ways, in an application whose database is open; only those of the first are watched."""
+    workspaces = {
+        place: (await app.workspaces.create(place, "paid"))["workspace_id"] for place in ("here", "elsewhere")
+    }
+    keys = {
+        place: (await app.keys.create(workspace_id, "read_write", calls_per_minute=100_000))["key"]
+        for place, workspace_id in workspaces.items()
+    }
+    ways = []
+    for number, name in enumerate(WAYS):
+        place = "elsewhere" if "elsewhere" in name else "here"
+        connections = {}
+        for room, emulator in vendors.emulators.items():
+            account = None if "unknown" in name else account_of(vendors, room)
+            settings = watched.get(room, {}) if number == 0 else {}
+            made = await app.connections.create(
+                workspaces[place], room, emulator.credentials(), settings=settings, account=account
+            )
+            connections[room] = made["connection_id"]
+        ways.append(Way(keys[place], connections))
+    return ways
+
+
+async def rewire(app: Any, vendors: "Vendors", way: Way, item: Rewire) -> None:
+    """Reconnect or remove a connection, as the management routes do."""
+    connection_id, credentials = way.connections[item.room], vendors.emulators[item.room].credentials()
+    match item.what:
+        case "removed":
+            await app.connections.remove(connection_id)
+        case "learned":
+            await app.connections.change(connection_id, account_of(vendors, item.room), credentials=credentials)
+        case "forgotten":
+            await app.connections.change(connection_id, None, credentials=credentials)
+        case "other":
+            other = Account(f"another account of {item.room}", "Another")
+            await app.connections.change(connection_id, other, credentials=credentials)
+
+
+# The generator
+
+
+def spread(random: Random, writes: Sequence["Write"]) -> list["Write"]:
+    """The writes of a story, some of them made through other connections, with equal writes through yet others."""
+    if random.random() < 0.5:
+        return list(writes)
+    ways: dict[str | None, int] = {}
+    spread_out = []
+    for write in writes:
+        # A key belongs to a connection: its repeats take the same way.
+        way = ways.setdefault(write.key, random.randrange(len(WAYS))) if write.key else random.randrange(len(WAYS))
+        spread_out.append(replace(write, way=way))
+    return spread_out
+
+
+def overwrites(random: Random, writes: Sequence["Write"]) -> Iterator["Write"]:
+    """Later changes of the objects that the writes change, under other keys and through any connection."""
+    firsts = {write.key: write for write in reversed(writes) if write.key}
+    for write in firsts.values():
+        if KINDS[write.kind].overwriting and random.random() < 0.35:
+            yield replace(
+                write,
+                at=write.at + random.choice((random.uniform(0, 1), random.uniform(1, 14), random.uniform(13, 25))),
+                content=f"{write.content}{OVER}",
+                key=f"{write.key}-over" if random.random() < 0.8 else None,
+                way=random.randrange(len(WAYS)),
+                leaves_after=None,
+            )
+
+
+def rewired(random: Random, writes: Sequence["Write"]) -> list[Rewire]:
+    """What operators do with the connections of the writes while they are under way."""
+    if random.random() < 0.8:
+        return []
+    write = random.choice(list(writes))
+    what: Fate = random.choice(("learned", "forgotten", "learned", "forgotten", "other", "removed"))
+    return [
+        Rewire(write.at + random.choice((random.uniform(0, 1), random.uniform(1, 20))), _room(write), write.way, what)
+    ]
+
+
+def _room(write: "Write") -> str:
+    return KINDS[write.kind].room

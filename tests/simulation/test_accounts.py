@@ -1,0 +1,134 @@
+"""Several connections to one account, in one workspace and in two: their writes are told apart, and undo nothing."""
+
+import pytest
+
+from harness.requirement import requirement
+from simulation.accounts import WAYS, Rewire
+from simulation.story import Crash, Item, Network, Story, Write
+from simulation.vendors import Trouble
+from simulation.workers import Stage
+from simulation.writes import KINDS, OVER
+
+LOST = Network(0, Trouble("cut"))
+"""The connection breaks, and the request is never carried out."""
+
+DONE = Network(0, Trouble("silence", done_after=0.05))
+"""The request is carried out, and nobody answers."""
+
+CREATED = [
+    "notes.create_page",
+    "boards.create_card",
+    "boards.comment_on_card",
+    "crm.create_deal",
+    "tables.create_records",
+    "tables.attach_file",
+]
+OVERWRITTEN = [name for name, kind in KINDS.items() if kind.overwriting]
+PAIRS = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (0, 3), (2, 3)]
+"""Both ways, by their numbers: of known and unknown account, in one workspace and in two."""
+
+
+def broken(stage: Stage, *items: Item, processes: int = 1) -> list[str]:
+    """What is broken after these things have happened."""
+    outcome = stage(Story(0, items, processes=processes, sleeps=False))
+    print(outcome.story, "--", *outcome.lines, "--", *outcome.broken, sep="\n")  # noqa: T201  # shown when it fails
+    return list(outcome.broken)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
+@pytest.mark.parametrize("kind", CREATED)
+def test_an_equal_object_of_another_connection_is_not_taken(stage: Stage, kind: str, pair: tuple[int, int]) -> None:
+    mine, theirs = pair
+
+    found = broken(
+        stage,
+        LOST,
+        Write(0, kind, "Content", "mine", way=mine),
+        Write(14, kind, "Content", "theirs", way=theirs),
+        Write(50, kind, "Content", "mine", way=mine),
+    )
+
+    assert [] == found
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
+def test_a_checklist_that_a_key_may_finish_is_not_adopted_through_another_connection(
+    stage: Stage, pair: tuple[int, int]
+) -> None:
+    mine, theirs = pair
+    kind = "boards.attach_checklist"
+
+    found = broken(
+        stage,
+        Network(3, Trouble("cut")),
+        Write(0, kind, "Content", "mine", way=mine),
+        Crash(13, 0, 1, 0.05),
+        Write(40, kind, "Content", None, way=theirs),
+        Write(60, kind, "Content", "mine", way=mine),
+    )
+
+    assert [] == found
+
+
+@requirement("writes:locks")
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} and {WAYS[pair[1]]}")
+def test_two_connections_make_one_company(stage: Stage, pair: tuple[int, int]) -> None:
+    kind = "crm.create_or_update_contact"
+
+    found = broken(
+        stage,
+        Network(0, Trouble("answer", done_after=4.0, told_after=4.1)),
+        Write(0, kind, "Content", "mine", way=pair[0]),
+        Write(1, kind, "Content", "theirs", way=pair[1]),
+    )
+
+    assert [] == found
+
+
+@pytest.mark.parametrize("lost", [DONE, LOST], ids=["done", "lost"])
+@pytest.mark.parametrize("pair", [(0, 0), (0, 1), (1, 2)], ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
+@pytest.mark.parametrize("kind", OVERWRITTEN)
+def test_a_change_in_doubt_is_not_sent_over_a_later_one(
+    stage: Stage, kind: str, pair: tuple[int, int], lost: Network
+) -> None:
+    number = {"mail.change_message_labels": 1, "crm.create_or_update_contact": 1}.get(kind, 0)
+
+    found = broken(
+        stage,
+        Network(number, lost.trouble),
+        Write(0, kind, "Content", "mine", way=pair[0], leaves_after=1),
+        Write(14, kind, f"Content{OVER}", "theirs", way=pair[1]),
+        Write(50, kind, "Content", "mine", way=pair[0]),
+    )
+
+    assert [] == found
+
+
+@pytest.mark.parametrize("what", ["learned", "forgotten", "other", "removed"])
+@pytest.mark.parametrize("kind", CREATED)
+def test_objects_keep_their_owner_whatever_becomes_of_its_connection(stage: Stage, kind: str, what: str) -> None:
+    found = broken(
+        stage,
+        LOST,
+        Write(0, kind, "Content", "mine", way=1),
+        Write(14, kind, "Content", "theirs", way=2),
+        Rewire(15, KINDS[kind].room, 2, what),  # type: ignore[arg-type]  # each of its values
+        Write(50, kind, "Content", "mine", way=1),
+    )
+
+    assert [] == found
+
+
+@pytest.mark.parametrize("kind", CREATED)
+def test_a_doubt_in_one_account_is_not_settled_in_another(stage: Stage, kind: str) -> None:
+    late = Network(0, Trouble("silence", done_after=20.0))
+
+    found = broken(
+        stage,
+        late,
+        Write(0, kind, "Content", "mine", way=1),
+        Rewire(13, KINDS[kind].room, 1, "other"),
+        Write(50, kind, "Content", "mine", way=1),
+    )
+
+    assert [] == found
