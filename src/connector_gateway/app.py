@@ -9,6 +9,7 @@ import structlog
 from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.audit import Audit
 from connector_gateway.core.backlog import Backlogs
 from connector_gateway.core.change_log import ChangeLog
 from connector_gateway.core.claims import Claims
@@ -40,6 +41,7 @@ from connector_gateway.core.installation import identify
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
 from connector_gateway.core.links import Links
+from connector_gateway.core.operators import Operators
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.restores import Restores
@@ -134,6 +136,8 @@ class App:
             quota=settings.quotas.keys,
         )
         self._vault = Vault(secrets)
+        self.audit = Audit(self.database, self._vault, self.clock)
+        self.operators = Operators(self.database, settings.operator_token, self.clock, self._steady)
         self._shared = self._new_shared()
         self._tracing = self._new_tracing()
         self._transport = transport or self._new_transport()
@@ -158,7 +162,9 @@ class App:
         self._files = files or Files(settings.upstream_timeout_seconds, settings.max_file_bytes)
         self._limits = Limits(self._shared)
         self._usage = Usage(self._shared, self._steady)
-        self._sessions = Sessions(self.database, secrets, settings.operator_token, self.clock)
+        self._sessions = Sessions(
+            self.database, secrets, settings.operator_token, self.clock, settings.console_idle_seconds
+        )
         self._claims = Claims(self.database, process_id, self._steady, self.stopping)
         self._owners = Owners(self.database, process_id)
         self._change_log = ChangeLog(self.database)
@@ -316,6 +322,7 @@ class App:
                 self.runs.refusals.commit,
                 self.connections.note_uses,
                 self._shared.tidy,
+                self.audit.commit,
             ),
             stopwatch=stopwatch,
         )
@@ -416,7 +423,8 @@ class App:
             self.hooks,
             self.webhooks,
             self._cursors,
-            self.settings.operator_token,
+            self.operators,
+            self.audit,
         )
 
     @asynccontextmanager

@@ -56,6 +56,9 @@ class Settings:
     connect_seconds: float
     """How long a connect link works."""
 
+    console_idle_seconds: float
+    """How long a session in the console lasts without a page being asked for."""
+
     max_file_bytes: int
     admin_port: int | None
     """The only port at which operators are served, beside the one for everybody; None for that one."""
@@ -134,6 +137,7 @@ class Settings:
             download_base=environment.address("DOWNLOAD_BASE", f"{base_url}/v1/downloads"),
             link_seconds=environment.number("LINK_SECONDS", 15 * 60.0),
             connect_seconds=environment.number("CONNECT_SECONDS", 60 * 60.0),
+            console_idle_seconds=environment.number("CONSOLE_IDLE_SECONDS", 30 * 60.0),
             max_file_bytes=environment.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
             admin_port=_admin_port(environment),
             workers=environment.number("WORKERS", 1, most=MOST_WORKERS),

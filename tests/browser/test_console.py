@@ -6,6 +6,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from harness.chromium import NARROW, WIDE, Window, window
+from harness.requirement import requirement
 from harness.serving import OPERATOR, Gateway
 
 PAGES = {
@@ -25,6 +26,9 @@ PAGES = {
     "runs": "/runs",
     "run": "/runs/{run}",
     "budgets": "/budgets",
+    "key": "/keys/{key}",
+    "audit": "/audit",
+    "operators": "/operators",
     "missing": "/runs/nowhere",
 }
 LOOKS = [(WIDE, False), (NARROW, True)]
@@ -120,6 +124,17 @@ async def test_where_the_keyboard_is_can_be_seen(operator: Window) -> None:
     outline = await operator.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
 
     assert "solid" == outline
+
+
+@requirement("operators:idle")
+async def test_a_page_that_refreshes_itself_says_that_nobody_asked(operator: Window) -> None:
+    await operator.page.clock.install()
+    await operator.open("/console")
+    async with operator.page.expect_request("**/console") as asked:
+        await operator.page.clock.run_for(5_500)
+    request = await asked.value
+
+    assert "1" == request.headers["x-console-refresh"]
 
 
 async def test_a_list_refreshes_itself_and_the_keyboard_stays_where_it_was(operator: Window, house: Gateway) -> None:

@@ -339,7 +339,7 @@ def test_runs_are_listed_by_their_code(gateway: Gateway, shell: Shell) -> None:
     ("option", "given", "told"),
     [
         ("--code", "rate_limitd", "there is no code 'rate_limitd'. Did you mean rate_limited?"),
-        ("--code", "nope", "there is no code 'nope'. There are: ambiguous_channel, "),
+        ("--code", "nope", "there is no code 'nope'. There are: admin_role_required, "),
         ("--operation", "create_pge", "there is no operation 'create_pge'. Did you mean create_page?"),
         ("--operation", "zzz", "there is no operation 'zzz'. There are: add_reaction, "),
     ],

@@ -113,7 +113,7 @@ async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: 
     told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
     opened = {owner: vault(NEW).open(sealed, owner) for owner, sealed in await kept.sealed()}
 
-    assert {"connections": COUNT, "hooks": 1, "webhooks": 1, "claims": 1, "events": 1} == {
+    assert {"connections": COUNT, "hooks": 1, "webhooks": 1, "claims": 1, "events": 1, "audit": 0} == {
         one["kind"]: one["resealed"] for one in told
     }
     assert COUNT + 4 == len(opened)

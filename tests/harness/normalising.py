@@ -19,7 +19,7 @@ STEP_SECONDS = 300
 LONGEST_SECONDS = 7200
 """Longer than anything lasts that is recorded and ends."""
 
-CHANGING: Mapping[str, Any] = {"duration_ms": 12.5, "wait_ms": 0.02, "next_cursor": "ZkS84yb-…"}
+CHANGING: Mapping[str, Any] = {"duration_ms": 12.5, "wait_ms": 0.02, "next_cursor": "ZkS84yb-…", "mac": "6f1e…"}
 """Fields whose values are replaced, by their names."""
 
 

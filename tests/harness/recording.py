@@ -176,6 +176,10 @@ def managing(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     yield "rotate_webhook_secret", named | {"overlap_seconds": 3600}
     yield "replay_webhook", named | {"connection_id": connection_id, "since": "2026-11-02T09:30:00Z"}
     yield "remove_webhook", named
+    yield "create_operator", {"name": "anna", "role": "admin"}
+    yield "list_operators", {}
+    yield "revoke_operator", {"operator_id": gateway.operator("GET", "/v1/operators").data[0]["operator_id"]}
+    yield "list_audit", {"actor": "operator", "act": "revoke_key", "limit": 1}
     yield "show_run", {"run_id": gateway.get("/boards/lists", board_id=board(gateway)).body["run_id"]}
     yield "list_runs", {"connection_id": connection_id, "limit": 1}
 
@@ -217,7 +221,8 @@ def shown(answer: Any, given: Arguments) -> dict[str, Any]:
 def _shown(value: Any) -> Any:
     """*value* without secrets, with the beginnings of its arrays, and with addresses that stay true."""
     if isinstance(value, dict):
-        return {name: _shown(one) if one is None else SECRETS.get(name, _shown(one)) for name, one in value.items()}
+        secrets = SECRETS | ({"token": "cgo_…"} if "operator_id" in value else {})
+        return {name: _shown(one) if one is None else secrets.get(name, _shown(one)) for name, one in value.items()}
     if isinstance(value, list):
         return [_shown(one) for one in value[:SHOWN]]
     return re.sub(r"http://127\.0\.0\.1:\d+", "http://127.0.0.1:8080", value) if isinstance(value, str) else value

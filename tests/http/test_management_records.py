@@ -120,7 +120,8 @@ def test_only_routes_with_a_body_can_refuse_one(route: ManagementRoute) -> None:
 def test_a_page_documents_its_cursor_and_a_list_has_none() -> None:
     paged = {route.name for route in MANAGEMENT if "next_cursor" in schema_of(route)["required"]}
 
-    assert {"list_workspaces", "list_keys", "list_connections", "list_webhooks", "list_runs"} == paged
+    lists = ("workspaces", "keys", "connections", "webhooks", "operators", "audit", "runs")
+    assert {f"list_{name}" for name in lists} == paged
 
 
 @requirement("envelope:milliseconds")

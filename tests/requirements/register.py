@@ -5,6 +5,7 @@ from importlib import import_module
 from itertools import chain
 
 from connector_gateway.connectors import ROOMS
+from requirements.administration import ADMINISTRATION
 from requirements.agents import AGENTS
 from requirements.around import AROUND
 from requirements.calls import CALLS
@@ -36,4 +37,5 @@ REGISTER: Sequence[Requirement] = (
     *LIMITS,
     *SECRECY,
     *WRITES,
+    *ADMINISTRATION,
 )

@@ -21,7 +21,7 @@ def upgraded(database: Database, to: str, *rows: tuple[TextClause, dict[str, Any
     """Bring the schema to a revision, and put old rows into it."""
     configuration = Config()
     configuration.set_main_option("script_location", str(MIGRATIONS))
-    with database._engine.connect() as connection:
+    with database._engine.connect().execution_options(writes=True) as connection:
         configuration.attributes["connection"] = connection
         command.upgrade(configuration, to)
         for statement, row in rows:
@@ -99,3 +99,16 @@ async def test_watches_of_chat_get_the_identity_that_their_last_poll_found(empty
         ("conn_notes", "bot", None, None),
         ("conn_renewed", None, None, 7.0),
     ] == [tuple(row) for row in found]
+
+
+OLD_SESSION = text("INSERT INTO console_sessions (digest, expires_at) VALUES (:digest, 100000.0)")
+
+
+async def test_sessions_of_an_earlier_release_count_as_used_when_they_began(empty_database_url: str) -> None:
+    upgraded(Database(empty_database_url), "0022", (OLD_SESSION, {"digest": b"of a browser"}))
+    async with Database(empty_database_url) as database:
+        sessions = tables.console_sessions.c
+        query = select(sessions.seen_at, sessions.operator_id)
+        rows = await database.read(lambda reading: reading.execute(query).all())
+
+    assert [(100_000.0 - 12 * 3600, None)] == [tuple(row) for row in rows]

@@ -28,6 +28,8 @@ COMMANDS = {
     "webhooks": (f"{HERE}.webhooks", "Deliver observed events to addresses of workspaces."),
     "restored": (f"{HERE}.restored", "Tell the service that its database was restored from a backup."),
     "vault": (f"{HERE}.vault", "Seal all secrets with the newest key."),
+    "operators": (f"{HERE}.operators", "Create, list and revoke operators."),
+    "audit": (f"{HERE}.audit", "List, export and verify the audit trail."),
     "runs": (f"{HERE}.runs", "Explain calls by their run_id."),
     "env": (f"{HERE}.env", "Print a dev installation as exports for a shell."),
     "mcp": (f"{HERE}.mcp", "Give an agent the gateway's tools, over standard input and output."),

@@ -33,6 +33,7 @@ from connector_gateway.cli.secrets_file import secrets_of
 from connector_gateway.cli.serving import Server, server
 from connector_gateway.cli.tour import Stop, curl, stops
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.acts import Actor, acting
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.storage.database import Database
@@ -81,7 +82,8 @@ async def _serve(place: Place, secret: Mapping[str, str], playing: Mapping[str, 
     app = App(settings)
     running = server(app.http(), HOST, place.port, settings.stop_seconds, log_level=settings.log_level)
     async with _serving(running):
-        described = await _set_up(app, place, secret, playing)
+        with acting(app.audit, Actor("cli", surface="cli")):
+            described = await _set_up(app, place, secret, playing)
         _write(place.data / "dev.json", described)
         if not quiet:
             await _show(described, place.data)

@@ -6,8 +6,10 @@ Where nothing is named and nothing is set, it is the folder that ``dev`` uses by
 """
 
 import asyncio
+import getpass
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +22,7 @@ from connector_gateway.cli.output import fail, note, show
 from connector_gateway.cli.running import USUAL_FOLDER, describe, set_here
 from connector_gateway.cli.secrets_file import is_installed, secrets_of
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.acts import Actor, acting
 from connector_gateway.core.envelope import described
 from connector_gateway.kit.errors import GatewayError, StorageUnavailable
 from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
@@ -81,7 +84,8 @@ def manage(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool
 
     async def run() -> T:
         async with app.opened():
-            return await work(app)
+            with acting(app.audit, Actor("cli", surface="cli", details={"user": _user()})):
+                return await work(app)
 
     try:
         return asyncio.run(run())
@@ -89,6 +93,13 @@ def manage(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool
         raise click.ClickException(str(fault)) from fault
     except GatewayError as error:
         fail(_told(error), json=json)
+
+
+def _user() -> str:
+    """Who runs the command, by the system's own name where it has one."""
+    with suppress(OSError, KeyError):
+        return getpass.getuser()
+    return str(os.getuid())
 
 
 def act(data: Path | None, work: Callable[[App], Awaitable[Any]], *, json: bool, columns: tuple[str, ...] = ()) -> None:

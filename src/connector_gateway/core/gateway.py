@@ -128,6 +128,7 @@ class Gateway:
             writes = operation.scope == "write"
             arguments.neutralises_mentions = writes and _neutralises_mentions(run, caller)
             params = arguments.read(operation.params, keyed=writes)
+            run.parameters = operation.sent(params)
             connection = await self._connections.open(caller, connector, connection_id or "")
             try:
                 with self._under_way, Holding(self._held) as holding:

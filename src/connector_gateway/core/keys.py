@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, select, update
 
+from connector_gateway.core.acts import recorded
 from connector_gateway.core.details import cut
 from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
 from connector_gateway.core.secrets import digest
@@ -160,7 +161,7 @@ class Keys:
         _check_operations(operations or (), self._operations)
         self._require_ahead(expires_at)
         key, now = new_key(), self._clock.now()
-        row = {
+        row: dict[str, Any] = {
             "key_id": f"key_{ulid()}",
             "workspace_id": workspace_id,
             "digest": digest(key),
@@ -178,11 +179,13 @@ class Keys:
             "mentions": mentions,
         }
 
-        def create(connection: Connection) -> None:
+        def create(connection: Connection) -> Mapping[str, Any]:
             require_below(connection, workspace_id, "keys", self._quota, _count(workspace_id, now))
             connection.execute(insert(tables.keys), row)
+            return row
 
-        await self._database.write(create)
+        made = recorded(create, "create_key", row["key_id"], scope=scope, manages_connections=manages_connections)
+        await self._database.write(made)
         return {"key": key} | _public(row)
 
     async def page(
@@ -205,6 +208,11 @@ class Keys:
         if row is None:
             raise _not_found(key_id)
         return self._as_used(row)
+
+    async def identify(self, key: str) -> KeyId | None:
+        """The identifier of *key* itself, revoked or not; None if it is no key of this installation."""
+        query = select(_keys.key_id).where(_keys.digest == digest(key))
+        return await self._database.read(lambda reading: reading.execute(query).scalar()) if well_formed(key) else None
 
     async def note_uses(self) -> int:
         """Store when some keys were used last, now and then, since a call is not to cost a write more; how many."""
@@ -232,7 +240,11 @@ class Keys:
             .values(revoked_at=func.coalesce(tables.keys.c.revoked_at, self._clock.now()))
             .returning(*tables.keys.c)
         )
-        row = await self._database.write(lambda connection: connection.execute(revoke).mappings().first())
+
+        def update_row(writing: Connection) -> Mapping[Any, Any] | None:
+            return writing.execute(revoke).mappings().first()
+
+        row = await self._database.write(recorded(update_row, "revoke_key", key_id))
         if row is None:
             raise _not_found(key_id)
         # Other processes trust what they looked up for three seconds more.
@@ -261,16 +273,16 @@ def _not_found(key_id: str) -> KeyNotFound:
     return KeyNotFound(f"There is no key {cut(key_id)}.", {"parameter": "key_id", "value": key_id})
 
 
-def new_key() -> str:
+def new_key(prefix: str = PREFIX) -> str:
     """A new key: prefix, 43 random characters, checksum; so that scanners recognise it and typing errors show."""
-    body = PREFIX + secrets.token_urlsafe(32)
+    body = prefix + secrets.token_urlsafe(32)
     return body + _checksum(body)
 
 
-def well_formed(key: str) -> bool:
+def well_formed(key: str, prefix: str = PREFIX) -> bool:
     """Whether *key* has the form and checksum of a key of ours; it may still be unknown."""
-    body = key[: len(PREFIX) + SECRET_LENGTH]
-    return key.isascii() and body.startswith(PREFIX) and key == body + _checksum(body)
+    body = key[: len(prefix) + SECRET_LENGTH]
+    return key.isascii() and body.startswith(prefix) and key == body + _checksum(body)
 
 
 def bearer(authorization: str | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import LargeBinary, Table, func, select, tuple_, update
 
+from connector_gateway.core.acts import recorded
 from connector_gateway.core.connections.vault import NAME_BYTES, Vault
 from connector_gateway.kit.errors import SecretUnreadable
 from connector_gateway.storage import tables
@@ -25,6 +26,7 @@ SEALED: Mapping[str, Table] = {
     "webhooks": tables.webhooks,
     "claims": tables.claims,
     "events": tables.events,
+    "audit": tables.audit_chain,
 }
 """Where sealed things are, in the column ``sealed``; each is sealed for the primary key of its row."""
 
@@ -47,7 +49,10 @@ class Rotation:
 
     async def rotate(self) -> list[dict[str, Any]]:
         """Seal everything with the newest secret; for each kind how many that were, and what cannot be opened."""
-        return [{"kind": name, **vars(await self._rotate(table))} for name, table in SEALED.items()]
+        told = [{"kind": name, **vars(await self._rotate(table))} for name, table in SEALED.items()]
+        resealed = {kind["kind"]: kind["resealed"] for kind in told}
+        await self._database.write(recorded(lambda _: True, "rotate_vault", "vault", resealed=resealed))
+        return told
 
     async def _rotate(self, table: Table) -> Rotated:
         rotated, after = Rotated(), None

@@ -49,7 +49,17 @@ Condition = ColumnElement[bool] | TextClause
 HIDDEN = {"process_id", "workspace_id", "more_until"}
 """Columns that are nobody's business but ours."""
 
-OUTCOME = ("status", "http_status", "code", "duration_ms", "upstream", "idempotency", "details", "process_id")
+OUTCOME = (
+    "status",
+    "http_status",
+    "code",
+    "duration_ms",
+    "upstream",
+    "idempotency",
+    "details",
+    "parameters",
+    "process_id",
+)
 """What a run ends with; all else is known when it begins."""
 
 _insert = insert(tables.runs)
@@ -127,6 +137,9 @@ class Run(Struct):
     idempotency: dict[str, Any] | None = None
     details: Sequence[Mapping[str, Any]] | None = None
     """What it was refused for, without values."""
+
+    parameters: str | None = None
+    """Names of the parameters that were sent, with commas between them."""
 
     @property
     def duration_ms(self) -> float:
@@ -427,6 +440,7 @@ class Recording:
             "upstream": [_exchange(exchange) for exchange in run.trace.exchanges],
             "idempotency": run.idempotency,
             "details": run.details,
+            "parameters": run.parameters,
             "process_id": process_id,
         }
 
@@ -499,4 +513,5 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
         "dry_run": bool(row["dry_run"]),
         "started_at": instant(row["started_at"]),
         "upstream": [exchange | {"at": instant(exchange["at"])} for exchange in row["upstream"]],
+        "parameters": None if row["parameters"] is None else sorted(filter(None, row["parameters"].split(","))),
     }

@@ -18,27 +18,35 @@ class SecretsMissing(Exception):
 
 
 async def check_seals(database: Database, vault: Vault) -> None:
-    """Make sure that connections, events, and what deliveries and webhooks are signed with, can be decrypted.
+    """Make sure that connections, events, the keys of deliveries and webhooks, and the audit trail can be decrypted.
 
     Claims are not looked through, since they are many and last a day: a repeat whose first result cannot be decrypted
     is ``secret_unreadable``, and one of a write in doubt is ``outcome_unknown``.
     """
 
-    def ask(reading: SqlConnection) -> tuple[Row[int, str], Sequence[str], Sequence[str], set[str]]:
+    def ask(reading: SqlConnection) -> tuple[Row[int, str], Sequence[str], Sequence[str], set[str], Sequence[str]]:
         hooks, webhooks = reading.scalars(_hooks(vault)).all(), reading.scalars(_webhooks(vault)).all()
         events = {name for query in _events(vault) for name in reading.scalars(query)}
-        return reading.execute(_connections(vault)).one(), hooks, webhooks, events
+        return (
+            reading.execute(_connections(vault)).one(),
+            hooks,
+            webhooks,
+            events,
+            reading.scalars(_trails(vault)).all(),
+        )
 
-    (count, first), hooks, webhooks, events = await database.read(ask)
+    (count, first), hooks, webhooks, events, trails = await database.read(ask)
     told = [f"{count} connections, {first} among them"] if count else []
     told += (f"the deliveries of {connector}" for connector in hooks)
     told += (f"the webhook {webhook_id}" for webhook_id in webhooks)
     told += [f"events of {min(events)}"] if events else []
+    told += ("the audit trail" for _ in trails)
     if told:
         raise SecretsMissing(
             f"The secret key that encrypted what belongs to {' and to '.join(told)} is missing; add it to "
             "GATEWAY_DECRYPT_ONLY_KEYS. If it is lost, start with another database, or remove "
-            "these ('connections remove', 'hooks forget', 'webhooks remove') and make them again."
+            "these ('connections remove', 'hooks forget', 'webhooks remove') and make them again; 'audit restart' "
+            "begins a new chain of the audit trail."
         )
 
 
@@ -59,6 +67,12 @@ def _webhooks(vault: Vault) -> Select[str]:
     """The first webhooks whose secrets cannot be opened."""
     table = tables.webhooks.c
     return select(table.webhook_id).where(_sealed_elsewhere(table.sealed, vault)).order_by(table.webhook_id).limit(10)
+
+
+def _trails(vault: Vault) -> Select[str]:
+    """The chains whose key cannot be opened."""
+    table = tables.audit_chain.c
+    return select(table.name).where(_sealed_elsewhere(table.sealed, vault))
 
 
 def _events(vault: Vault) -> Iterator[Select[str]]:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, func, insert, select, update
 
+from connector_gateway.core.acts import recorded
 from connector_gateway.core.details import cut
 from connector_gateway.core.return_urls import wrong_with
 from connector_gateway.kit.clock import Clock, instant
@@ -26,14 +27,19 @@ class Workspaces:
     async def create(self, name: str, plan: Plan = "free", return_urls: Sequence[str] = ()) -> dict[str, Any]:
         """A new workspace, whose users may be sent back to *return_urls*."""
         _check(return_urls)
-        row = {
+        row: dict[str, Any] = {
             "workspace_id": f"ws_{ulid()}",
             "name": name,
             "plan": plan,
             "created_at": self._clock.now(),
             "return_urls": list(return_urls),
         }
-        await self._database.put(insert(tables.workspaces), row)
+
+        def create(writing: Connection) -> Mapping[str, Any]:
+            writing.execute(insert(tables.workspaces), row)
+            return row
+
+        await self._database.write(recorded(create, "create_workspace", row["workspace_id"]))
         return _public(row)
 
     async def page(self, wanted: str, before: str | None, limit: int) -> tuple[Sequence[dict[str, Any]], str | None]:
@@ -77,7 +83,13 @@ class Workspaces:
             .values({"workspace_id": workspace_id} | changes)
             .returning(*tables.workspaces.c)
         )
-        row = await self._database.write(lambda connection: connection.execute(change).mappings().first())
+
+        def update_row(writing: Connection) -> Mapping[Any, Any] | None:
+            return writing.execute(change).mappings().first()
+
+        row = await self._database.write(
+            recorded(update_row, "change_workspace", workspace_id, changed=sorted(changes))
+        )
         if row is None:
             raise workspace_not_found(workspace_id)
         return _public(row)

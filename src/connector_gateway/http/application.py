@@ -235,8 +235,10 @@ def _router(
         Route("/", Front(not_found)),
         *management_routes(service.management, _managed(public=public), public=public),
         *([] if public else _for_operators(service)),
-        *hook_routes(service.edge, service.hooks, service.clock),
-        *ConnectPages(service.consents, service.connectors, service.pages).routes(service.edge),
+        *hook_routes(service.edge, service.hooks, service.clock, service.management.audit),
+        *ConnectPages(service.consents, service.connectors, service.pages, service.management.audit).routes(
+            service.edge
+        ),
         Route(AGENTS, Methods(service.edge, {"POST": service.agents})),
         *_states(service),
         *_descriptions(service),

@@ -9,6 +9,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, request_response
 
+from connector_gateway.core.acts import Actor, acting
+from connector_gateway.core.audit import Audit
 from connector_gateway.core.connections.consent import (
     CONSENT_SECONDS,
     Connected,
@@ -64,7 +66,8 @@ MAX_FORM_BYTES = 8 * 1024
 class ConnectPages:
     """Answers browsers that were given a connect link, and those that third parties send back."""
 
-    def __init__(self, consents: Consents, connectors: Mapping[str, AnyConnector], pages: Pages) -> None:
+    def __init__(self, consents: Consents, connectors: Mapping[str, AnyConnector], pages: Pages, audit: Audit) -> None:
+        self._audit = audit
         self._consents = consents
         self._connectors = connectors
         self._pages = pages
@@ -143,7 +146,18 @@ class ConnectPages:
 
     async def _end(self, request: Request, answer: Mapping[str, str]) -> Response:
         name = _cookie(answer.get("state", ""))
-        connected = await self._consents.finish(request.path_params["connector"], answer, request.cookies.get(name, ""))
+        browser = request.cookies.get(name, "")
+        address = request.client.host if request.client else ""
+        actor = Actor("connect_link", address, "connect")
+        try:
+            with acting(self._audit, actor):
+                connected = await self._consents.finish(request.path_params["connector"], answer, browser)
+        except NotConnected as end:
+            # Of what nobody was invited to there is nothing to say.
+            if end.invitation is not None:
+                concerned = end.invitation.connection.connection_id
+                await self._audit.refuse(actor, "connect_account", end.problem, concerned)
+            raise
         response = self._connected(connected)
         response.delete_cookie(name, **self._cookie_scope)
         return response

@@ -4,6 +4,8 @@ from pydantic_core import to_json
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from connector_gateway.core.acts import Actor, acting
+from connector_gateway.core.audit import Audit
 from connector_gateway.core.events.handover import PREFIX
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.http.answers import HttpExchange, HttpResponse
@@ -16,7 +18,8 @@ from connector_gateway.kit.observing import Delivery
 class HookEndpoint:
     """The address for the deliveries of one third party."""
 
-    def __init__(self, edge: Edge, hooks: Hooks, clock: Clock) -> None:
+    def __init__(self, edge: Edge, hooks: Hooks, clock: Clock, audit: Audit) -> None:
+        self._audit = audit
         self._edge = edge
         self._hooks = hooks
         self._clock = clock
@@ -34,10 +37,12 @@ class HookEndpoint:
         body = await read_raw(exchange, self._edge.max_body_bytes)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers.items()}
         delivery = Delivery(headers, body, received_at)
-        return HttpResponse(200, to_json(await self._hooks.receive(connector, delivery, address)))
+        # A secret that is handed over is an administrative act of the application's.
+        with acting(self._audit, Actor("application", exchange.address, "hook")):
+            return HttpResponse(200, to_json(await self._hooks.receive(connector, delivery, address)))
 
 
-def hook_routes(edge: Edge, hooks: Hooks, clock: Clock) -> list[Route]:
+def hook_routes(edge: Edge, hooks: Hooks, clock: Clock, audit: Audit) -> list[Route]:
     """The addresses of all hooks: the plain one, and those that were made for handing over a secret."""
-    endpoint = Methods(edge, {"POST": HookEndpoint(edge, hooks, clock)})
+    endpoint = Methods(edge, {"POST": HookEndpoint(edge, hooks, clock, audit)})
     return [Route(PREFIX + "/{connector}", endpoint), Route(PREFIX + "/{connector}/{address}", endpoint)]

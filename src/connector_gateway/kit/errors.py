@@ -3,13 +3,13 @@
 GatewayError
 ├── CallerError              the caller can put it right
 │   ├── who is calling       MissingApiKey, InvalidApiKey, WriteScopeRequired, OperationNotAllowed, OriginNotAllowed,
-│   │                        OperatorTokenRequired, RateLimited
+│   │                        OperatorTokenRequired, AdminRoleRequired, RateLimited
 │   ├── how it was asked     InvalidJson, UnsupportedMediaType, PayloadTooLarge, MalformedRequest, HeadersTooLarge,
 │   │                        RequestIncomplete, InvalidParameters, InvalidCursor, RouteNotFound, MethodNotAllowed,
 │   │                        IdempotencyInProgress, IdempotencyKeyReused, InvalidMessage, ToolNotFound, ResultTooLarge
 │   ├── what was named       ConnectionNotFound, ConnectionMismatch, ConnectionPending, WorkspaceNotFound, KeyNotFound,
-│   │                        WebhookNotFound, RunNotFound, RunNotRecorded, and what the rooms look for:
-│   │                        PageNotFound, CardNotFound …
+│   │                        WebhookNotFound, OperatorNotFound, RunNotFound, RunNotRecorded, and what the rooms
+│   │                        look for: PageNotFound, CardNotFound …
 │   └── what cannot be done  CredentialsRefused, OtherAccount, QuotaExceeded, ConnectNotSetUp, LossyCast,
 │                            SelectOptionMissing, LabelNotOnBoard, InvalidRecipient, ReadOnlyField …
 ├── UpstreamFailure          the third party refused, failed or fell silent
@@ -150,6 +150,14 @@ class OperatorTokenRequired(CallerError):
     status = 403
     code = "operator_token_required"
     remedy = "Call with the operator token, or for connections with a key that manages those of its workspace."
+
+
+class AdminRoleRequired(CallerError):
+    """An operator whose role is viewer tries to change something."""
+
+    status = 403
+    code = "admin_role_required"
+    remedy = "Use the token of an operator whose role is admin."
 
 
 class RateLimited(CallerError):
@@ -366,6 +374,14 @@ class KeyNotFound(CallerError):
     status = 404
     code = "key_not_found"
     remedy = "List the keys with GET /v1/keys."
+
+
+class OperatorNotFound(CallerError):
+    """No operator of that identifier or name exists."""
+
+    status = 404
+    code = "operator_not_found"
+    remedy = "List the operators with GET /v1/operators; the built-in one is the setting GATEWAY_OPERATOR_TOKEN."
 
 
 class WebhookNotFound(CallerError):

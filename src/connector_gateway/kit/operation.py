@@ -137,6 +137,17 @@ class Operation(Generic[C, P, R]):
         """The fields of ``params`` by the names that callers use."""
         return {declared.alias or name: declared for name, declared in self.params.model_fields.items()}
 
+    @cached_property
+    def _aliases(self) -> Mapping[str, str]:
+        """The names that callers use of the fields that are called differently here."""
+        return {name: declared.alias for name, declared in self.params.model_fields.items() if declared.alias}
+
+    def sent(self, params: P) -> str:
+        """The names of the parameters that were sent, with commas between them."""
+        if not self._aliases:
+            return ",".join(params.model_fields_set)
+        return ",".join([self._aliases.get(name, name) for name in params.model_fields_set])
+
     @property
     def title(self) -> str:
         """Its name for people."""

@@ -93,8 +93,57 @@ console_sessions = Table(
     metadata,
     Column("digest", LargeBinary(32), primary_key=True),
     Column("expires_at", Double, nullable=False, index=True),
+    Column("operator_id", String(40)),
+    Column("seen_at", Double, nullable=False, server_default="0"),
 )
-"""Browsers that are signed in to the console, by the digest of the identifier that they hold."""
+"""Browsers that are signed in to the console, by the digest of the identifier that they hold.
+
+``seen_at`` is when its operator last asked for a page, to some seconds; ``operator_id`` is null for the built-in one.
+"""
+
+operators = Table(
+    "operators",
+    metadata,
+    Column("operator_id", String(40), primary_key=True),
+    Column("name", String(60), nullable=False, unique=True),
+    Column("role", String(10), nullable=False),
+    Column("digest", LargeBinary(32), nullable=False, unique=True),
+    Column("created_at", Double, nullable=False),
+    Column("revoked_at", Double),
+)
+"""Operators beside the built-in one, by the digest of their token; ``role`` is ``admin`` or ``viewer``."""
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False, index=True),
+    Column("actor", String(60), nullable=False),
+    Column("address", String(60)),
+    Column("surface", String(10), nullable=False),
+    Column("act", String(60), nullable=False),
+    Column("object_id", String(80), nullable=False),
+    Column("workspace_id", String(40)),
+    Column("outcome", String(40), nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("details", FastJson, nullable=False),
+    Column("mac", LargeBinary(32), nullable=False),
+    Index("ix_audit_object", "object_id", "sequence"),
+    Index("ix_audit_actor", "actor", "sequence"),
+    Index("ix_audit_workspace", "workspace_id", "sequence"),
+)
+"""Administrative acts; ``mac`` covers an entry and the ``mac`` of the one before it. Rows are only ever added."""
+
+audit_chain = Table(
+    "audit_chain",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("mac", LargeBinary(32), nullable=False),
+    Column("seal", LargeBinary(32), nullable=False),
+)
+"""One row: the key of the audit trail, the end of its chain, and what proves that this end was written with the key."""
 
 _kept, _kept_sqlite = text("deleted IS false"), text("deleted IS 0")
 """With the words of the statements that list connections, since SQLite finds the indexes by them."""
@@ -244,6 +293,7 @@ runs = Table(
     Column("more_until", String(40)),
     Column("details", FastJson),
     Column("dry_run", Boolean),
+    Column("parameters", Text),
     Index("ix_runs_workspace", "workspace_id", "run_id"),
     Index("ix_runs_connection", "workspace_id", "connection_id", "run_id"),
     Index("ix_runs_process", "process_id", sqlite_where=_under_way, postgresql_where=_under_way),
@@ -261,6 +311,7 @@ runs = Table(
 """``process_id`` is set while a run is under way, so that what a crash interrupts can be found.
 
 ``and_more`` counts refused calls of the same key that have no row of their own; the last of them is ``more_until``.
+``parameters`` are the names of those that were sent, with commas between them; null where they were not read.
 """
 
 claims = Table(

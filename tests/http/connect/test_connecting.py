@@ -299,6 +299,22 @@ def test_another_account_is_refused_unless_it_is_allowed(gateway: Gateway, someo
     assert "active" == between["status"] == after["status"]
 
 
+@requirement("audit:acts", "audit:refused")
+def test_what_becomes_of_a_connection_and_its_links_is_recorded(gateway: Gateway, someone: User) -> None:
+    connection_id = connected(someone)
+    someone.allow(reconnecting(gateway, connection_id), account=second_account(someone))
+    gateway.operator("POST", f"/v1/connections/{connection_id}/test")
+    found = gateway.operator("GET", "/v1/audit", params={"object_id": connection_id}).data
+
+    assert [
+        ("operator", "create_connection", "ok"),
+        ("connect_link", "connect_account", "ok"),
+        ("operator", "reconnect_connection", "ok"),
+        ("connect_link", "connect_account", "other_account"),
+        ("operator", "test_connection", "ok"),
+    ] == [(entry["actor"], entry["act"], entry["outcome"]) for entry in reversed(found)]
+
+
 def second_account(someone: User) -> str:
     """An account of the stand-in that nobody picks at first."""
     consent = someone.depart(invited(someone.gateway)["connect_url"])

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import func, select, update
 
-from connector_gateway.core.sessions import SESSION_SECONDS
+from connector_gateway.core.sessions import IDLE_SECONDS, SESSION_SECONDS
 from connector_gateway.core.token_throttle import BURST, MAX_DELAYED_PER_ADDRESS
 from connector_gateway.http.console.declared import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
+from connector_gateway.storage import tables
 from harness.browsing import Browser
 from harness.requirement import requirement
 from harness.serving import OPERATOR, Gateway, restarting, serving
@@ -79,7 +81,7 @@ def test_a_wrong_token_is_told_plainly(visitor: Browser) -> None:
     page = visitor.sign_in("wrong")
 
     assert 401 == page.status
-    assert page.alert.startswith("This is not the operator token of this installation.")
+    assert page.alert.startswith("This is not the operator token of this installation")
     assert "GATEWAY_OPERATOR_TOKEN" in page.alert
     assert SESSION not in visitor.http.cookies
 
@@ -198,3 +200,34 @@ def _status(place: Browser | Gateway, session: str) -> int:
     """How the overview answers a browser that holds *session*."""
     base = str(place.http.base_url) if isinstance(place, Browser) else place.base_url
     return httpx.get(f"{base.rstrip('/')}/console", headers={"Cookie": f"{SESSION}={session}"}).status_code
+
+
+@requirement("operators:idle")
+def test_a_session_is_in_use_while_somebody_asks_for_pages_and_no_longer(operator: Browser, gateway: Gateway) -> None:
+    ago = gateway.app.clock.now() - IDLE_SECONDS / 2
+    gateway.run(_written(gateway, ago))
+    operator.http.get("/console", headers={"X-Console-Refresh": "1"})
+    refreshed = gateway.run(_seen(gateway))
+    operator.open("/console")
+    used = gateway.run(_seen(gateway))
+
+    assert ago == refreshed
+    assert used > ago
+
+
+@requirement("operators:idle")
+def test_a_session_that_nobody_used_leads_to_signing_in(operator: Browser, gateway: Gateway) -> None:
+    gateway.run(_written(gateway, gateway.app.clock.now() - IDLE_SECONDS))
+
+    assert "Sign in to the console" == operator.open("/console").heading
+
+
+async def _written(gateway: Gateway, seen_at: float) -> None:
+    change = update(tables.console_sessions).values(seen_at=seen_at)
+    await gateway.app.database.write(lambda writing: writing.execute(change).rowcount)
+
+
+async def _seen(gateway: Gateway) -> float:
+    """When a session was used last."""
+    query = select(func.max(tables.console_sessions.c.seen_at))
+    return float(await gateway.app.database.read(lambda reading: reading.execute(query).scalar_one()))

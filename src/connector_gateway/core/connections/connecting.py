@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import Select, not_, select
 
+from connector_gateway.core.acts import recorded
 from connector_gateway.core.connections.accounts import Accounts
 from connector_gateway.core.connections.connection import Connection, require_connected
 from connector_gateway.core.connections.connections import Connections
@@ -93,7 +94,12 @@ class Connecting:
         shown = await self._connections.show(connection_id)
         self._require_set_up(shown["connector"])
         await self._check_return(shown["workspace_id"], return_url)
-        issued = await self._links.issue(connection_id, return_url=return_url, allow_other_account=allow_other_account)
+        issued = await self._links.issue(
+            connection_id,
+            return_url=return_url,
+            allow_other_account=allow_other_account,
+            for_workspace=shown["workspace_id"],
+        )
         return {"connection_id": connection_id, "status": shown["status"], **issued}
 
     async def reconnect_url(self, connection: Connection) -> str | None:
@@ -136,6 +142,8 @@ class Connecting:
             await self._connections.observe(connection, "active")
             await self._connections.introduce(connection, account)
         shown = await self._connections.show(connection_id)
+        tested = recorded(lambda _: shown, "test_connection", connection_id, status=shown["status"])
+        await self._database.write(tested)
         oauth = self._tokens.oauth(connection.connector)
         missing = oauth.missing(shown["scopes"]) if oauth else {}
         return shown | {"missing_scopes": [{"scope": scope, "operations": needed} for scope, needed in missing.items()]}

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Row, Select, and_, func, insert, select, update
 
+from connector_gateway.core.acts import recorded
 from connector_gateway.core.connections.changes import Changes
 from connector_gateway.core.connections.connection import PENDING, Connection, require_connected
 from connector_gateway.core.connections.fitting import require_fitting
@@ -164,13 +165,16 @@ class Connections:
             **told_of(account),
         }
 
-        def create(connection: Any) -> None:
+        def create(connection: Any) -> Mapping[str, Any]:
             require_below(connection, workspace_id, "connections", self._quota, _count(workspace_id))
             connection.execute(insert(tables.connections), row)
             if credentials is not None:
                 self._changes.made(connection, connection_id, connector)
+            return row
 
-        await self._database.write(create)
+        authorised = credentials is not None
+        made = recorded(create, "create_connection", connection_id, connector=connector, authorised=authorised)
+        await self._database.write(made)
         return public(row)
 
     async def page(
@@ -234,6 +238,7 @@ class Connections:
         The *account* is whose the credentials are, where that was asked.
         """
         connection = await self.get(connection_id)
+        changed = sorted(changes)
         credentials = changes.pop("credentials", None)
         self.check(connection.connector, credentials, changes.get("settings", {}))
         if credentials is not None:
@@ -246,7 +251,7 @@ class Connections:
                 writing, connection_id, credentials=credentials is not None, settings="settings" in changes
             )
 
-        await self._update(connection_id, changes, tell)
+        await self._update(connection_id, changes, tell, act="change_connection", changed=changed)
         return await self.show(connection_id)
 
     async def authorise(
@@ -265,7 +270,7 @@ class Connections:
             self._changes.changed(writing, connection.connection_id, credentials=True, settings=False)
 
         changes = self._authorised(connection, secrets, account, expires_at)
-        await self._update(connection.connection_id, changes, tell, admit)
+        await self._update(connection.connection_id, changes, tell, admit, act="connect_account")
         return await self.show(connection.connection_id)
 
     def _authorised(
@@ -288,7 +293,7 @@ class Connections:
         """Forget a connection and its secrets; its history stays."""
         removed = {"deleted": True, "sealed": b"", "status": "removed", "refresh_due_at": None, **RELEASED}
         told = partial(self._changes.removed, connection_id=connection_id)
-        return public(await self._update(connection_id, removed, told))
+        return public(await self._update(connection_id, removed, told, act="remove_connection"))
 
     async def observe(self, connection: Connection, status: str, *, polled: bool = False) -> None:
         """Note what the last call found out about the authorisation: ``active`` or ``revoked``.
@@ -330,8 +335,14 @@ class Connections:
         changes: Mapping[str, Any],
         also: Callable[[Any], None],
         admit: Callable[[Any], None] = lambda _: None,
+        *,
+        act: str | None = None,
+        **details: Any,
     ) -> Mapping[Any, Any]:
-        """Make *changes*, and in the same transaction what *also* does, unless *admit* raises an error before."""
+        """Make *changes*, and in the same transaction what *also* does, unless *admit* raises an error before.
+
+        Where it is an administrative *act*, the audit trail has it with *details*.
+        """
         change = (
             update(tables.connections)
             .where(tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False))
@@ -345,7 +356,7 @@ class Connections:
             also(writing)
             return row
 
-        row = await self._database.write(work)
+        row = await self._database.write(recorded(work, act, connection_id, **details) if act else work)
         self._known.forget(connection_id)
         if row is None:
             raise _not_found(connection_id)

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import delete, insert, select, update
 
+from connector_gateway.core.acts import recorded
 from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.secrets import digest
 from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
@@ -42,9 +43,17 @@ class ConnectLinks:
         self._told: SingleFlight[str, str] = SingleFlight(clock, MOST_ROWS)
 
     async def issue(
-        self, connection_id: str, *, return_url: str | None = None, allow_other_account: bool = False
+        self,
+        connection_id: str,
+        *,
+        return_url: str | None = None,
+        allow_other_account: bool = False,
+        for_workspace: str | None = None,
     ) -> dict[str, Any]:
-        """A new link: ``connect_url`` and ``expires_at``."""
+        """A new link: ``connect_url`` and ``expires_at``.
+
+        Where somebody asked for it to reconnect a connection *for_workspace*, the audit trail has it.
+        """
         token, expires_at = token_urlsafe(32), self._clock.now() + self._seconds
         row = {
             "digest": digest(token),
@@ -53,7 +62,14 @@ class ConnectLinks:
             "allow_other_account": allow_other_account,
             "expires_at": expires_at,
         }
-        await self._database.put(insert(tables.connect_links), row)
+
+        def issue(writing: Transaction) -> int:
+            return writing.execute(insert(tables.connect_links), row).rowcount
+
+        asked = {"allow_other_account": allow_other_account}
+        await self._database.write(
+            recorded(issue, "reconnect_connection", connection_id, for_workspace, **asked) if for_workspace else issue
+        )
         return {"connect_url": self.url(token), "expires_at": instant(expires_at)}
 
     def url(self, token: str) -> str:

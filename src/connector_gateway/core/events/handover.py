@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.acts import recorded
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.secrets import SecretKeys
 from connector_gateway.kit.clock import Clock, instant
@@ -49,7 +50,10 @@ class Handover:
     async def close(self, connector: str) -> dict[str, Any]:
         """Close all windows for *connector* that were opened before now."""
         closed_at = self._clock.now()
-        await self._database.put(CLOSE, {"connector": connector, "closed_at": closed_at})
+        row = {"connector": connector, "closed_at": closed_at}
+        await self._database.write(
+            recorded(lambda writing: writing.execute(CLOSE, row).rowcount, "close_hook", connector)
+        )
         return {"connector": connector, "closed_at": instant(closed_at)}
 
     async def require(self, connector: str, address: str) -> None:

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import structlog
+from sqlalchemy import Connection as Transaction
 from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.acts import recorded
 from connector_gateway.core.connections import Connections, Vault
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.handover import Handover
@@ -91,7 +93,9 @@ class Hooks:
         site = self._handing_over(connector)
         if site.hook_secrets or await self._handed_over(connector):
             raise HookSecretKnown(f"The secret of {connector} is known.", {"parameter": "connector"})
-        return self._handover.open(connector)
+        opened = self._handover.open(connector)
+        await self._database.write(recorded(lambda _: True, "open_hook", connector))
+        return opened
 
     async def close(self, connector: str) -> dict[str, Any]:
         """Take no secret at the addresses that were opened so far."""
@@ -115,7 +119,7 @@ class Hooks:
         """Forget the secret of a connector, so that another one can be handed over."""
         row = await self._kept(connector)
         forget = delete(tables.hooks).where(tables.hooks.c.connector == connector)
-        await self._database.write(lambda writing: writing.execute(forget))
+        await self._database.write(recorded(lambda writing: writing.execute(forget).rowcount, "forget_hook", connector))
         try:
             return _told(row, **{HANDED_OVER: self._opened(row)})
         except SecretUnreadable:
@@ -146,7 +150,12 @@ class Hooks:
             "sealed": self._vault.seal({HANDED_OVER: secret}, connector),
             "received_at": self._clock.now(),
         }
-        await self._database.put(insert(tables.hooks).on_conflict_do_nothing(), row)
+        keep = insert(tables.hooks).on_conflict_do_nothing()
+
+        def keep_first(writing: Transaction) -> int | None:
+            return writing.execute(keep, row).rowcount or None
+
+        await self._database.write(recorded(keep_first, "hand_over_secret", connector))
         log.info("a hook's secret was handed over", connector=connector)
 
     async def _act(self, observing: Observing[Any], receipt: Receipt, targets: Sequence[Target]) -> None:

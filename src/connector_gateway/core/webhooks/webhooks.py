@@ -8,6 +8,7 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy import Select, and_, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.acts import recorded
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.details import cut
 from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
@@ -88,13 +89,14 @@ class Webhooks:
             "types": list(types or ()) or None,
         }
 
-        def create(writing: Writing) -> None:
+        def create(writing: Writing) -> Mapping[str, Any]:
             require_below(writing, workspace_id, "webhooks", self._quota, _count(workspace_id))
             if connection_id is not None:
                 _require_connection(writing, connection_id, workspace_id)
             writing.execute(insert(tables.webhooks), row)
+            return row
 
-        await self._database.write(create)
+        await self._database.write(recorded(create, "create_webhook", webhook_id))
         return {"secret": secret} | await self.show(webhook_id)
 
     async def show(self, webhook_id: str) -> dict[str, Any]:
@@ -124,12 +126,13 @@ class Webhooks:
         reason = {"reason": REASONS[changes["status"]]} if "status" in changes else {}
         at_once = _resume(webhook_id, self._database.time()) if changes.keys() & {"url", "status", "types"} else None
 
-        def change(writing: Writing) -> None:
-            _update(writing, webhook_id, **changes, **reason, updated_at=self._clock.now())
+        def change(writing: Writing) -> Mapping[Any, Any]:
+            row = _update(writing, webhook_id, **changes, **reason, updated_at=self._clock.now())
             if at_once is not None:
                 writing.execute(at_once)
+            return row
 
-        await self._database.write(change)
+        await self._database.write(recorded(change, "change_webhook", webhook_id, changed=sorted(changes)))
         return await self.show(webhook_id)
 
     async def disable(self, webhook_id: str, reason: str) -> None:
@@ -145,17 +148,17 @@ class Webhooks:
         """The webhook with a new ``secret``; it is signed with the former one too, until the overlap ends."""
         now = self._clock.now()
 
-        def rotate(writing: Writing) -> str:
+        def rotate(writing: Writing) -> Mapping[Any, Any]:
             query = select(_webhooks.sealed).where(_webhooks.webhook_id == webhook_id).with_for_update()
             sealed = writing.execute(query).scalar()
             if sealed is None:
                 raise _not_found(webhook_id)
             secrets = rotated(self._vault.open(sealed, webhook_id)["secrets"], now, overlap_seconds)
-            _update(writing, webhook_id, sealed=self._seal(secrets, webhook_id), updated_at=now)
-            return str(secrets[0]["secret"])
+            row = _update(writing, webhook_id, sealed=self._seal(secrets, webhook_id), updated_at=now)
+            return {"secret": secrets[0]["secret"], "workspace_id": row["workspace_id"]}
 
-        secret = await self._database.write(rotate)
-        return {"secret": secret} | await self.show(webhook_id)
+        made = await self._database.write(recorded(rotate, "rotate_webhook_secret", webhook_id))
+        return {"secret": made["secret"]} | await self.show(webhook_id)
 
     async def replay(
         self, webhook_id: str, connection_id: str, *, since: float | None = None, after: str | None = None
@@ -174,19 +177,24 @@ class Webhooks:
             kept = select(func.count(), func.max(_events.sequence)).where(beyond(connection_id, place, webhook.types))
             count, newest = writing.execute(kept).one()
             _put(writing, webhook_id, connection_id, after=place, newest=newest or place, due_at=now)
-            return {"webhook_id": webhook_id, "connection_id": connection_id, "events": count}
+            told = {"webhook_id": webhook_id, "connection_id": connection_id, "events": count}
+            return told | {"workspace_id": webhook.workspace_id}
 
-        return await self._database.write(replay)
+        replayed = await self._database.write(
+            recorded(replay, "replay_webhook", webhook_id, connection_id=connection_id)
+        )
+        return {name: replayed[name] for name in ("webhook_id", "connection_id", "events")}
 
     async def remove(self, webhook_id: str) -> dict[str, Any]:
         """Deliver nothing more, and forget the webhook."""
         shown = await self.show(webhook_id)
 
-        def remove(writing: Writing) -> None:
+        def remove(writing: Writing) -> Mapping[str, Any]:
             writing.execute(delete(tables.webhooks).where(_webhooks.webhook_id == webhook_id))
             writing.execute(delete(tables.webhook_positions).where(_positions.webhook_id == webhook_id))
+            return shown
 
-        await self._database.write(remove)
+        await self._database.write(recorded(remove, "remove_webhook", webhook_id))
         return shown
 
     def _check(self, *, url: str | None = None, types: Sequence[str] = ()) -> None:
@@ -224,9 +232,13 @@ def _told() -> Select[Any]:
     )
 
 
-def _update(writing: Writing, webhook_id: str, **values: Any) -> None:
-    if not writing.execute(update(tables.webhooks).where(_webhooks.webhook_id == webhook_id).values(**values)).rowcount:
+def _update(writing: Writing, webhook_id: str, **values: Any) -> Mapping[Any, Any]:
+    """The row with *values*."""
+    change = update(tables.webhooks).where(_webhooks.webhook_id == webhook_id).values(**values)
+    row = writing.execute(change.returning(_webhooks.workspace_id)).mappings().first()
+    if row is None:
         raise _not_found(webhook_id)
+    return row
 
 
 def _resume(webhook_id: str, now: float) -> Any:

@@ -18,8 +18,9 @@ function replace(old, fresh) {
   if (held >= 0) reachable(fresh)[held]?.focus();
 }
 
+// The header says that nobody asked for the page: who is away is signed out in time.
 async function refresh() {
-  const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+  const answer = await fetch(location.href, { headers: { Accept: "text/html", "X-Console-Refresh": "1" }, cache: "no-store" });
   if (answer.redirected) return location.reload();
   if (!answer.ok) throw new Error(answer.status);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");

@@ -39,6 +39,7 @@ async def show_all(visit: Visit) -> Response:
         wanted=given,
         connectors=list(visit.console.connectors),
         first=visit.is_first,
+        workspaces=await visit.workspaces(given["workspace_id"]),
     )
 
 

@@ -1,6 +1,6 @@
 """What the pages of the console work with."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from connector_gateway.core.arguments import Arguments, Body
 from connector_gateway.core.envelope import described
 from connector_gateway.core.events.feed import Feed
+from connector_gateway.core.operators import Operator
 from connector_gateway.core.sessions import Session, Sessions
 from connector_gateway.core.usage import Usage
 from connector_gateway.http.answers import HttpExchange
@@ -22,6 +23,12 @@ from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.shapes import Position
 
 ROOT = "/console"
+MOST_CHOICES = 200
+"""Workspaces that a form lets choose from; where there are more, their identifiers are entered."""
+
+BACKGROUND = b"x-console-refresh"
+"""The header of requests by which a page keeps itself up to date: nobody asked for them."""
+
 SIGN_IN = f"{ROOT}/sign-in"
 
 NAVIGATION = (
@@ -32,6 +39,8 @@ NAVIGATION = (
     (f"{ROOT}/webhooks", "Webhooks"),
     (f"{ROOT}/runs", "Runs"),
     (f"{ROOT}/budgets", "Budgets"),
+    (f"{ROOT}/audit", "Audit"),
+    (f"{ROOT}/operators", "Operators"),
 )
 
 
@@ -65,6 +74,23 @@ class Visit:
         return self.console.management
 
     @property
+    def operator(self) -> Operator:
+        """Who signed in."""
+        return self.session.operator
+
+    async def workspaces(self, wanted: str = "") -> Sequence[tuple[str, str]] | None:
+        """The identifiers and names of all workspaces, to choose from by name; None where they are too many.
+
+        One that is *wanted* and does not exist is among them, so that forms keep what was entered.
+        """
+        rows, more = await self.management.workspaces.page("", None, MOST_CHOICES)
+        if more is not None:
+            return None
+        known = {row["workspace_id"]: row["name"] for row in rows}
+        named = known if not wanted or wanted in known else {**known, wanted: wanted}
+        return sorted(named.items(), key=lambda one: (one[1].casefold(), one[0]))
+
+    @property
     def path(self) -> str:
         """The path of the page."""
         return str(self.exchange.scope["path"])
@@ -88,7 +114,9 @@ class Visit:
 
     async def _perform(self, route: ManagementRoute, arguments: Arguments, position: Position | None = None) -> Any:
         params = arguments.read(route.params, connection=False)
-        return await route.perform(Asked(self.management, None, position), params)
+        address = self.exchange.address
+        asked = Asked(self.management, None, position, self.operator, address, "console")
+        return await route.carry_out(asked, params)
 
     def show(self, template: str, *, status: int = 200, problem: GatewayError | None = None, **values: Any) -> Response:
         """The page of *template*; with a *problem* it says what was wrong, and shows what was given once more."""
@@ -98,6 +126,8 @@ class Visit:
             headers={"retry-after": str(problem.retry_after)} if problem and problem.retry_after else {},
             navigation=NAVIGATION if self.signed_in else (),
             here=self._here,
+            operator=self.operator if self.signed_in else None,
+            may_change=self.operator.may_change,
             form_token=self.session.form_token,
             problem=described(problem) if problem else None,
             given=self.form,
@@ -153,3 +183,6 @@ class ConsoleRoute:
     perform: Perform
     for_visitors: bool = False
     """Whether it is there for who has not signed in."""
+
+    for_admins: bool = False
+    """Whether it changes something, asks for what a change needs, or shows what users wrote."""

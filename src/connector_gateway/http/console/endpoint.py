@@ -11,14 +11,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from connector_gateway.core.acts import Actor
 from connector_gateway.http.answers import HttpExchange
 from connector_gateway.http.bodies import read_raw
 from connector_gateway.http.console.cookies import SESSION, VISITOR, VISITOR_SECONDS, keep
-from connector_gateway.http.console.declared import SIGN_IN, Console, ConsoleRoute, Visit
+from connector_gateway.http.console.declared import BACKGROUND, SIGN_IN, Console, ConsoleRoute, Visit
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.http.pages import is_own_form
 from connector_gateway.http.routes import Edge, Methods, outcome, query_of
-from connector_gateway.kit.errors import GatewayError, ServiceFailure
+from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, ServiceFailure
 
 MAX_FORM_BYTES = 64 * 1024
 
@@ -48,7 +49,8 @@ class ConsoleEndpoint:
         """Who asks, and for what."""
         # Not by http.cookies, which drops all cookies where one of another program on this host is odd.
         held = HTTPConnection(exchange.scope).cookies
-        found = await self._console.sessions.find(held[SESSION]) if SESSION in held else None
+        in_use = BACKGROUND not in exchange.headers
+        found = await self._console.sessions.find(held[SESSION], in_use=in_use) if SESSION in held else None
         session = found or self._console.sessions.visitor(held.get(VISITOR))
         query = dict(query_of(exchange.scope))
         return Visit(self._console, exchange, session, signed_in=found is not None, query=query)
@@ -56,6 +58,8 @@ class ConsoleEndpoint:
     async def _answer(self, visit: Visit) -> Response:
         if not visit.signed_in and not self._route.for_visitors:
             return _to_sign_in(visit)
+        if self._route.for_admins:
+            await self._require_admin(visit)
         if self._route.method == "POST":
             visit = replace(visit, form=await _form(visit.exchange))
             if not _ours(visit):
@@ -65,6 +69,15 @@ class ConsoleEndpoint:
         if self._route.for_visitors and self._route.method == "GET" and not visit.signed_in:
             keep(answer, self._console.pages, VISITOR, visit.session.token, VISITOR_SECONDS)
         return answer
+
+    async def _require_admin(self, visit: Visit) -> None:
+        """Refuse what only admins may do, and record that it was tried."""
+        try:
+            visit.operator.require_admin()
+        except AdminRoleRequired as error:
+            actor = Actor(visit.operator.name, visit.exchange.address, "console")
+            await visit.management.audit.refuse(actor, self._route.perform.__name__, error.code)
+            raise
 
 
 def console_routes(edge: Edge, console: Console) -> list[Route]:

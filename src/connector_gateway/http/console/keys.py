@@ -30,6 +30,7 @@ async def show_all(visit: Visit, problem: GatewayError | None = None) -> Respons
         first=visit.is_first,
         names=names,
         wanted=wanted,
+        workspaces=await visit.workspaces(visit.form.get("workspace_id", wanted)),
     )
 
 
@@ -42,6 +43,12 @@ async def create(visit: Visit) -> Response:
         return await show_all(visit, error)
     # Shown with this answer, and with no address that could be opened again: it is stored nowhere.
     return visit.show("key_made.html", key=made)
+
+
+async def show(visit: Visit) -> Response:
+    """One key: its rights, and when it was used last."""
+    key = await visit.management.keys.show(visit.named("key_id"))
+    return visit.show("key.html", key=key, workspace=await visit.management.workspaces.show(key["workspace_id"]))
 
 
 async def ask_to_revoke(visit: Visit) -> Response:

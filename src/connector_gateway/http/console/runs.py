@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from connector_gateway.http.console.declared import Visit
+from connector_gateway.http.console.shapes import Field, parameters_of, result_of
 from connector_gateway.http.console.timeline import timeline
 from connector_gateway.http.management.records import RunRecord
 from connector_gateway.http.management.routes import list_runs, show_run
@@ -43,6 +44,7 @@ async def show_all(visit: Visit) -> Response:
         statuses=STATUSES,
         hours=HOURS,
         first="cursor" not in visit.query,
+        workspaces=await visit.workspaces(given["workspace_id"]),
     )
 
 
@@ -50,7 +52,20 @@ async def show(visit: Visit) -> Response:
     """One run, with its requests upstream along its time."""
     run = await visit.ask(show_run, {"run_id": visit.named("run_id")})
     (row,) = await rows_of(visit, [run])
-    return visit.show("run.html", row=row, run=run, timeline=timeline(run))
+    sent, returned = _shapes(visit, run)
+    return visit.show("run.html", row=row, run=run, timeline=timeline(run), sent=sent, returned=returned)
+
+
+def _shapes(visit: Visit, run: RunRecord) -> tuple[Sequence[Field], Sequence[Field]]:
+    """The parameters that were sent and the fields of the result, by the declaration of the operation: no values."""
+    connector = visit.console.connectors.get(run.connector)
+    named = {operation.name: operation for operation in connector.operations} if connector else {}
+    operation = named.get(run.operation)
+    if operation is None:
+        return (), ()
+    sent = [field for field in parameters_of(operation) if field.name in (run.parameters or ())]
+    ended = run.status in {"ok", "partial"}
+    return sent, result_of(operation, dry_run=run.dry_run) if ended else ()
 
 
 async def rows_of(visit: Visit, runs: Sequence[RunRecord]) -> Sequence[Row]:

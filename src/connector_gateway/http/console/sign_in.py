@@ -1,10 +1,11 @@
-"""Signing in to the console with the operator token, and out again."""
+"""Signing in to the console with the token of an operator, and out again."""
 
-import hmac
 import re
 
 from starlette.responses import Response
 
+from connector_gateway.core.acts import Actor, acting
+from connector_gateway.core.operators import Operator
 from connector_gateway.core.sessions import SESSION_SECONDS
 from connector_gateway.http.console.cookies import SESSION, VISITOR, drop, keep
 from connector_gateway.http.console.declared import ROOT, SIGN_IN, Visit
@@ -15,19 +16,23 @@ OWN_PAGE = re.compile(rf"{ROOT}(?:[/?][!-\[\]-~]*)?")
 
 
 async def show(visit: Visit) -> Response:
-    """The form that asks for the operator token."""
+    """The form that asks for the token of an operator."""
     return visit.lead(ROOT) if visit.signed_in else _form(visit)
 
 
 async def sign_in(visit: Visit) -> Response:
-    """Begin a session for the operator; answers to wrong tokens are delayed where there are many."""
+    """Begin a session for the operator whose token was entered.
+
+    Answers to wrong tokens are delayed where there are many.
+    """
     try:
-        await _check(visit)
+        operator = await _operator(visit)
     except GatewayError as error:
         return _form(visit, error)
     if visit.signed_in:
-        await visit.console.sessions.end(visit.session)
-    session = await visit.console.sessions.begin()
+        await _end(visit)
+    with acting(visit.management.audit, _actor(visit, operator)):
+        session = await visit.console.sessions.begin(operator)
     answer = visit.lead(_wanted(visit))
     keep(answer, visit.console.pages, SESSION, session.token, SESSION_SECONDS)
     return drop(answer, visit.console.pages, VISITOR)
@@ -35,7 +40,7 @@ async def sign_in(visit: Visit) -> Response:
 
 async def sign_out(visit: Visit) -> Response:
     """End the session, here and for every copy of what the browser held."""
-    await visit.console.sessions.end(visit.session)
+    await _end(visit)
     return drop(visit.lead(SIGN_IN, done="signed-out"), visit.console.pages, SESSION)
 
 
@@ -43,13 +48,27 @@ def _form(visit: Visit, problem: GatewayError | None = None) -> Response:
     return visit.show("sign_in.html", problem=problem, wanted=_wanted(visit))
 
 
-async def _check(visit: Visit) -> None:
-    given, expected = visit.form.get("operator_token", ""), visit.management.operator_token
-    if not hmac.compare_digest(given.encode(errors="replace"), expected.encode()):
-        error = InvalidApiKey("This is not the operator token of this installation.")
-        error.remedy = "Enter the value of the setting GATEWAY_OPERATOR_TOKEN; an API key does not sign in here."
+async def _operator(visit: Visit) -> Operator:
+    """The operator whose token was entered; a wrong one is recorded."""
+    operator = await visit.management.operators.find(visit.form.get("operator_token", ""))
+    if operator is None:
+        error = InvalidApiKey("This is not the operator token of this installation, nor that of another operator.")
+        error.remedy = "Enter your own token, or the setting GATEWAY_OPERATOR_TOKEN; an API key does not sign in here."
+        await visit.management.audit.refuse(
+            Actor("anonymous", visit.exchange.address, "console"), "sign_in", error.code
+        )
         await visit.management.edge.delay_wrong_token(visit.exchange)
         raise error
+    return operator
+
+
+async def _end(visit: Visit) -> None:
+    with acting(visit.management.audit, _actor(visit, visit.operator)):
+        await visit.console.sessions.end(visit.session)
+
+
+def _actor(visit: Visit, operator: Operator) -> Actor:
+    return Actor(operator.name, visit.exchange.address, "console")
 
 
 def _wanted(visit: Visit) -> str:

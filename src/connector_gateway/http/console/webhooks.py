@@ -38,6 +38,7 @@ async def show_all(visit: Visit, problem: GatewayError | None = None) -> Respons
         first=visit.is_first,
         names=await visit.management.workspaces.names({row.workspace_id for row in page.items}),
         wanted=wanted,
+        workspaces=await visit.workspaces(visit.form.get("workspace_id", wanted)),
         event_types=visit.management.webhooks.event_types,
     )
 

@@ -2,21 +2,25 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel
 
+from connector_gateway.core.acts import Actor, acting
+from connector_gateway.core.audit import Audit
 from connector_gateway.core.connections import Connecting, Connections
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.events.hooks import Hooks
 from connector_gateway.core.keys import Caller, Keys
+from connector_gateway.core.operators import BUILT_IN, Operator, Operators
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.webhooks.webhooks import Webhooks
 from connector_gateway.core.workspaces import Workspaces, workspace_not_found
 from connector_gateway.http.routes import Edge
 from connector_gateway.kit.errors import (
+    AdminRoleRequired,
     GatewayError,
     HeadersTooLarge,
     InternalError,
@@ -71,17 +75,36 @@ class Management:
     hooks: Hooks
     webhooks: Webhooks
     cursors: Cursors
-    operator_token: str = field(repr=False)
+    operators: Operators
+    audit: Audit
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A management request that was let in: *caller* is None for the operator, who sees all."""
+    """A management request that was let in: *caller* is None for an operator, who sees all."""
 
     management: Management
     caller: Caller | None
     position: Position | None = None
     """Where the page begins that was asked for, as the page before it said."""
+
+    operator: Operator = BUILT_IN
+    """Who asks, where that is no key."""
+
+    address: str = ""
+    """The network address of the request."""
+
+    surface: str = "http"
+
+    @property
+    def actor(self) -> Actor:
+        """Who asks, as the audit trail names them."""
+        return Actor(self.caller.key_id if self.caller else self.operator.name, self.address, self.surface)
+
+    @property
+    def may_change(self) -> bool:
+        """Whether who asks may see what changes are made with, such as secrets that were handed over."""
+        return self.caller is not None or self.operator.may_change
 
     @property
     def before(self) -> str | None:
@@ -142,6 +165,25 @@ class ManagementRoute:
         return not (self.open_to_keys or self.open_to_managers)
 
     @property
+    def changes(self) -> bool:
+        """Whether it is an administrative act, rather than a look."""
+        return self.method != "GET"
+
+    async def carry_out(self, asked: Asked, params: Params) -> Any:
+        """What it answers who *asked*; where it changes something, the audit trail tells how that ended."""
+        if not self.changes:
+            return await self.perform(asked, params)
+        try:
+            if asked.caller is None:
+                asked.operator.require_admin()
+            with acting(asked.management.audit, asked.actor):
+                return await self.perform(asked, params)
+        except GatewayError as error:
+            named = next((str(value) for name, value in params if name.endswith("_id") or name == "connector"), "")
+            await asked.management.audit.refuse(asked.actor, self.name, error.code, named)
+            raise
+
+    @property
     def title(self) -> str:
         """Its name for people."""
         return self.name.replace("_", " ").capitalize()
@@ -176,6 +218,8 @@ class ManagementRoute:
         possible = {*EVERY_ROUTE, *self.errors}
         if not self.open_to_keys:
             possible |= {OperatorTokenRequired}
+        if self.changes:
+            possible |= {AdminRoleRequired}
         if self.has_body:
             possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge, RequestIncomplete}
         if self.pages:

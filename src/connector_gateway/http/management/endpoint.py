@@ -1,21 +1,22 @@
 """Management routes at their addresses."""
 
-import hmac
 from collections.abc import Sequence
 from typing import Any
 
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from connector_gateway.core.acts import Actor
 from connector_gateway.core.arguments import Arguments
 from connector_gateway.core.keys import Caller, bearer
 from connector_gateway.core.limits import require
+from connector_gateway.core.operators import BUILT_IN, Operator
 from connector_gateway.core.work import UNBOUND
 from connector_gateway.http.answers import HttpExchange, HttpResponse, shown
 from connector_gateway.http.bodies import read_body
 from connector_gateway.http.management.declared import Asked, Management, ManagementRoute
 from connector_gateway.http.routes import Methods, answered, query_of
-from connector_gateway.kit.errors import InvalidApiKey, OperatorTokenRequired
+from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, InvalidApiKey, OperatorTokenRequired
 from connector_gateway.kit.shapes import Listing, Page, Params, Position
 
 FOR_ALL = "This is neither the operator token nor a current API key."
@@ -36,10 +37,11 @@ class ManagementEndpoint:
         await exchange.send(await answered(exchange, None, self._answer(exchange)), send)
 
     async def _answer(self, exchange: HttpExchange) -> HttpResponse:
-        route, caller = self._route, await self._let_in(exchange)
+        route, who = self._route, await self._let_in(exchange)
+        operator, caller = (who, None) if isinstance(who, Operator) else (BUILT_IN, who)
         params = (await self._arguments(exchange)).read(route.params, connection=False)
-        asked = Asked(self._management, caller, self._position(caller, params))
-        result = await route.perform(asked, params)
+        asked = Asked(self._management, caller, self._position(caller, params), operator, exchange.address)
+        result = await route.carry_out(asked, params)
         if isinstance(result, Page):
             return shown(result.items, next_cursor=self._cursor(caller, params, result.position), paged=True)
         return shown(result.items if isinstance(result, Listing) else result)
@@ -52,17 +54,31 @@ class ManagementEndpoint:
             body=await read_body(exchange, max_bytes) if self._route.has_body else None,
         )
 
-    async def _let_in(self, exchange: HttpExchange) -> Caller | None:
-        """None for the operator; the holder of a key where keys are let in."""
+    async def _let_in(self, exchange: HttpExchange) -> Caller | Operator:
+        """The operator who asks, or the holder of a key where keys are let in."""
         try:
-            caller = await self._caller(exchange.header(b"authorization"))
+            who = await self._who(exchange)
         except InvalidApiKey:
             await self._management.edge.delay_wrong_token(exchange)
             raise
-        if caller is None:
-            return None
-        await self._allow(exchange, caller)
-        return caller
+        if isinstance(who, Operator):
+            # Before the body is read: a viewer is refused whatever it says.
+            await self._require_role(exchange, who)
+            return who
+        await self._allow(exchange, who)
+        return who
+
+    async def _require_role(self, exchange: HttpExchange, operator: Operator) -> None:
+        """Refuse an act to an operator who may only look, and record that it was tried."""
+        if not self._route.changes or operator.may_change:
+            return
+        await self._refuse(exchange, Actor(operator.name, exchange.address), AdminRoleRequired)
+        operator.require_admin()
+
+    async def _refuse(self, exchange: HttpExchange, actor: Actor, error: type[GatewayError]) -> None:
+        """Record that *actor* may not do what was asked for."""
+        named = "".join(exchange.scope["path_params"].values())
+        await self._management.audit.refuse(actor, self._route.name, error.code, named)
 
     async def _allow(self, exchange: HttpExchange, caller: Caller) -> None:
         """Count a call of the key, and refuse one that is not for keys."""
@@ -70,6 +86,8 @@ class ManagementEndpoint:
         # The allowance is set before it is required, so that the refusal shows what is left.
         require(exchange.run.allowance)
         if not self._is_open_to(caller):
+            if self._route.changes:
+                await self._refuse(exchange, Actor(caller.key_id, exchange.address), OperatorTokenRequired)
             raise OperatorTokenRequired(
                 "This API key cannot manage connections."
                 if self._route.open_to_managers
@@ -79,14 +97,16 @@ class ManagementEndpoint:
     def _is_open_to(self, caller: Caller) -> bool:
         return self._route.open_to_keys or (self._route.open_to_managers and caller.manages_connections)
 
-    async def _caller(self, authorization: str | None) -> Caller | None:
-        """None for the operator, else the holder of a key."""
-        token = self._management.operator_token.encode()
-        if not self._public and hmac.compare_digest(bearer(authorization).encode(), token):
-            return None
+    async def _who(self, exchange: HttpExchange) -> Caller | Operator:
+        """The operator or the holder of a key whose token was sent; no operator where it is *public*."""
+        authorization = exchange.header(b"authorization")
+        operator = None if self._public else await self._management.operators.find(bearer(authorization))
+        if operator is not None:
+            return operator
         try:
             return await self._management.keys.authenticate(authorization)
         except InvalidApiKey as error:
+            await self._management.audit.refuse(Actor("anonymous", exchange.address), "sign_in", error.code)
             raise InvalidApiKey(FOR_KEYS if self._public else FOR_ALL) from error
 
     def _position(self, caller: Caller | None, params: Params) -> Position | None:

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from connector_gateway.core.operators import Role
 from connector_gateway.core.workspaces import Plan
 from connector_gateway.kit.shapes import Cursor, Form, Identifier, Instant, Params
 
@@ -219,6 +220,57 @@ class ReplayWebhook(Params):
 
     after: Identifier | None = None
     """Those behind the event of this identifier; it goes before ``since``. Without either, all that are kept."""
+
+
+class ListAudit(Params):
+    """Which entries of the audit trail to list."""
+
+    actor: Identifier | None = None
+    """Who acted: the name of an operator, the identifier of a key, ``cli``, ``connect_link`` or ``application``."""
+
+    act: Annotated[str, Field(max_length=60)] | None = None
+    """What was done, such as ``create_key``."""
+
+    object_id: Identifier | None = None
+    """What it was done to, by its identifier."""
+
+    workspace_id: Identifier | None = None
+    outcome: Annotated[str, Field(max_length=40)] | None = None
+    """``ok``, or the code of the error by which it was refused."""
+
+    since: Instant | None = None
+    until: Instant | None = None
+    """Those before this instant."""
+
+    cursor: Cursor | None = None
+    limit: PAGE = 50
+
+
+OPERATOR_NAME = Annotated[str, Field(min_length=1, max_length=60)]
+
+
+class CreateOperator(Params):
+    """An operator to be made."""
+
+    name: OPERATOR_NAME
+    """What the audit trail calls them: letters, digits and ``. _ @ + -``; a name is never given again."""
+
+    role: Role = "viewer"
+    """``viewer`` may look at everything and change nothing; ``admin`` may change everything."""
+
+
+class ListOperators(Params):
+    """Which page of the operators to list."""
+
+    cursor: Cursor | None = None
+    limit: PAGE = 50
+
+
+class RevokeOperator(Params):
+    """Which operator to revoke."""
+
+    operator_id: Identifier
+    """Its identifier, or its name."""
 
 
 class ShowRun(Params):

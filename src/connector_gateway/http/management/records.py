@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+from connector_gateway.core.operators import Role
 from connector_gateway.core.workspaces import Plan
 from connector_gateway.kit.shapes import Instant, Result
 
@@ -143,8 +144,8 @@ class HookSecret(Result):
     """The token that an application handed over for its deliveries."""
 
     connector: str
-    verification_token: str
-    """To be confirmed in the application's settings."""
+    verification_token: str | None
+    """To be confirmed in the application's settings; null for an operator who may only look."""
 
     received_at: Instant
 
@@ -203,6 +204,57 @@ class Replay(Result):
     """How many events that are."""
 
 
+class OperatorRecord(Result):
+    """An operator, without the token."""
+
+    operator_id: str
+    name: str
+    role: Role
+    created_at: Instant
+    revoked_at: Instant | None
+
+
+class CreatedOperator(OperatorRecord):
+    """A new operator, the only time with the token itself."""
+
+    token: str
+    """To be sent as ``Authorization: Bearer``, or entered in the console; it is not stored, and never shown again."""
+
+
+class AuditEntry(Result):
+    """One administrative act, or refused ones of a kind."""
+
+    sequence: int
+    """Its number; there is no gap between numbers."""
+
+    at: Instant
+    actor: str
+    """The name of an operator, the identifier of a key, ``cli``, ``connect_link``, ``application`` or ``anonymous``."""
+
+    address: str | None
+    """Where the request came from; null where there was none."""
+
+    surface: Literal["http", "console", "cli", "connect", "hook"]
+    act: str
+    """What was done, such as ``create_key``: the ``operationId`` of its route, where it has one."""
+
+    object_id: str
+    """What it was done to."""
+
+    workspace_id: str | None
+    outcome: str
+    """``ok``, or the code of the error by which it was refused."""
+
+    count: int
+    """How many acts that are; more than one only of refused ones."""
+
+    details: dict[str, Any]
+    """Names of what was changed or given, never values that are secret."""
+
+    mac: str
+    """What chains the entry to the one before it; ``connector-gateway audit verify`` checks it."""
+
+
 class UpstreamRequest(Result):
     """One request to the third party."""
 
@@ -247,6 +299,9 @@ class RunRecord(Result):
 
     and_more: int | None
     """How many more calls of the key were refused in that hour because its minute was used up, and have no run."""
+
+    parameters: list[str] | None
+    """Names of the parameters that were sent; null where they were not read, and of calls that nobody asked for."""
 
     details: list[dict[str, Any]] | None
     """What a refusal was about, by its names and codes: parameters, properties, fields, places; never their values."""

@@ -10,10 +10,13 @@ from connector_gateway.http.management.params import (
     ChangeWorkspace,
     CreateConnection,
     CreateKey,
+    CreateOperator,
     CreateWebhook,
     CreateWorkspace,
+    ListAudit,
     ListConnections,
     ListKeys,
+    ListOperators,
     ListRuns,
     ListWebhooks,
     ListWorkspaces,
@@ -23,19 +26,23 @@ from connector_gateway.http.management.params import (
     Reconnect,
     ReplayWebhook,
     RevokeKey,
+    RevokeOperator,
     RotateWebhookSecret,
     ShowRun,
 )
 from connector_gateway.http.management.records import (
+    AuditEntry,
     ClosedWindow,
     ConnectionRecord,
     ConnectLinkRecord,
     CreatedConnection,
     CreatedKey,
+    CreatedOperator,
     CreatedWebhook,
     HookSecret,
     HookWindow,
     KeyRecord,
+    OperatorRecord,
     Replay,
     RunRecord,
     TestedConnection,
@@ -50,6 +57,7 @@ from connector_gateway.kit.errors import (
     HookNotFound,
     HookSecretKnown,
     KeyNotFound,
+    OperatorNotFound,
     OtherAccount,
     QuotaExceeded,
     RunNotFound,
@@ -200,7 +208,7 @@ async def reconnect_connection(asked: Asked, params: Reconnect) -> ConnectLinkRe
 @manages(
     "POST /v1/connections/{connection_id}/test",
     open_to_managers=True,
-    errors=[ConnectionNotFound, ConnectionPending, *ASKING],
+    errors=[ConnectionNotFound, ConnectionPending, OtherAccount, *ASKING],
 )
 async def test_connection(asked: Asked, params: NameConnection) -> TestedConnection:
     """Ask the application whose a connection is and what it allows; credentials that have ended are renewed."""
@@ -230,7 +238,8 @@ async def close_hook(asked: Asked, params: NameHook) -> ClosedWindow:
 @manages("GET /v1/hooks/{connector}", errors=[HookNotFound])
 async def show_hook(asked: Asked, params: NameHook) -> HookSecret:
     """Show the token that an application handed over for its deliveries, to be confirmed in its settings."""
-    return HookSecret(**await asked.management.hooks.show(params.connector))
+    shown = await asked.management.hooks.show(params.connector)
+    return HookSecret(**shown if asked.may_change else shown | {"verification_token": None})
 
 
 @manages("DELETE /v1/hooks/{connector}", errors=[HookNotFound])
@@ -295,6 +304,41 @@ async def remove_webhook(asked: Asked, params: NameWebhook) -> WebhookRecord:
     return WebhookRecord(**await asked.management.webhooks.remove(params.webhook_id))
 
 
+@manages("POST /v1/operators")
+async def create_operator(asked: Asked, params: CreateOperator) -> CreatedOperator:
+    """Create an operator; ``token`` is shown this once."""
+    return CreatedOperator(**await asked.management.operators.create(params.name, params.role))
+
+
+@manages("GET /v1/operators")
+async def list_operators(asked: Asked, params: ListOperators) -> Page[OperatorRecord]:
+    """List operators, newest first; the built-in one, whose token is a setting, is not among them."""
+    rows, before = await asked.management.operators.page(asked.before, params.limit)
+    return Page(items=[OperatorRecord(**row) for row in rows], position=position_before(before))
+
+
+@manages("DELETE /v1/operators/{operator_id}", errors=[OperatorNotFound])
+async def revoke_operator(asked: Asked, params: RevokeOperator) -> OperatorRecord:
+    """Revoke the token of an operator; their sessions in the console end at once."""
+    return OperatorRecord(**await asked.management.operators.revoke(params.operator_id))
+
+
+@manages("GET /v1/audit")
+async def list_audit(asked: Asked, params: ListAudit) -> Page[AuditEntry]:
+    """List the audit trail, newest first: every administrative act, and those that were refused."""
+    before = asked.before
+    rows, more = await asked.management.audit.page(
+        before=None if before is None else int(before),
+        limit=params.limit,
+        since=params.since.timestamp() if params.since else None,
+        until=params.until.timestamp() if params.until else None,
+        **params.model_dump(include={"actor", "act", "object_id", "workspace_id", "outcome"}),
+    )
+    return Page(
+        items=[AuditEntry(**row) for row in rows], position=position_before(None if more is None else str(more))
+    )
+
+
 @manages("GET /v1/runs/{run_id}", open_to_keys=True, errors=[RunNotFound, RunNotRecorded])
 async def show_run(asked: Asked, params: ShowRun) -> RunRecord:
     """Show a run: how it ended, and every request it made upstream."""
@@ -344,6 +388,10 @@ MANAGEMENT: Sequence[ManagementRoute] = (
     rotate_webhook_secret,
     replay_webhook,
     remove_webhook,
+    create_operator,
+    list_operators,
+    revoke_operator,
+    list_audit,
     show_run,
     list_runs,
 )

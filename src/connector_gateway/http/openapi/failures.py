@@ -7,6 +7,7 @@ from connector_gateway.core.envelope import DOCS
 from connector_gateway.http.openapi.headers import error_headers
 from connector_gateway.http.openapi.shapes import Schema, object_of, reference
 from connector_gateway.kit.errors import (
+    AdminRoleRequired,
     GatewayError,
     IdempotencyInProgress,
     IdempotencyKeyReused,
@@ -123,7 +124,8 @@ class Failures:
 
 def _kind(errors: Errors) -> str:
     """Return the word that distinguishes *errors* from those that every operation has with the same status."""
-    if {WriteScopeRequired, IdempotencyInProgress, IdempotencyKeyReused, OutcomeUnknown} & set(errors):
+    writes = {AdminRoleRequired, WriteScopeRequired, IdempotencyInProgress, IdempotencyKeyReused, OutcomeUnknown}
+    if writes & set(errors):
         return "Write"
     if InvalidJson in errors:
         return "Body"

@@ -1,0 +1,330 @@
+"""The audit trail, on both databases: chained, appended by several processes, and verified."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from sqlalchemy import Executable, delete, func, select, update
+
+from connector_gateway.core.acts import Actor, acting
+from connector_gateway.core.audit import MINUTE_SECONDS, NO_MAC, RECORDED, Audit
+from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.keys import Keys
+from connector_gateway.core.rotation import Rotation
+from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.kit.errors import SecretUnreadable, WorkspaceNotFound
+from connector_gateway.kit.identifiers import WorkspaceId
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from harness.clocks import HandClock
+from harness.requirement import requirement
+from harness.storage import read_only
+
+OLD, NEW = "the first secret of these tests", "the second secret of these tests"
+ANNA = Actor("anna", "192.0.2.7", "console")
+NOWHERE = WorkspaceId("ws_01KAJ5T6M0Q7Z3X9V2B8N4C1DF")
+
+
+def vault(*secrets: str) -> Vault:
+    return Vault(SecretKeys(secrets or [OLD]))
+
+
+@pytest.fixture
+async def database(common_database_url: str) -> AsyncIterator[Database]:
+    async with Database(common_database_url) as opened:
+        for table in (tables.audit, tables.audit_chain):
+            await change(opened, delete(table))
+        yield opened
+
+
+@pytest.fixture
+def audit(database: Database, clock: HandClock) -> Audit:
+    return Audit(database, vault(), clock)
+
+
+async def change(database: Database, statement: Executable) -> None:
+    """What somebody does who can write to the database."""
+    await database.write(lambda writing: writing.execute(statement).rowcount)
+
+
+async def make(audit: Audit, database: Database, clock: HandClock, count: int = 3) -> list[str]:
+    """Workspaces that Anna makes."""
+    with acting(audit, ANNA):
+        made = [await Workspaces(database, clock).create(f"number {number}") for number in range(count)]
+    return [workspace["workspace_id"] for workspace in made]
+
+
+async def entries(audit: Audit, **filters: Any) -> list[dict[str, Any]]:
+    """Entries, oldest first."""
+    rows, _ = await audit.page(limit=1000, **filters)
+    return list(reversed(rows))
+
+
+@requirement("audit:acts")
+async def test_an_act_is_recorded_with_its_actor_address_and_object(
+    audit: Audit, database: Database, clock: HandClock
+) -> None:
+    (workspace_id,) = await make(audit, database, clock, 1)
+    (entry,) = await entries(audit)
+    told = ("sequence", "actor", "address", "surface", "act", "object_id", "workspace_id", "outcome", "count")
+
+    expected = (1, "anna", "192.0.2.7", "console", "create_workspace", workspace_id, workspace_id, "ok", 1)
+    assert expected == tuple(entry[name] for name in told)
+
+
+async def test_what_nobody_administers_is_not_recorded(audit: Audit, database: Database, clock: HandClock) -> None:
+    await Workspaces(database, clock).create("made by a test")
+
+    assert [] == await entries(audit)
+
+
+@requirement("audit:together")
+async def test_an_act_that_fails_leaves_no_entry_of_success(audit: Audit, database: Database, clock: HandClock) -> None:
+    with acting(audit, ANNA), pytest.raises(WorkspaceNotFound):
+        await Keys(database, clock).create(NOWHERE, "read")
+    with acting(audit, ANNA), pytest.raises(WorkspaceNotFound):
+        await Workspaces(database, clock).change(NOWHERE, name="nothing")
+
+    assert [] == await entries(audit)
+
+
+@requirement("audit:together")
+async def test_an_act_that_cannot_be_recorded_is_not_carried_out(
+    audit: Audit, database: Database, clock: HandClock
+) -> None:
+    await make(audit, database, clock, 1)
+    count = select(func.count()).select_from(tables.workspaces)
+    before = await database.read(lambda reading: reading.execute(count).scalar())
+    with acting(Audit(database, vault(NEW), clock), ANNA), pytest.raises(SecretUnreadable):
+        await Workspaces(database, clock).create("unrecorded")
+
+    assert before == await database.read(lambda reading: reading.execute(count).scalar())
+
+
+@requirement("audit:chained")
+async def test_an_untouched_trail_holds(audit: Audit, database: Database, clock: HandClock) -> None:
+    await make(audit, database, clock)
+    verdict = await audit.verify()
+    last = (await entries(audit))[-1]
+
+    assert (3, None, f"3:{last['mac']}") == (verdict.entries, verdict.broken, verdict.head)
+
+
+async def test_an_empty_trail_holds(audit: Audit) -> None:
+    verdict = await audit.verify()
+
+    assert (0, None, None) == (verdict.entries, verdict.broken, verdict.head)
+
+
+@requirement("audit:chained")
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("actor", "somebody"),
+        ("address", None),
+        ("act", "list_keys"),
+        ("at", 1.0),
+        ("outcome", "refused"),
+        ("object_id", "ws_"),
+        ("workspace_id", None),
+        ("count", 2),
+        ("details", {"changed": []}),
+        ("surface", "cli"),
+        ("mac", NO_MAC),
+    ],
+)
+async def test_an_entry_that_was_edited_is_named(
+    audit: Audit, database: Database, clock: HandClock, column: str, value: Any
+) -> None:
+    await make(audit, database, clock)
+    await change(database, update(tables.audit).where(tables.audit.c.sequence == 2).values({column: value}))
+    verdict = await audit.verify()
+
+    assert (2, "Entry 2 was altered, or written under another key.") == (verdict.broken, verdict.reason)
+
+
+@requirement("audit:chained")
+@pytest.mark.parametrize("sequence", [1, 2, 3])
+async def test_an_entry_that_was_deleted_is_named(
+    audit: Audit, database: Database, clock: HandClock, sequence: int
+) -> None:
+    await make(audit, database, clock)
+    await change(database, delete(tables.audit).where(tables.audit.c.sequence == sequence))
+    verdict = await audit.verify()
+
+    assert (sequence, f"Entry {sequence} is missing.") == (verdict.broken, verdict.reason)
+
+
+@requirement("audit:chained")
+async def test_a_trail_that_was_renumbered_does_not_hold(audit: Audit, database: Database, clock: HandClock) -> None:
+    await make(audit, database, clock)
+    await change(database, delete(tables.audit).where(tables.audit.c.sequence == 2))
+    await change(database, update(tables.audit).where(tables.audit.c.sequence == 3).values(sequence=2))
+
+    assert 2 == (await audit.verify()).broken
+
+
+@requirement("audit:chained")
+async def test_the_newest_entry_cannot_be_cut_off_by_setting_the_end_back(
+    audit: Audit, database: Database, clock: HandClock
+) -> None:
+    await make(audit, database, clock)
+    second = (await entries(audit))[1]
+    await change(database, delete(tables.audit).where(tables.audit.c.sequence == 3))
+    end = {"sequence": 2, "mac": bytes.fromhex(second["mac"])}
+    await change(database, update(tables.audit_chain).values(end))
+
+    assert "The end of the chain was altered." == (await audit.verify()).reason
+
+
+@requirement("audit:chained")
+async def test_a_chain_without_its_end_does_not_hold_and_acts_go_on(
+    audit: Audit, database: Database, clock: HandClock
+) -> None:
+    await make(audit, database, clock)
+    await change(database, delete(tables.audit_chain))
+    missing = await audit.verify()
+    await make(audit, database, clock, 1)
+    mixed = await audit.verify()
+    newer = await audit.verify(after=3)
+
+    assert (3, "The end of the chain is missing.") == (missing.broken, missing.reason)
+    assert (1, None, 1) == (mixed.broken, newer.broken, newer.entries)
+
+
+async def test_a_part_of_the_trail_can_be_verified_and_exported(
+    audit: Audit, database: Database, clock: HandClock
+) -> None:
+    await make(audit, database, clock)
+    verdict = await audit.verify(after=2)
+    beyond = await audit.verify(after=9)
+    exported = [entry["sequence"] async for entry in audit.export(after=1)]
+
+    assert (1, None, "Entry 9 is missing.") == (verdict.entries, verdict.broken, beyond.reason)
+    assert [2, 3] == exported
+
+
+@requirement("audit:processes")
+async def test_processes_that_act_at_the_same_time_make_one_chain(
+    common_database_url: str, audit: Audit, database: Database, clock: HandClock
+) -> None:
+    async with Database(common_database_url) as elsewhere:
+        other = Audit(elsewhere, vault(), clock)
+        together = [make(audit, database, clock, 1) for _ in range(20)]
+        together += [make(other, elsewhere, clock, 1) for _ in range(20)]
+        await asyncio.gather(*together)
+    verdict = await audit.verify()
+
+    assert (40, None) == (verdict.entries, verdict.broken)
+
+
+async def test_rotating_the_vault_keeps_the_chain(audit: Audit, database: Database, clock: HandClock) -> None:
+    await make(audit, database, clock, 1)
+    both = vault(NEW, OLD)
+    with acting(Audit(database, both, clock), Actor("cli", surface="cli")):
+        told = await Rotation(database, both).rotate()
+    rotated = Audit(database, vault(NEW), clock)
+    verdict = await rotated.verify()
+
+    assert [1] == [kind["resealed"] for kind in told if kind["kind"] == "audit"]
+    assert (2, None) == (verdict.entries, verdict.broken)
+    assert "rotate_vault" == (await entries(rotated))[-1]["act"]
+
+
+async def test_a_new_chain_begins_behind_one_whose_secret_is_lost(
+    audit: Audit, database: Database, clock: HandClock
+) -> None:
+    await make(audit, database, clock)
+    later = Audit(database, vault(NEW), clock)
+    with acting(later, Actor("cli", surface="cli")):
+        told = await later.restart()
+    verdict = await later.verify(after=3)
+
+    assert ({"first": 4}, 1, None) == (told, verdict.entries, verdict.broken)
+
+
+@requirement("audit:listed")
+async def test_entries_are_listed_newest_first_by_what_they_are_about(
+    audit: Audit, database: Database, clock: HandClock
+) -> None:
+    one, *_ = await make(audit, database, clock)
+    clock.at += 10
+    with acting(audit, Actor("bert")):
+        await Workspaces(database, clock).change(WorkspaceId(one), name="changed")
+    now = clock.now()
+
+    assert [1, 2, 3] == [entry["sequence"] for entry in await entries(audit, actor="anna")]
+    assert [1, 4] == [entry["sequence"] for entry in await entries(audit, object_id=one)]
+    assert [1, 4] == [entry["sequence"] for entry in await entries(audit, workspace_id=one)]
+    assert [4] == [entry["sequence"] for entry in await entries(audit, act="change_workspace")]
+    assert [4] == [entry["sequence"] for entry in await entries(audit, since=now)]
+    assert [1, 2, 3] == [entry["sequence"] for entry in await entries(audit, until=now)]
+    assert [] == await entries(audit, outcome="key_not_found")
+
+
+@requirement("audit:discreet")
+async def test_the_names_of_what_was_changed_are_recorded_and_no_values(
+    audit: Audit, database: Database, clock: HandClock
+) -> None:
+    (workspace_id,) = await make(audit, database, clock, 1)
+    with acting(audit, ANNA):
+        await Workspaces(database, clock).change(WorkspaceId(workspace_id), name="confidential", plan="paid")
+
+    assert {"changed": ["name", "plan"]} == (await entries(audit))[-1]["details"]
+
+
+@requirement("audit:bounded")
+async def test_refusals_of_a_kind_have_one_entry_and_a_count(audit: Audit, clock: HandClock) -> None:
+    stranger = Actor("anonymous", "198.51.100.1", "console")
+    for _ in range(1000):
+        await audit.refuse(stranger, "sign_in", "invalid_api_key")
+    first = await entries(audit)
+    clock.at += MINUTE_SECONDS
+    await audit.commit()
+    counted = (await entries(audit))[-1]
+
+    assert [("198.51.100.1", 1)] == [(entry["address"], entry["count"]) for entry in first]
+    assert ("198.51.100.1", "invalid_api_key", 999) == (counted["address"], counted["outcome"], counted["count"])
+
+
+@requirement("audit:bounded")
+async def test_refusals_from_many_addresses_fill_no_disk(audit: Audit, clock: HandClock) -> None:
+    for number in range(1000):
+        await audit.refuse(Actor("anonymous", f"2001:db8::{number:x}"), "sign_in", "invalid_api_key")
+    clock.at += MINUTE_SECONDS
+    await audit.commit()
+    found = await entries(audit)
+
+    assert RECORDED + 1 == len(found)
+    assert (None, "several", 1000 - RECORDED) == tuple(found[-1][name] for name in ("address", "outcome", "count"))
+    assert (await audit.verify()).broken is None
+
+
+@requirement("audit:discreet")
+@pytest.mark.parametrize("kept", ["cgw_0123456789012345678901234567890123456789012abcdef", "\x00", "a b", "ntn_secret"])
+async def test_nothing_but_identifiers_is_kept_of_what_a_refused_act_named(audit: Audit, kept: str) -> None:
+    await audit.refuse(ANNA, "revoke_key", "key_not_found", kept)
+
+    assert [""] == [entry["object_id"] for entry in await entries(audit)]
+
+
+@requirement("audit:kept")
+async def test_retention_leaves_old_entries(audit: Audit, database: Database, clock: HandClock) -> None:
+    await make(audit, database, clock)
+    clock.at += 10 * 366 * 24 * 3600
+    await make(audit, database, clock, 1)
+
+    assert [1, 2, 3, 4] == [entry["sequence"] for entry in await entries(audit)]
+
+
+async def test_refusals_are_counted_while_storage_is_away(audit: Audit, database: Database, clock: HandClock) -> None:
+    with read_only(database):
+        await audit.refuse(ANNA, "sign_in", "invalid_api_key")
+        clock.at += MINUTE_SECONDS
+        await audit.commit()
+    clock.at += MINUTE_SECONDS
+    await audit.commit()
+
+    assert [1] == [entry["count"] for entry in await entries(audit)]

@@ -1,0 +1,174 @@
+"""Operators, on both databases: named, recognised by their tokens, and revoked."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from sqlalchemy import delete, select
+
+from connector_gateway.core.operators import BUILT_IN, Operator, Operators
+from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.sessions import IDLE_SECONDS, Sessions
+from connector_gateway.core.single_flight import TRUSTED_SECONDS
+from connector_gateway.kit.errors import InvalidParameters, OperatorNotFound
+from connector_gateway.storage import tables
+from connector_gateway.storage.database import Database
+from harness.clocks import HandClock
+from harness.requirement import requirement
+
+TOKEN = "the token of the built-in operator"
+
+
+@pytest.fixture
+async def database(common_database_url: str) -> AsyncIterator[Database]:
+    async with Database(common_database_url) as opened:
+        await opened.write(lambda writing: writing.execute(delete(tables.operators)).rowcount)
+        yield opened
+
+
+@pytest.fixture
+def operators(database: Database, clock: HandClock) -> Operators:
+    return Operators(database, TOKEN, clock)
+
+
+@pytest.fixture
+def sessions(database: Database, clock: HandClock) -> Sessions:
+    return Sessions(database, SecretKeys(["a secret of these tests"]), TOKEN, clock)
+
+
+async def signed_in(operators: Operators, name: str = "anna") -> Operator:
+    """A new viewer."""
+    made = await operators.create(name, "viewer")
+    found = await operators.find(made["token"])
+    assert found is not None
+    return found
+
+
+@requirement("operators:named")
+async def test_an_operator_is_recognised_by_the_token(operators: Operators) -> None:
+    made = await operators.create("anna", "viewer")
+
+    assert Operator("anna", "viewer", made["operator_id"]) == await operators.find(made["token"])
+
+
+@requirement("operators:named")
+async def test_the_built_in_operator_is_an_admin(operators: Operators) -> None:
+    found = await operators.find(TOKEN)
+
+    assert (BUILT_IN, True) == (found, BUILT_IN.may_change)
+
+
+@pytest.mark.parametrize("token", ["", "x", "cgo_", "cgo_" + "A" * 49, "\udc00", TOKEN[:-1]])
+async def test_any_other_token_is_nobodys(operators: Operators, token: str) -> None:
+    assert await operators.find(token) is None
+
+
+@requirement("operators:named")
+async def test_a_token_is_not_stored(operators: Operators, database: Database) -> None:
+    made = await operators.create("anna", "viewer")
+    row = await database.read(lambda reading: reading.execute(select(tables.operators)).one())
+
+    assert "token" not in await operators.show("anna")
+    assert made["token"].encode() not in row.digest
+
+
+@requirement("operators:names")
+@pytest.mark.parametrize(
+    "name", ["", " ", "a b", "x" * 61, "operator", "cli", "system", "key_1", "opr_1", "\u00e4nna", "-anna", "a\n"]
+)
+async def test_a_name_that_could_be_mistaken_is_refused(operators: Operators, name: str) -> None:
+    with pytest.raises(InvalidParameters):
+        await operators.create(name, "viewer")
+
+
+@requirement("operators:names")
+async def test_a_name_is_not_given_again(operators: Operators) -> None:
+    await operators.create("anna", "viewer")
+    await operators.revoke("anna")
+
+    with pytest.raises(InvalidParameters, match="anna"):
+        await operators.create("anna", "admin")
+
+
+@requirement("operators:revoked")
+async def test_a_revoked_operator_is_refused_at_once_here_and_soon_elsewhere(
+    operators: Operators, database: Database, clock: HandClock
+) -> None:
+    elsewhere = Operators(database, TOKEN, clock)
+    token = (await operators.create("anna", "admin"))["token"]
+    known = await elsewhere.find(token)
+    await operators.revoke("anna")
+    here = await operators.find(token)
+    clock.at += TRUSTED_SECONDS
+
+    assert (True, None) == (known is not None, here)
+    assert await elsewhere.find(token) is None
+
+
+async def test_revoking_again_keeps_the_first_time(operators: Operators, clock: HandClock) -> None:
+    made = await operators.create("anna", "viewer")
+    first = await operators.revoke("anna")
+    clock.at += 60
+
+    assert first == await operators.revoke(made["operator_id"])
+
+
+async def test_nobody_can_be_revoked_who_is_not_there(operators: Operators) -> None:
+    with pytest.raises(OperatorNotFound):
+        await operators.revoke("operator")
+
+
+async def test_operators_are_listed_newest_first(operators: Operators) -> None:
+    for name in ("anna", "bert", "cleo"):
+        await operators.create(name, "viewer")
+    first, before = await operators.page(None, 2)
+    second, end = await operators.page(before, 2)
+
+    assert ["cleo", "bert", "anna"] == [one["name"] for one in (*first, *second)]
+    assert end is None
+
+
+@requirement("operators:idle")
+async def test_a_session_is_its_operators(operators: Operators, sessions: Sessions) -> None:
+    anna = await signed_in(operators)
+    session = await sessions.begin(anna)
+    found = await sessions.find(session.token)
+
+    assert found is not None
+    assert anna == found.operator
+
+
+@requirement("operators:revoked")
+async def test_sessions_of_a_revoked_operator_end_at_once(operators: Operators, sessions: Sessions) -> None:
+    session, other = await sessions.begin(await signed_in(operators)), await sessions.begin(BUILT_IN)
+    await operators.revoke("anna")
+
+    assert await sessions.find(session.token) is None
+    assert await sessions.find(other.token) is not None
+
+
+@requirement("operators:idle")
+async def test_a_session_ends_after_idling_and_lasts_while_pages_are_asked_for(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    session = await sessions.begin()
+    clock.at += IDLE_SECONDS - 1
+    used = await sessions.find(session.token)
+    clock.at += IDLE_SECONDS - 1
+    lasting = await sessions.find(session.token)
+    clock.at += IDLE_SECONDS
+    ended = await sessions.find(session.token)
+
+    assert (session, session, None) == (used, lasting, ended)
+
+
+@requirement("operators:idle")
+async def test_a_page_that_keeps_itself_up_to_date_does_not_keep_a_session(
+    sessions: Sessions, clock: HandClock
+) -> None:
+    session = await sessions.begin()
+    clock.at += IDLE_SECONDS - 1
+    refreshed = await sessions.find(session.token, in_use=False)
+    clock.at += 1
+
+    assert session == refreshed
+    assert await sessions.find(session.token) is None

@@ -1,0 +1,250 @@
+"""Operators in the console: signing in by name, roles, the audit trail, and the search box."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from connector_gateway.http.console.declared import ConsoleRoute
+from connector_gateway.http.console.routes import ROUTES
+from harness.browsing import Browser
+from harness.requirement import requirement
+from harness.serving import Gateway
+
+FOR_ADMINS = [route for route in ROUTES if route.for_admins]
+
+
+@pytest.fixture(scope="module")
+def token(house: Gateway) -> str:
+    """The token of an operator who may only look."""
+    made = house.operator("POST", "/v1/operators", json={"name": "viola", "role": "viewer"}).data
+    return str(made["token"])
+
+
+@pytest.fixture
+def viewer(gateway: Gateway, token: str) -> Iterator[Browser]:
+    """A browser in which a viewer signed in."""
+    browser = Browser(gateway)
+    with browser.http:
+        browser.sign_in(token)
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def things(house: Gateway) -> dict[str, str]:
+    """Identifiers of one thing of each kind."""
+    workspace = {"workspace_id": house.workspace_id}
+    key = house.operator("POST", "/v1/keys", json={**workspace, "scope": "read", "name": "Reports"}).data
+    webhook = house.operator("POST", "/v1/webhooks", json={**workspace, "url": "https://example.com/events"}).data
+    return {
+        **workspace,
+        "key": key["key"],
+        "key_id": key["key_id"],
+        "connection_id": house.connections["shelf"],
+        "webhook_id": webhook["webhook_id"],
+        "run_id": house.get("/shelf/things").body["run_id"],
+        "operator_id": house.operator("GET", "/v1/operators").data[0]["operator_id"],
+    }
+
+
+@requirement("audit:acts")
+def test_signing_in_and_out_is_recorded_by_name(viewer: Browser, gateway: Gateway) -> None:
+    viewer.submit(viewer.open("/console"), "Sign out")
+    found = gateway.operator("GET", "/v1/audit", params={"actor": "viola", "limit": 2}).data
+
+    expected = [("sign_out", "console", "127.0.0.1"), ("sign_in", "console", "127.0.0.1")]
+    assert expected == [(entry["act"], entry["surface"], entry["address"]) for entry in found]
+
+
+@requirement("audit:bounded")
+def test_a_failed_sign_in_is_recorded(visitor: Browser, gateway: Gateway) -> None:
+    visitor.sign_in("a guess at a token")
+    wanted = {"actor": "anonymous", "act": "sign_in", "outcome": "invalid_api_key"}
+    found = gateway.operator("GET", "/v1/audit", params=wanted).data
+
+    assert ("console", "127.0.0.1") in [(entry["surface"], entry["address"]) for entry in found]
+    assert "a guess" not in str(found)
+
+
+def test_every_page_says_who_signed_in(viewer: Browser) -> None:
+    assert "viola, viewer" in viewer.open("/console").text
+
+
+@requirement("operators:discreet")
+@pytest.mark.parametrize("route", FOR_ADMINS, ids=lambda route: f"{route.method} {route.path}")
+def test_what_changes_something_is_refused_to_a_viewer(
+    viewer: Browser, things: dict[str, str], route: ConsoleRoute
+) -> None:
+    page = viewer.http.request(route.method, route.path.format(**things))
+
+    assert 403 == page.status_code
+    assert "admin_role_required" in page.text
+
+
+@requirement("operators:discreet")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/workspaces",
+        "/workspaces/{workspace_id}",
+        "/keys",
+        "/keys/{key_id}",
+        "/connections",
+        "/connections/{connection_id}",
+        "/webhooks",
+        "/webhooks/{webhook_id}",
+        "/runs",
+        "/runs/{run_id}",
+        "/budgets",
+        "/audit",
+        "/operators",
+    ],
+)
+def test_pages_offer_a_viewer_nothing_that_changes(viewer: Browser, things: dict[str, str], path: str) -> None:
+    page = viewer.open("/console" + path.format(**things))
+    forms = {form["action"] for form in page.html.select("form[method=post]")}
+    led_to = [str(link["href"]) for link in page.html.select("main a[href]")]
+
+    assert 200 == page.status
+    assert {"/console/search", "/console/sign-out"} == forms
+    assert [] == [address for address in led_to if address.endswith(("/revoke", "/reconnect", "/remove", "/events"))]
+
+
+@requirement("operators:named")
+def test_an_operator_is_made_and_revoked_in_the_console(operator: Browser, gateway: Gateway) -> None:
+    made = operator.submit(operator.open("/console/operators"), "Create the operator", name="oscar", role="admin")
+    secret = made.one("#token").text
+    other = Browser(gateway)
+    inside = other.sign_in(secret)
+    asked = operator.open(operator.open("/console/operators").link("Revoke oscar"))
+    revoked = operator.submit(asked, "Revoke the operator")
+
+    assert ("Overview", "The operator was revoked.") == (inside.heading, revoked.one(".notice.good").text)
+    assert "Sign in to the console" == other.open("/console").heading
+
+
+@requirement("operators:names")
+def test_a_name_that_is_taken_is_told(operator: Browser, token: str) -> None:
+    page = operator.submit(operator.open("/console/operators"), "Create the operator", name="viola")
+
+    assert (422, True) == (page.status, "viola" in page.alert)
+    assert token not in page.response.text
+
+
+@requirement("audit:listed")
+def test_the_trail_is_shown_by_what_it_is_about(operator: Browser, things: dict[str, str]) -> None:
+    page = operator.open("/console/audit", object_id=things["key_id"])
+    (row,) = page.rows()
+
+    assert [True, "create key"] == [row[1].startswith("operator http 127.0.0.1"), row[2]]
+
+
+@requirement("audit:listed")
+def test_the_trail_comes_page_by_page_in_the_console(operator: Browser, gateway: Gateway) -> None:
+    for number in range(51):
+        gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"name": f"Renamed {number}"})
+    first = operator.open("/console/audit", act="change_workspace")
+    second = operator.open(first.link("Older acts"))
+
+    assert int(first.rows()[-1][-1]) > int(second.rows()[0][-1])
+    assert "change_workspace" == second.one("#act")["value"]
+
+
+def test_a_time_that_is_none_is_told(operator: Browser) -> None:
+    page = operator.open("/console/audit", since="yesterday")
+
+    assert (422, "since") == (page.status, page.one("[role=alert] li code").text)
+
+
+@requirement("console:search")
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("run_id", "/console/runs/"),
+        ("connection_id", "/console/connections/"),
+        ("key_id", "/console/keys/"),
+        ("webhook_id", "/console/webhooks/"),
+        ("workspace_id", "/console/workspaces/"),
+    ],
+)
+@pytest.mark.parametrize("page", ["/console", "/console/audit", "/console/runs/nowhere"])
+def test_an_identifier_leads_to_its_page_from_anywhere(
+    viewer: Browser, things: dict[str, str], page: str, name: str, where: str
+) -> None:
+    found = viewer.submit(viewer.open(page), "Find", q=f" {things[name]} ")
+
+    assert (200, where + things[name]) == (found.status, found.path)
+
+
+@requirement("console:search")
+def test_a_key_itself_leads_to_its_page_and_is_in_no_address(viewer: Browser, things: dict[str, str]) -> None:
+    found = viewer.submit(viewer.open("/console"), "Find", q=things["key"])
+    unknown = viewer.submit(viewer.open("/console"), "Find", q="cgw_" + "A" * 49)
+
+    assert f"/console/keys/{things['key_id']}" == found.path
+    assert (404, "/console/search") == (unknown.status, unknown.path)
+
+
+@requirement("console:search")
+def test_a_name_is_looked_for_among_workspaces(viewer: Browser) -> None:
+    found = viewer.submit(viewer.open("/console"), "Find", q="Ac\u00e9 & Co")
+
+    assert "/console/workspaces?q=Ac%C3%A9+%26+Co" == found.path
+
+
+@requirement("console:search")
+@pytest.mark.parametrize("wanted", ["run_", "run_../keys", "conn_//evil.example", "run_x?y", "key_\u202e", "ws_01"])
+def test_what_is_no_identifier_leads_to_no_other_place(viewer: Browser, wanted: str) -> None:
+    found = viewer.submit(viewer.open("/console"), "Find", q=wanted)
+
+    assert found.path.startswith("/console/workspaces")
+
+
+@requirement("console:workspaces")
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/keys", "#key-workspace"),
+        ("/keys", "#workspace"),
+        ("/connections", "#workspace"),
+        ("/webhooks", "#new-workspace"),
+        ("/webhooks", "#workspace"),
+        ("/runs", "#workspace"),
+        ("/audit", "#workspace"),
+    ],
+)
+def test_a_workspace_is_chosen_by_name(operator: Browser, gateway: Gateway, path: str, field: str) -> None:
+    made = gateway.operator("POST", "/v1/workspaces", json={"name": "Zeta <Ltd>"}).data
+    page = operator.open(f"/console{path}")
+    offered = {str(one["value"]): one.text for one in page.one(field).select("option")}
+
+    assert "Zeta <Ltd>" == offered[made["workspace_id"]]
+
+
+@requirement("console:workspaces")
+def test_where_there_are_many_workspaces_an_identifier_is_entered(
+    operator: Browser, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gateway.operator("POST", "/v1/workspaces", json={"name": "Another"})
+    monkeypatch.setattr("connector_gateway.http.console.declared.MOST_CHOICES", 1)
+    page = operator.open("/console/runs", workspace_id="ws_x")
+
+    assert ("input", "ws_x") == (page.one("#workspace").name, page.one("#workspace")["value"])
+
+
+@requirement("console:shapes")
+def test_a_run_shows_names_and_types_of_parameters_and_result(operator: Browser, gateway: Gateway) -> None:
+    run_id = gateway.get("/notes/databases", limit=7).body["run_id"]
+    page = operator.open(f"/console/runs/{run_id}")
+    parameters, result = page.html.select(".shape")
+
+    assert [["limit", "integer"]] == [[cell.text for cell in row.select("td")] for row in parameters.select("tbody tr")]
+    assert "[].database_id" in [cell.text for cell in result.select("td code")]
+
+
+@requirement("console:shapes")
+def test_a_run_that_failed_has_no_result(operator: Browser, gateway: Gateway) -> None:
+    run_id = gateway.get("/notes/databases", limit="many").body["run_id"]
+    page = operator.open(f"/console/runs/{run_id}")
+
+    assert "Parameters" not in page.text

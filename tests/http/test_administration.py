@@ -1,0 +1,280 @@
+"""Operators with roles, and the audit trail, over real HTTP."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from connector_gateway.http.management import MANAGEMENT, ManagementRoute
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply
+
+NOWHERE = {"operator_id": "opr_01KAJ5T6M0Q7Z3X9V2B8N4C1DF", "connector": "notes"}
+"""What stands in addresses where it is not found, or not looked for."""
+
+READS = [route for route in MANAGEMENT if not route.changes]
+CHANGES = [route for route in MANAGEMENT if route.changes]
+
+Asking = Callable[..., Reply]
+
+
+def asking(gateway: Gateway, token: str) -> Asking:
+    """Management requests with a token."""
+    return lambda method, path, **sent: gateway.request(
+        method, path, headers={"Authorization": f"Bearer {token}"}, **sent
+    )
+
+
+def entries(gateway: Gateway, **filters: Any) -> list[dict[str, Any]]:
+    """Entries of the audit trail, newest first."""
+    found: list[dict[str, Any]] = gateway.operator("GET", "/v1/audit", params=filters).data
+    return found
+
+
+@pytest.fixture(scope="module")
+def viewer(house: Gateway) -> Asking:
+    """Requests of an operator who may only look."""
+    made = house.operator("POST", "/v1/operators", json={"name": "vera", "role": "viewer"}).data
+    return asking(house, made["token"])
+
+
+@pytest.fixture(scope="module")
+def things(house: Gateway) -> dict[str, str]:
+    """Identifiers of one thing of each kind."""
+    workspace = {"workspace_id": house.workspace_id}
+    key = house.operator("POST", "/v1/keys", json={**workspace, "scope": "read"}).data
+    webhook = house.operator("POST", "/v1/webhooks", json={**workspace, "url": "https://example.com/events"}).data
+    run = house.get("/shelf/things")
+    return {
+        **NOWHERE,
+        **workspace,
+        "key_id": key["key_id"],
+        "connection_id": house.connections["shelf"],
+        "webhook_id": webhook["webhook_id"],
+        "run_id": run.body["run_id"],
+    }
+
+
+@pytest.fixture
+def anna(gateway: Gateway) -> Iterator[Asking]:
+    """Requests of another admin."""
+    made = gateway.operator("POST", "/v1/operators", json={"name": f"anna-{len(entries(gateway))}", "role": "admin"})
+    yield asking(gateway, made.data["token"])
+    gateway.operator("DELETE", f"/v1/operators/{made.data['operator_id']}")
+
+
+@requirement("operators:viewer")
+@pytest.mark.parametrize("route", READS, ids=lambda route: route.name)
+def test_a_viewer_reads_what_an_admin_reads(
+    gateway: Gateway, viewer: Asking, things: dict[str, str], route: ManagementRoute
+) -> None:
+    path = route.path.format(**things)
+    seen, expected = viewer("GET", path), gateway.operator("GET", path)
+
+    assert expected.status == seen.status
+    # The window of the room is closed: no application has handed anything over.
+    assert ("hook_not_found" if route.name == "show_hook" else 200) == (seen.code if seen.status != 200 else 200)
+
+
+@requirement("operators:viewer", "audit:refused")
+@pytest.mark.parametrize("route", CHANGES, ids=lambda route: route.name)
+@pytest.mark.parametrize("body", [{}, {"name": 5}], ids=["empty", "wrong"])
+def test_a_viewer_changes_nothing_and_the_attempt_is_recorded(
+    gateway: Gateway, viewer: Asking, things: dict[str, str], route: ManagementRoute, body: Any
+) -> None:
+    sent = {"json": body} if route.has_body else {}
+    reply = viewer(route.method, route.path.format(**things), **sent)
+    (entry, *_) = entries(gateway, actor="vera", act=route.name)
+
+    assert (403, "admin_role_required") == (reply.status, reply.code)
+    assert ("admin_role_required", "127.0.0.1") == (entry["outcome"], entry["address"])
+
+
+@requirement("operators:viewer")
+def test_a_viewer_is_refused_however_the_body_looks(viewer: Asking) -> None:
+    assert "admin_role_required" == viewer("POST", "/v1/workspaces", content=b"{no json").code
+
+
+@requirement("operators:discreet")
+def test_a_viewer_does_not_see_a_token_that_was_handed_over(gateway: Gateway, viewer: Asking) -> None:
+    gateway.run(gateway.app.hooks._keep_secret("notes", "secret_handed_over"))
+    seen, known = viewer("GET", "/v1/hooks/notes").data, gateway.operator("GET", "/v1/hooks/notes").data
+    gateway.operator("DELETE", "/v1/hooks/notes")
+
+    assert (None, "secret_handed_over") == (seen["verification_token"], known["verification_token"])
+
+
+@requirement("operators:named")
+def test_an_admin_does_what_the_built_in_operator_does(gateway: Gateway, anna: Asking) -> None:
+    workspace = anna("POST", "/v1/workspaces", json={"name": "Anna's"}).data
+    (entry,) = entries(gateway, object_id=workspace["workspace_id"])
+
+    assert (True, "create_workspace") == (entry["actor"].startswith("anna-"), entry["act"])
+
+
+@requirement("operators:revoked")
+def test_a_revoked_operator_is_refused(gateway: Gateway) -> None:
+    made = gateway.operator("POST", "/v1/operators", json={"name": "rosa", "role": "admin"}).data
+    rosa = asking(gateway, made["token"])
+    before = rosa("GET", "/v1/workspaces").status
+    gateway.operator("DELETE", "/v1/operators/rosa")
+    after = rosa("GET", "/v1/workspaces")
+
+    assert (200, 401, "invalid_api_key") == (before, after.status, after.code)
+
+
+def test_an_operators_token_calls_no_operation(gateway: Gateway, anna: Asking) -> None:
+    assert "invalid_api_key" == anna("GET", "/v1/connectors/shelf/things").code
+
+
+@requirement("audit:acts")
+def test_every_act_over_http_has_an_entry(gateway: Gateway) -> None:
+    act = gateway.operator
+    workspace = act("POST", "/v1/workspaces", json={"name": "Audited"}).data["workspace_id"]
+    of_it = {"workspace_id": workspace}
+    act("PATCH", f"/v1/workspaces/{workspace}", json={"name": "Audited well"})
+    key = act("POST", "/v1/keys", json={**of_it, "scope": "read"}).data["key_id"]
+    act("DELETE", f"/v1/keys/{key}")
+    new = {**of_it, "connector": "notes", "credentials": {"token": "ntn_secret_of_the_audit"}, "verify": False}
+    connection = act("POST", "/v1/connections", json=new).data["connection_id"]
+    changed = act(
+        "PATCH", f"/v1/connections/{connection}", json={"credentials": {"token": "ntn_other_secret"}, "verify": False}
+    )
+    place = {**of_it, "url": "https://example.com/events"}
+    webhook = act("POST", "/v1/webhooks", json=place).data["webhook_id"]
+    act("PATCH", f"/v1/webhooks/{webhook}", json={"name": "renamed"})
+    act("POST", f"/v1/webhooks/{webhook}/rotate", json={})
+    act("POST", f"/v1/webhooks/{webhook}/replay", json={"connection_id": connection})
+    act("DELETE", f"/v1/webhooks/{webhook}")
+    act("DELETE", f"/v1/connections/{connection}")
+    told = [(entry["act"], entry["object_id"]) for entry in reversed(entries(gateway, workspace_id=workspace))]
+
+    assert 200 == changed.status, changed.body
+    assert [
+        ("create_workspace", workspace),
+        ("change_workspace", workspace),
+        ("create_key", key),
+        ("revoke_key", key),
+        ("create_connection", connection),
+        ("change_connection", connection),
+        ("create_webhook", webhook),
+        ("change_webhook", webhook),
+        ("rotate_webhook_secret", webhook),
+        ("replay_webhook", webhook),
+        ("remove_webhook", webhook),
+        ("remove_connection", connection),
+    ] == told
+
+
+@requirement("audit:acts")
+def test_windows_for_handing_over_a_secret_and_what_comes_of_them_are_recorded(gateway: Gateway) -> None:
+    url = gateway.operator("POST", "/v1/hooks/notes/window").data["url"]
+    gateway.request("POST", urlsplit(url).path, json={"verification_token": "secret_given"})
+    gateway.operator("DELETE", "/v1/hooks/notes")
+    gateway.operator("DELETE", "/v1/hooks/notes/window")
+    told = [(entry["act"], entry["actor"]) for entry in reversed(entries(gateway, object_id="notes", limit=4))]
+
+    assert [
+        ("open_hook", "operator"),
+        ("hand_over_secret", "application"),
+        ("forget_hook", "operator"),
+        ("close_hook", "operator"),
+    ] == told
+
+
+@requirement("audit:acts")
+def test_operators_are_recorded_themselves(gateway: Gateway) -> None:
+    made = gateway.operator("POST", "/v1/operators", json={"name": "otto", "role": "viewer"}).data
+    gateway.operator("DELETE", "/v1/operators/otto")
+    told = [(entry["act"], entry["details"]) for entry in entries(gateway, object_id=made["operator_id"])]
+
+    assert [("revoke_operator", {"operator": "otto"}), ("create_operator", {"operator": "otto", "role": "viewer"})] == (
+        told
+    )
+
+
+@requirement("audit:acts")
+def test_a_managing_key_is_an_actor(gateway: Gateway) -> None:
+    wanted = {"workspace_id": gateway.workspace_id, "scope": "read", "manages_connections": True}
+    key = gateway.operator("POST", "/v1/keys", json=wanted).data
+    path = f"/v1/connections/{gateway.connections['shelf']}"
+    changed = asking(gateway, key["key"])("PATCH", path, json={"name": "renamed"})
+    (entry,) = entries(gateway, actor=key["key_id"])
+
+    assert 200 == changed.status
+    assert ("change_connection", {"changed": ["name"]}) == (entry["act"], entry["details"])
+
+
+@requirement("audit:refused")
+def test_an_act_that_fails_is_recorded_with_its_code(gateway: Gateway) -> None:
+    unknown = "key_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"
+    gateway.operator("DELETE", f"/v1/keys/{unknown}")
+    (entry,) = entries(gateway, object_id=unknown)
+
+    assert ("revoke_key", "key_not_found") == (entry["act"], entry["outcome"])
+
+
+@requirement("audit:refused")
+def test_a_key_that_tries_to_manage_is_recorded(gateway: Gateway) -> None:
+    key = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"}).data
+    asking(gateway, key["key"])("POST", "/v1/workspaces", json={"name": "mine"})
+    (entry,) = entries(gateway, actor=key["key_id"])
+
+    assert ("create_workspace", "operator_token_required") == (entry["act"], entry["outcome"])
+
+
+@requirement("audit:bounded")
+def test_a_wrong_token_is_recorded_once_and_counted(gateway: Gateway) -> None:
+    guess = asking(gateway, "a wrong token")
+    replies = [guess("GET", "/v1/workspaces").status for _ in range(5)]
+    found = entries(gateway, actor="anonymous", act="sign_in")
+
+    assert {401} == set(replies)
+    assert [("invalid_api_key", "127.0.0.1")] == [(entry["outcome"], entry["address"]) for entry in found]
+
+
+@requirement("audit:listed")
+def test_the_trail_comes_page_by_page(gateway: Gateway) -> None:
+    first = gateway.operator("GET", "/v1/audit", params={"limit": 2})
+    second = gateway.operator("GET", "/v1/audit", params={"limit": 2, "cursor": first.body["next_cursor"]})
+    numbers = [entry["sequence"] for entry in (*first.data, *second.data)]
+
+    assert list(range(numbers[0], numbers[0] - 4, -1)) == numbers
+
+
+@requirement("audit:listed")
+@pytest.mark.parametrize("name", ["actor", "act", "object_id", "workspace_id", "outcome"])
+def test_a_filter_that_nothing_fits_finds_nothing(gateway: Gateway, name: str) -> None:
+    assert [] == entries(gateway, **{name: "nothing"})
+
+
+def test_the_trail_is_not_for_keys(gateway: Gateway) -> None:
+    assert "operator_token_required" == gateway.request("GET", "/v1/audit").code
+
+
+@requirement("audit:discreet")
+def test_no_secret_is_in_the_trail(gateway: Gateway) -> None:
+    new = {"workspace_id": gateway.workspace_id, "connector": "notes", "credentials": {"token": "ntn_kept_out"}}
+    gateway.operator("POST", "/v1/connections", json={**new, "verify": False})
+    gateway.operator("POST", "/v1/connections", json={**new, "credentials": {"token": "ntn_refused"}})
+    made = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"}).data
+    text = str(entries(gateway, limit=200))
+
+    assert [] == [secret for secret in ("ntn_kept_out", "ntn_refused", made["key"]) if secret in text]
+
+
+@requirement("audit:chained")
+def test_what_was_done_over_http_can_be_verified(gateway: Gateway) -> None:
+    verdict = gateway.run(gateway.app.audit.verify())
+
+    assert verdict.broken is None
+
+
+@requirement("console:shapes")
+def test_a_run_names_the_parameters_that_were_sent(gateway: Gateway) -> None:
+    run_id = gateway.get("/notes/databases", limit=2).body["run_id"]
+    wrong = gateway.get("/notes/databases", limit="many").body["run_id"]
+    shown = [gateway.operator("GET", f"/v1/runs/{one}").data["parameters"] for one in (run_id, wrong)]
+
+    assert [["limit"], None] == shown
