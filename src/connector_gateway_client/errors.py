@@ -45,6 +45,12 @@ class OperatorTokenRequired(CallerError):
     code = "operator_token_required"
 
 
+class AdminRoleRequired(CallerError):
+    """An operator whose role is viewer tries to change something."""
+
+    code = "admin_role_required"
+
+
 class RateLimited(CallerError):
     """The key has used up its calls of the rolling minute, or too many wrong tokens come from the address."""
 
@@ -199,6 +205,12 @@ class KeyNotFound(CallerError):
     """No API key of that identifier exists."""
 
     code = "key_not_found"
+
+
+class OperatorNotFound(CallerError):
+    """No operator of that identifier or name exists."""
+
+    code = "operator_not_found"
 
 
 class WebhookNotFound(CallerError):
@@ -599,6 +611,7 @@ ERRORS: tuple[type[GatewayError], ...] = (
     OperationNotAllowed,
     OriginNotAllowed,
     OperatorTokenRequired,
+    AdminRoleRequired,
     RateLimited,
     InvalidJson,
     UnsupportedMediaType,
@@ -625,6 +638,7 @@ ERRORS: tuple[type[GatewayError], ...] = (
     ConnectNotSetUp,
     WorkspaceNotFound,
     KeyNotFound,
+    OperatorNotFound,
     WebhookNotFound,
     HookNotFound,
     RunNotFound,

@@ -10,9 +10,6 @@ from requirements.requirement import NOT_BUILT
 PROJECT = Path(__file__).parents[2]
 PAGES = [path for path in sorted((PROJECT / "docs" / "contract").glob("*.md")) if path.stem != "README"]
 
-AWAITED = frozenset({"audit-1", "audit-2", "audit-3", "audit-4"})
-"""Clauses that SECURITY.md cites and changes under way bring; one that stands does not belong here."""
-
 _CLAUSE = re.compile(r"- \*\*(?P<page>[a-z]+)-(?P<number>[1-9][0-9]*)\*\* (?P<text>\S.*[.*])")
 
 

@@ -94,7 +94,7 @@ console_sessions = Table(
     Column("digest", LargeBinary(32), primary_key=True),
     Column("expires_at", Double, nullable=False, index=True),
     Column("operator_id", String(40)),
-    Column("seen_at", Double, nullable=False, server_default="0"),
+    Column("seen_at", Double, server_default="0"),
 )
 """Browsers that are signed in to the console, by the digest of the identifier that they hold.
 

@@ -55,7 +55,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name"),
     )
     op.add_column("console_sessions", sa.Column("operator_id", sa.String(40)))
-    op.add_column("console_sessions", sa.Column("seen_at", sa.Double(), nullable=False, server_default="0"))
+    op.add_column("console_sessions", sa.Column("seen_at", sa.Double(), server_default="0"))
     # They began that long before they end; nobody knows when a page was last asked for.
     sessions = sa.table("console_sessions", sa.column("seen_at", sa.Double()), sa.column("expires_at", sa.Double()))
     op.execute(sessions.update().values(seen_at=sessions.c.expires_at - SESSION_SECONDS))
