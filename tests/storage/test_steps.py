@@ -1,5 +1,6 @@
 """What each step of the schema does, as far as processes of the release before could notice it."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -93,5 +94,13 @@ def test_a_new_column_of_an_old_table_may_be_left_out(before_and_after: tuple[Sh
 
 def test_a_step_changes_nothing_that_rows_of_old_tables_must_meet(before_and_after: tuple[Shape, Shape]) -> None:
     before, after = before_and_after
+    # A process of the release before leaves new columns null, and null meets every unique index.
+    new = {(column.table, column.name) for column in after.columns.keys() - before.columns.keys()}
+    beyond = {
+        (table, rule)
+        for table, rule in after.keys
+        if rule.startswith("CREATE UNIQUE")
+        and any(re.search(rf"\b{name}\b", rule) for one, name in new if one == table)
+    }
 
-    assert before.keys == {(table, rule) for table, rule in after.keys if table in before.tables()}
+    assert before.keys == {(table, rule) for table, rule in after.keys - beyond if table in before.tables()}
