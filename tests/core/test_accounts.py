@@ -103,13 +103,13 @@ async def test_candidates_that_another_workspace_may_have_made_are_not_named(
 
 
 @requirement("writes:other-account")
-@pytest.mark.parametrize("account", [OTHER, None], ids=["another", "unknown"])
+@pytest.mark.parametrize(("before", "after"), [(MINE, OTHER), (None, None)], ids=["another", "unknown"])
 async def test_what_was_begun_in_one_account_is_not_sent_to_another(
-    stage: Stage, clock: HandClock, account: Account | None
+    stage: Stage, clock: HandClock, before: Account | None, after: Account | None
 ) -> None:
-    await stage.app.connections.change(stage.connection_id, MINE, credentials=CREDENTIALS)
+    await stage.app.connections.change(stage.connection_id, before, credentials=CREDENTIALS)
     await dropped(stage)
-    await stage.app.connections.change(stage.connection_id, account, credentials=CREDENTIALS)
+    await stage.app.connections.change(stage.connection_id, after, credentials=CREDENTIALS)
     clock.at += SETTLE_SECONDS
     refused = await refusal(stage, operation=make_thing)
 

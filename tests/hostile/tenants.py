@@ -21,6 +21,8 @@ from sqlalchemy import select, update
 
 from connector_gateway.app import App
 from connector_gateway.connectors.chat import CHAT
+from connector_gateway.core.events.feed import data_of
+from connector_gateway.core.installation import identify
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.observing import Delivery
 from connector_gateway.settings import Settings
@@ -173,13 +175,14 @@ class History:
     async def _compare(self) -> None:
         names = [connected.connection_id for connected in self.world.connected]
         events, connections = tables.events.c, tables.connections.c
-        query = select(events.connection_id, events.data).where(events.connection_id.in_(names))
+        query = select(tables.events).where(events.connection_id.in_(names))
         ended = select(connections.connection_id).where(connections.connection_id.in_(names))
         ended = ended.where(connections.status == "revoked")
         rows = await self.app.database.read(lambda reading: reading.execute(query).all())
         revoked = set(await self.app.database.read(lambda reading: reading.execute(ended).scalars().all()))
         for connected in self.world.connected:
-            seen = {row.data["text"] for row in rows if row.connection_id == connected.connection_id}
+            own = [row for row in rows if row.connection_id == connected.connection_id]
+            seen = {data_of(row, self.app._vault)["text"] for row in own}
             where = f"seed {self.world.seed}: {connected}"
             assert seen <= connected.may, f"{where} has seen {sorted(seen - connected.may)} of others"
             assert connected.must <= seen, f"{where} has missed {sorted(connected.must - seen)}"
@@ -198,6 +201,7 @@ async def gateway_on(database_url: str) -> AsyncIterator[App]:
     connectors = {"chat": CHAT}
     app = App(Settings.read(environment, connectors), connectors=connectors, clock=SystemClock())
     async with app.database, app._transport:
+        await identify(app.database)
         await app._processes.beat()
         yield app
 
