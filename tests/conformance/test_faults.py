@@ -12,6 +12,7 @@ from harness.playing import playing
 from harness.requirement import requirement
 from harness.rooms import Rooms, rooms
 from harness.serving import Reply
+from kit.test_rejections import EXAMPLES
 from simulation.writes import KINDS
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.sandbox import Sandbox
@@ -29,6 +30,11 @@ ATTEMPTS = 3
 """How often a request that changes nothing is sent."""
 
 THROTTLED = {"fault": "status", "status": 429, "headers": {"Retry-After": "0"}, "body": {"error": "too many"}}
+
+THROTTLED_BODIES = {
+    room: next(body for status, body in examples if status == 429) for room, examples in EXAMPLES.items()
+}
+"""A write is sent again only after a 429 in the vendor's own shape."""
 
 every_room = pytest.mark.parametrize("room", CONNECTORS)
 
@@ -175,6 +181,6 @@ def test_a_write_that_was_not_done_is_told_and_done_once_by_a_repeat(
 
 @every_room
 def test_a_throttled_write_is_sent_again_and_done_once(all_rooms: Rooms, room: str) -> None:
-    first, repeated, made = writing(all_rooms, room, "throttled", **THROTTLED)
+    first, repeated, made = writing(all_rooms, room, "throttled", **{**THROTTLED, "body": THROTTLED_BODIES[room]})
 
     assert (200, 200, 1) == (first.status, repeated.status, made)

@@ -23,7 +23,7 @@ from workspace_sandbox.notes import NotesEmulator
 SECRETS = {
     "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
     "GATEWAY_OPERATOR_TOKEN": "op_Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU",
-    "GATEWAY_METRICS_TOKEN": "mt_0123456789abcdef0123456789abcdef",
+    "GATEWAY_METRICS_TOKEN": "mt_c4e81b7f20a95d3682f1e6b90d7a43c5",
     "POSTGRES_PASSWORD": "pw-of-postgres",
     "VALKEY_PASSWORD": "pw-of-valkey",
 }

@@ -14,7 +14,7 @@ from workspace_sandbox.notes import NotesEmulator
 
 SLOWER = 1.2
 GROWN_MIB = 32
-SETTINGS = {"GATEWAY_METRICS_TOKEN": "m" * 32, "GATEWAY_TRUSTED_PROXIES": "127.0.0.1"}
+SETTINGS = {"GATEWAY_METRICS_TOKEN": "Qm7TzX2bLf9Kd4WvR8hNcY5sJg1PeUa6", "GATEWAY_TRUSTED_PROXIES": "127.0.0.1"}
 
 
 @pytest.fixture

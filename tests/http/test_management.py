@@ -12,7 +12,7 @@ from connector_gateway.http.management import MANAGEMENT
 from connector_gateway.http.management.declared import ManagementRoute
 from connector_gateway.storage import tables
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
+from harness.serving import OPERATOR, Gateway, Reply
 
 NOWHERE = "ws_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"
 CREDENTIALS = {"token": "ntn_top_secret_token"}
@@ -657,7 +657,7 @@ def test_management_answers_and_refusals_have_their_shapes(gateway: Gateway) -> 
 def test_bodies_are_read_as_strictly_as_those_of_calls(
     gateway: Gateway, content: bytes, kind: str, status: int
 ) -> None:
-    headers = {"Authorization": "Bearer op_0123456789abcdef0123456789abcdef", "Content-Type": kind}
+    headers = {"Authorization": f"Bearer {OPERATOR}", "Content-Type": kind}
 
     assert status == gateway.request("POST", "/v1/workspaces", headers=headers, content=content).status
 

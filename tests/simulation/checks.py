@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from simulation.process import Reply
-from simulation.story import ByHand, Crash
+from simulation.story import ByHand, Crash, Restore
 from simulation.writes import KINDS, Made, World, target_of
 
 if TYPE_CHECKING:
@@ -288,8 +288,15 @@ def undone(history: "History") -> Iterator[str]:
         for call, first, again in _resent(history, calls, asked.write, pattern):
             # Without a request of its own it was told the result of an earlier call under its key.
             its_own = [one.at for one in history.sent if one.call == asked.name and _changes(one, pattern)]
-            if its_own and first < min(its_own) and asked.answered_at < again:
+            overtaken = its_own and first < min(its_own) and asked.answered_at < again
+            if overtaken and not _is_lost(history, first, asked.answered_at, again):
                 yield f"I9 {call} sent a change again over that of {asked.name}, which was acknowledged before"
+
+
+def _is_lost(history: "History", first: float, acknowledged: float, again: float) -> bool:
+    """Whether a restored database knew neither of the change that was sent *again* nor of the acknowledged one."""
+    backups = [history.began + max(0.0, item.backup_at) for item in history.story.items if isinstance(item, Restore)]
+    return any(backup < first and acknowledged < history.restored_at <= again for backup in backups)
 
 
 def _resent(

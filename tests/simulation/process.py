@@ -64,7 +64,7 @@ class Reply:
     def undecided(self) -> bool:
         """Whether it says that nothing will ever tell whether the write was done."""
         details = self.body["error"].get("details") or ()
-        return any(detail.keys() & {"changed_since", "other_account"} for detail in details)
+        return any(detail.keys() & {"changed_since", "other_account", "restored"} for detail in details)
 
     @property
     def run_id(self) -> str | None:

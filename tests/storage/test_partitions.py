@@ -28,6 +28,9 @@ VALUES (:run_id, 'x', 'x', 'x', 'x', 'x', :at, :status, '[]', :process) ON CONFL
 status = excluded.status, process_id = excluded.process_id
 """
 OLD_INTERRUPT = "UPDATE runs SET status = 'interrupted', process_id = NULL WHERE process_id IS NOT NULL"
+LATER = {"dry_run", "parameters"}
+"""Columns that the releases before had not."""
+
 OLD_PURGE = "DELETE FROM runs WHERE run_id IN (SELECT run_id FROM runs ORDER BY run_id LIMIT 1)"
 
 
@@ -36,8 +39,7 @@ def identifier(at: float) -> str:
 
 
 def run(at: float) -> dict[str, Any]:
-    # Without the columns that the releases before had not.
-    empty = dict.fromkeys(column.name for column in tables.runs.c if column.name != "dry_run")
+    empty = dict.fromkeys(column.name for column in tables.runs.c if column.name not in LATER)
     names = ("workspace_id", "key_id", "connector", "operation", "surface", "status")
     return empty | dict.fromkeys(names, "x") | {"run_id": identifier(at), "started_at": at, "upstream": []}
 

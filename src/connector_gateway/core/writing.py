@@ -266,7 +266,7 @@ class Attempt:
             entry = self._journal.entered(JournalEntry(step.name, self._kept(intent), mark))
         if entry.refusal is not None:
             self._journal.require_last(entry.refusal)
-        if entry.learned is None and not entry.in_doubt:
+        if entry.learned is None and not entry.restored:
             await self._suspect(step, entry)
         if entry.in_doubt:
             entry.learned = await self._writing.evidence.settled(self.work, step, entry)
@@ -292,19 +292,22 @@ class Attempt:
     async def _suspect(self, step: Step[Any], entry: JournalEntry) -> None:
         """Put a step in doubt that may have been sent in a time that the database has lost."""
         lost = self._writing.restores.lost
-        if lost is None or self._claim is None or self._undoing:
+        if lost is None or self._claim is None or self._undoing or (entry.sent_at or 0.0) > lost.until:
             return
+        # A step that was in doubt already when the backup was made may have ended since, and others may have followed.
+        before, settles_at = (entry.sent_at, entry.settles_at), lost.until + self.work.call.settle_seconds
         entry.restored, entry.refusal = True, None
-        entry.sent_at, entry.settles_at = lost.since, lost.until + self.work.call.settle_seconds
+        entry.sent_at = lost.since if entry.sent_at is None else min(entry.sent_at, lost.since)
+        entry.settles_at = max(entry.settles_at, settles_at)
         if entry.mark:
-            before = sum(other.name == step.name for other in self._journal.past[:-1])
+            number = sum(other.name == step.name for other in self._journal.past[:-1])
             days = range(int(lost.since // DAY_SECONDS), int(self._writing.database.time() // DAY_SECONDS) + 1)
-            entry.marks = [mark_of(self._claim, step.name, before, day * DAY_SECONDS) for day in days]
+            entry.marks = [mark_of(self._claim, step.name, number, day * DAY_SECONDS) for day in days]
             entry.marks += [entry.mark] if entry.mark not in entry.marks else []
         try:
             await self._record(step, entry)
         except BaseException:
-            entry.sent_at = None
+            (entry.sent_at, entry.settles_at), entry.restored = before, False
             raise
 
     def _note_change(self, step: Step[Any], entry: JournalEntry) -> None:
@@ -320,6 +323,14 @@ class Attempt:
         names = () if step.makes else step.changes(entry.value)
         if not names:
             return
+        lost = self._writing.restores.lost
+        if entry.restored and lost is not None and (entry.sent_at or 0.0) < lost.since:
+            raise OutcomeUnknown(
+                "This change was in doubt when the database was backed up, and was lost with what followed; whether it"
+                " was carried out is not known, and it was not sent again.",
+                {"restored": True},
+                remedy="Read the object. If this change is still wanted, make it with another key.",
+            )
         marks = [one.mark for one in self._journal.entries]
         later = await self._writing.change_log.later(
             place_of(self.work, step, entry.value).scope,

@@ -476,7 +476,7 @@ def test_in_doubt_the_first_text_counts_whatever_a_repeat_says(gateway: Gateway,
     gateway.fault("chat", path=HISTORY, fault="status", status=500, times=unseen)
 
     first = gateway.post("/chat/messages", headers=header, channel=RANDOM, text=f"first after {fault}")
-    again = gateway.post("/chat/messages", headers=header, channel=GENERAL, text=f"second after {fault}")
+    again = gateway.post("/chat/messages", headers=header, channel=RANDOM, text=f"second after {fault}")
 
     assert (502, RANDOM) == (first.status, again.data["channel_id"])
     assert message(gateway, RANDOM, again.data["message_ts"]).text == f"first after {fault}"

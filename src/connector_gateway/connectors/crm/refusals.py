@@ -62,10 +62,8 @@ HOLDER = re.compile(r"Existing ID:\s*(\d+)")
 """The only place where the vendor tells which contact has an address."""
 
 
-TAKEN = re.compile(
-    r"propertyName=(?P<property>\w+), value=(?P<value>.*)\} on \S+\. (?P<holder>\d+) already has that value"
-)
-"""The only place where the vendor tells which unique value another record has."""
+COORDINATES, TAKEN = "propertyName=", " already has that value"
+"""The words around the name, the value and the holder of a unique value, which only the vendor's text tells."""
 
 
 def error_code(answer: Answer) -> str | None:
@@ -129,13 +127,15 @@ def refuse_taken(answer: Answer) -> None:
 
 def _value_taken(told: wire.Refusal, private: str) -> UniqueValueTaken | None:
     """Return the error for a value that another record has, if that is what the vendor says."""
-    found = TAKEN.search(told.message) if isinstance(told.message, str) else None
-    if found is None:
+    message = told.message if isinstance(told.message, str) else ""
+    name, _, rest = message.partition(COORDINATES)[2].partition(", value=")
+    value, closed, sentence = rest.rpartition(TAKEN)[0].rpartition("} on ")
+    holder = sentence.rpartition(" ")[2]
+    if not (closed and name.isidentifier() and holder.isdecimal()):
         return None
-    name = found["property"]
     return UniqueValueTaken(
         f'Another record has this value of "{name}".',
-        {"property": name, "value": found["value"], "record_id": found["holder"]},
+        {"property": name, "value": value, "record_id": holder},
         private=private,
     )
 

@@ -159,9 +159,9 @@ class Owner(Wire):
     """An owner of records; a queue has no address, and an archived owner is a deactivated user."""
 
     id: str
+    archived: bool
     type: str = ""
     email: str | None = None
-    archived: bool = False
 
 
 class Account(Wire, rename="camel"):
