@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from alembic import command
 from sqlalchemy import Connection, create_engine, make_url, text
+from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.runs import PUT_RUN, Runs
+from connector_gateway.core.runs import OUTCOME, Runs
 from connector_gateway.kit.errors import RunNotFound
 from connector_gateway.kit.identifiers import ProcessId, WorkspaceId, ulid
 from connector_gateway.storage import schema, tables
@@ -31,6 +32,10 @@ OLD_INTERRUPT = "UPDATE runs SET status = 'interrupted', process_id = NULL WHERE
 LATER = {"dry_run", "parameters"}
 """Columns that the releases before had not."""
 
+_INSERT = insert(tables.runs)
+OLD_PUT_RUN = _INSERT.on_conflict_do_update(
+    index_elements=[tables.runs.c.run_id], set_={name: _INSERT.excluded[name] for name in OUTCOME if name not in LATER}
+)
 OLD_PURGE = "DELETE FROM runs WHERE run_id IN (SELECT run_id FROM runs ORDER BY run_id LIMIT 1)"
 
 
@@ -81,14 +86,14 @@ async def test_days_have_their_partitions_before_they_begin(served: Database, cl
 
 async def test_a_run_is_in_the_partition_of_its_day_and_whatever_no_day_takes_in_the_rest(served: Database) -> None:
     for days in (0, -1, 300, -300):
-        await served.put(PUT_RUN, run(days_ago(days)))
+        await served.put(OLD_PUT_RUN, run(days_ago(days)))
 
     assert {f"runs_d{TODAY}": 1, f"runs_d{TODAY + 1}": 1, "runs_rest": 2} == await counted(served)
 
 
 async def test_a_page_goes_through_the_days_from_the_newest(served: Database, runs: Runs) -> None:
     times = [days_ago(days) for days in (0, -1.5, -2.5, 300)]
-    await asyncio.gather(*(served.put(PUT_RUN, run(at)) for at in times))
+    await asyncio.gather(*(served.put(OLD_PUT_RUN, run(at)) for at in times))
     first = await runs.page(WORKSPACE, limit=3)
     second = await runs.page(WORKSPACE, limit=3, before=first.before)
 
@@ -100,7 +105,7 @@ async def test_days_that_are_past_their_time_are_dropped_and_nothing_else(served
     for days in (3, 2, 1):
         await served.write(partial(add_day, day=TODAY - days))
     for days in (3, 2, 1, 0):
-        await served.put(PUT_RUN, run(days_ago(days)))
+        await served.put(OLD_PUT_RUN, run(days_ago(days)))
     await runs.purge(days_ago(1))
 
     assert {f"runs_d{TODAY - 1}": 1, f"runs_d{TODAY}": 1} == await counted(served)
@@ -111,7 +116,7 @@ async def test_days_that_are_past_their_time_are_dropped_and_nothing_else(served
 
 async def test_what_is_past_its_time_in_the_rest_is_deleted_run_by_run(served: Database, runs: Runs) -> None:
     for days in (300, 200, 5):
-        await served.put(PUT_RUN, run(days_ago(days)))
+        await served.put(OLD_PUT_RUN, run(days_ago(days)))
     deleted = await runs.purge(days_ago(30))
 
     assert 2 == deleted
@@ -133,10 +138,10 @@ async def test_who_reads_for_long_keeps_a_day_from_being_dropped_but_nobody_wait
 
 
 async def test_a_day_whose_runs_came_before_its_partition_stays_in_the_rest(served: Database, clock: HandClock) -> None:
-    await served.put(PUT_RUN, run(days_ago(-4.0)))
+    await served.put(OLD_PUT_RUN, run(days_ago(-4.0)))
     clock.at += DAY_SECONDS
     await served.maintain_history(0)
-    await served.put(PUT_RUN, run(days_ago(-4.1)))
+    await served.put(OLD_PUT_RUN, run(days_ago(-4.1)))
 
     assert {"runs_rest": 2} == await counted(served)
 
@@ -159,7 +164,7 @@ def old_database(address: str, *runs: dict[str, Any]) -> None:
         configuration.attributes["connection"] = connection
         command.upgrade(configuration, LAST_OF_OLD)
         for row in runs:
-            connection.execute(PUT_RUN, row)
+            connection.execute(OLD_PUT_RUN, row)
         connection.commit()
     engine.dispose()
 
