@@ -458,10 +458,10 @@ class Telling:
 
     async def _repeat(self) -> None:
         """Every caller with a key repeats until there is an answer; the others wait for theirs."""
-        firsts: dict[str, Write] = {}
+        firsts: dict[tuple[str, str], Write] = {}
         for write in sorted(self.story.writes, key=lambda write: write.at):
             if write.key:
-                firsts.setdefault(write.key, write)
+                firsts.setdefault((write.key, write.content), write)
         pending = list(firsts.values())
         deadline = asyncio.get_running_loop().time() + BOUND_SECONDS
         while pending and asyncio.get_running_loop().time() < deadline:

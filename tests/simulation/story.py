@@ -221,8 +221,10 @@ def _restores(random: Random, items: Sequence[Item]) -> list[Restore]:
     if random.random() > RESTORED or alike or changed or vague or colleagues:
         return []
     backup_at = random.uniform(0, 4)
-    # A restore within two seconds of the backup is not noticed.
-    return [Restore(backup_at + random.choice((3.0, 10.0, 20.0)), backup_at, declared=random.random() < 0.5)]
+    # A restore is not noticed if no process gave a sign of life between the backup and its end.
+    frozen = any(isinstance(item, Freeze) for item in items)
+    restored_at = backup_at + random.choice((3.0, 10.0, 20.0))
+    return [Restore(restored_at, backup_at, declared=random.random() < 0.5 or frozen)]
 
 
 def _writes(random: Random, processes: int) -> list[Write]:
