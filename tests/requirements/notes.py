@@ -24,6 +24,7 @@ NOTES = promised(
         "A new page has identifier, address, creation, and what was written and skipped.",
     ),
     ("notes-9", "notes:pages:cast", "Values are cast to the type of their property."),
+    ("notes-92", "notes:pages:people", "A person is given by identifier, address or exact name."),
     ("notes-10", "notes:pages:lossy-cast", "A cast that would lose something is refused."),
     ("notes-10", "notes:lossy-cast:details", "A lossy cast tells property, type and value, and nothing is created."),
     ("notes-11", "notes:cast:exact", "Casts that lose nothing pass: numbers, booleans, dates, single options as text."),
@@ -109,6 +110,13 @@ NOTES = promised(
     ("notes-50", "notes:page-in-trash", "Properties of a page in the trash are 409 page_in_trash."),
     ("notes-51", "notes:property-not-found", "A property that the database lacks is 404 property_not_found."),
     ("notes-52", "notes:select-option-missing", "An option that is not configured is 409 select_option_missing."),
+    ("notes-93", "notes:errors:unknown-person", "An address or name that nobody has is told with who there is."),
+    ("notes-94", "notes:errors:ambiguous-person", "A name that several people have is told with their identifiers."),
+    (
+        "notes-95",
+        "notes:errors:user-information",
+        "A connection that may not read user information is told so, and takes identifiers.",
+    ),
     (
         "notes-53",
         "notes:values:unknown",

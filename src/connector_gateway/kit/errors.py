@@ -434,6 +434,14 @@ class PageNotFound(CallerError):
     remedy = "Check the page identifier, and that the page is shared with the connection."
 
 
+class PersonNotFound(CallerError):
+    """Nobody in the workspace has the address or name that a value gives."""
+
+    status = 404
+    code = "person_not_found"
+    remedy = "Use the e-mail address, the exact name or the identifier of a person; guests go by identifier only."
+
+
 class PropertyNotFound(CallerError):
     """A property name does not exist where it is used."""
 
@@ -684,6 +692,14 @@ class UniqueValueTaken(CallerError):
     status = 409
     code = "unique_value_taken"
     remedy = "Use another value, or change the record that has it; details name the property, the value and the record."
+
+
+class AmbiguousPerson(CallerError):
+    """Several people share the name."""
+
+    status = 409
+    code = "ambiguous_person"
+    remedy = "Name the person by e-mail address, or by one of the identifiers in details."
 
 
 class AmbiguousDatabase(CallerError):

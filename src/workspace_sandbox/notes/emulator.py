@@ -62,6 +62,7 @@ class NotesEmulator(LazyState):
         "webhook_retry_seconds": [4**power for power in range(2, 9)],
         "deliver_twice": False,
         "deliver_disordered": False,
+        "user_information": "with_email",
     }
     """The first values; what is not plain from its name:
 
@@ -69,7 +70,8 @@ class NotesEmulator(LazyState):
     withdrawn; without ``redirect_uris`` any address may be gone back to; ``next_create`` is an accident of the next
     creation: ``503_committed``, ``503_uncommitted`` or ``529``; an empty ``events_url`` sends nothing;
     ``webhook_gather_seconds`` is how long what happens to one object is gathered; ``webhook_retry_seconds`` are the
-    pauses before another attempt, with which the eighth and last comes a day after the first.
+    pauses before another attempt, with which the eighth and last comes a day after the first; ``user_information`` is
+    what the routes of users show the integrations: `with_email`, `without_email`, or `none`.
     """
 
     acts: ClassVar[Acts] = {**acts.ACTIONS, **acts.SETTINGS}
@@ -77,6 +79,7 @@ class NotesEmulator(LazyState):
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "next_create": one_of("", "503_committed", "503_uncommitted", "529"),
         "token_seconds": or_null(number),
+        "user_information": one_of("with_email", "without_email", "none"),
     }
 
     coverage: ClassVar[Coverage] = Coverage(

@@ -204,6 +204,15 @@ class NotesClient:
 
         return walk(fetch, most=MAX_PAGES)
 
+    def list_users(self) -> AsyncIterator[wire.User]:
+        """Every user of the workspace but its guests. Source: developers.notion.com/reference/get-users, 2026-11."""
+
+        async def fetch(cursor: str | None) -> tuple[Sequence[wire.User], str | None]:
+            users = unwrap(await self._read_page("/v1/users", cursor), wire.Users)
+            return users.results, users.next_cursor
+
+        return walk(fetch, most=MAX_PAGES)
+
     async def retrieve_me(self) -> wire.Me:
         """The integration's own user. Source: developers.notion.com/reference/get-self, read 2026-11."""
         me, _ = await self.introduce(0.0)

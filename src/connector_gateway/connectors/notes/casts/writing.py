@@ -171,6 +171,15 @@ def _identifiers(_: Property, value: Any) -> list[dict[str, str]]:
     return [{"id": uid} for uid in dict.fromkeys(map(_uuid, _strings(value)))]
 
 
+def is_identifier(text: str) -> bool:
+    """Return whether *text* has the form of an identifier."""
+    try:
+        _uuid(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _uuid(text: str) -> str:
     try:
         return str(UUID(text.strip()))

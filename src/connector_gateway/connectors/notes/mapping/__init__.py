@@ -7,8 +7,9 @@ from connector_gateway.connectors.notes.mapping import (
     deliveries,
     evidence,
     pages,
+    people,
     properties,
     searches,
 )
 
-__all__ = ["blocks", "changes", "databases", "deliveries", "evidence", "pages", "properties", "searches"]
+__all__ = ["blocks", "changes", "databases", "deliveries", "evidence", "pages", "people", "properties", "searches"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.connectors.notes.casts.reading import plain_text
+from connector_gateway.connectors.notes.mapping.people import Users
 from connector_gateway.connectors.notes.mapping.properties import names, references, shown_schema, writable
 from connector_gateway.connectors.notes.models import CreatedPage, FoundPage, UpdatedPage
 from connector_gateway.kit.shapes import timestamp
@@ -15,12 +16,14 @@ Kept = dict[str, Any]
 """A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
 
 
-def new_page(source: wire.DataSource, properties: Mapping[str, Any], blocks: Sequence[Kept]) -> Kept:
+def new_page(
+    source: wire.DataSource, properties: Mapping[str, Any], blocks: Sequence[Kept], users: Users
+) -> Kept:
     """A page to be made in a data source with its first *blocks*, and the names of properties that are computed.
 
     ``statuses`` says what the vendor gives a status that is not written: it does not tell, but by default the first.
     """
-    sent, skipped = writable(source.properties, properties)
+    sent, skipped = writable(source.properties, properties, users)
     # A status that is not written gets its default too, and evidence knows that one.
     written = {uid: payload for uid, payload in sent.items() if payload != {"status": None}}
     statuses = {item.id: casts.writing.options(item) for item in source.properties.values() if item.type == "status"}

@@ -4,7 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
-from connector_gateway.kit.errors import GatewayError, LossyCast, PropertyNotFound, SelectOptionMissing
+from connector_gateway.connectors.notes.mapping.people import Users, with_ids
+from connector_gateway.kit.errors import (
+    AmbiguousPerson,
+    GatewayError,
+    LossyCast,
+    PersonNotFound,
+    PropertyNotFound,
+    SelectOptionMissing,
+)
 from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.nearest import nearest_first
 from connector_gateway.kit.writing import Cast
@@ -17,10 +25,14 @@ MAX_NAMES = 10
 """Names that a warning lists."""
 
 
-def writable(schema: Schema, properties: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The vendor's form of *properties* by property id, and the names of those that are computed.
+CASTING = (PropertyNotFound, SelectOptionMissing, LossyCast, PersonNotFound, AmbiguousPerson)
+"""Errors of properties that cannot be written."""
 
-    ``PropertyNotFound``, ``SelectOptionMissing`` or ``LossyCast`` tells everything that cannot be written.
+
+def writable(schema: Schema, properties: Mapping[str, Any], users: Users) -> tuple[dict[str, Any], list[str]]:
+    """Return the vendor's form of *properties* by property id, and the names of those that are computed.
+
+    People are looked up in *users*. Raises one of ``CASTING`` with everything that cannot be written.
     """
     written: dict[str, Any] = {}
     skipped: list[str] = []
@@ -33,8 +45,9 @@ def writable(schema: Schema, properties: Mapping[str, Any]) -> tuple[dict[str, A
             skipped.append(name)
         else:
             try:
-                written[described.id] = {described.type: casts.writing.cast(name, described, value)}
-            except (SelectOptionMissing, LossyCast) as fault:
+                meant = with_ids(name, value, users) if described.type == "people" else value
+                written[described.id] = {described.type: casts.writing.cast(name, described, meant)}
+            except CASTING as fault:
                 faults.append(fault)
     if faults:
         raise gathered(faults)

@@ -11,9 +11,10 @@ from uuid import UUID
 from connector_gateway.connectors.notes import mapping, wire
 from connector_gateway.connectors.notes.client import MINUTE
 from connector_gateway.connectors.notes.mapping.pages import Kept
+from connector_gateway.connectors.notes.mapping.properties import CASTING
 from connector_gateway.connectors.notes.models import CreatedPage, CreatePage, UpdatedPage, UpdatePage
 from connector_gateway.connectors.notes.operations.evidence import bears, is_page, told_apart
-from connector_gateway.connectors.notes.operations.reading import CASTING, NotesCall, me_of, source_of, sources_of
+from connector_gateway.connectors.notes.operations.reading import NotesCall, me_of, source_of, sources_of, users_of
 from connector_gateway.kit.errors import (
     AmbiguousDatabase,
     DatabaseNotShared,
@@ -162,7 +163,8 @@ async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept])
 
     async def cast(sources: Sequence[wire.DataSource]) -> Kept:
         source = mapping.databases.choose_source(sources, params.properties)
-        page = mapping.pages.new_page(source, params.properties, blocks)
+        users = await users_of(call, source.properties, params.properties)
+        page = mapping.pages.new_page(source, params.properties, blocks, users)
         call.note_casts(
             partial(mapping.properties.noted, source.properties, params.properties, page["page"]["properties"])
         )
@@ -174,9 +176,9 @@ async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept])
 async def _page_of_today(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
     """The same by the schema that the database has now."""
     sources = await call.renew(sources_of(call, params.database_id))
-    return mapping.pages.new_page(
-        mapping.databases.choose_source(sources, params.properties), params.properties, blocks
-    )
+    source = mapping.databases.choose_source(sources, params.properties)
+    users = await users_of(call, source.properties, params.properties)
+    return mapping.pages.new_page(source, params.properties, blocks, users)
 
 
 async def _update(call: NotesCall, params: UpdatePage) -> Kept:
@@ -201,16 +203,17 @@ async def _written(call: NotesCall, page: wire.Page, properties: Mapping[str, An
     """Return the vendor's form of *properties*, and the names of those that are computed."""
     source_id = page.parent.data_source_id
 
-    def write(schema: mapping.properties.Schema) -> tuple[Kept, Sequence[str]]:
-        written, skipped = mapping.properties.writable(schema, properties)
+    async def write(schema: mapping.properties.Schema) -> tuple[Kept, Sequence[str]]:
+        users = await users_of(call, schema, properties)
+        written, skipped = mapping.properties.writable(schema, properties, users)
         call.note_casts(partial(mapping.properties.noted, schema, properties, written))
         return written, skipped
 
     if source_id is None:
-        return write(mapping.properties.shown_schema(page))
+        return await write(mapping.properties.shown_schema(page))
 
     async def cast(source: wire.DataSource) -> tuple[Kept, Sequence[str]]:
-        return write(source.properties)
+        return await write(source.properties)
 
     return await call.with_recalled(source_of(call, source_id), cast, outdated=CASTING)
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations  # functions are made in each call (decision 45)
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from connector_gateway.connectors.notes import casts, mapping, wire
 from connector_gateway.connectors.notes.client import NotesClient
 from connector_gateway.kit.call import Call, LookUp
-from connector_gateway.kit.errors import LossyCast, PropertyNotFound, SelectOptionMissing
+from connector_gateway.kit.errors import ConnectionScopeMissing, UpstreamForbidden
 
 NotesCall = Call[NotesClient]
 SCHEMA_SECONDS = 60.0
-CASTING = (PropertyNotFound, SelectOptionMissing, LossyCast)
+USERS_SECONDS = 300.0
+RELIST_SECONDS = 10.0
+"""For how long nobody new is looked for, so that a name that is often misspelt does not use up the budget."""
 
 
 def sources_of(call: NotesCall, database_id: str) -> LookUp[Sequence[wire.DataSource]]:
@@ -45,3 +48,33 @@ async def whole_value(call: NotesCall, page: wire.Page, property_id: str) -> wir
         return value
     items = [item async for item in call.upstream.retrieve_page_property(page.id, value.id)]
     return casts.reading.completed(value, items)
+
+
+async def users_of(
+    call: NotesCall, schema: mapping.properties.Schema, properties: Mapping[str, Any]
+) -> mapping.people.Users:
+    """Return the users of the workspace if *properties* name people by address or name, otherwise none.
+
+    Raises ``ConnectionScopeMissing`` if the connection may not list them.
+    """
+    sought = mapping.people.sought(schema, properties)
+    if not sought:
+        return ()
+
+    async def find() -> tuple[float, mapping.people.Users]:
+        return call.clock.now(), [user async for user in call.upstream.list_users()]
+
+    def suffices(listed: tuple[float, mapping.people.Users]) -> bool:
+        at, users = listed
+        return mapping.people.are_known(users, sought) or call.clock.now() - at < RELIST_SECONDS
+
+    try:
+        _, users = await call.recall(LookUp("users", USERS_SECONDS, find), suffices=suffices)
+    except UpstreamForbidden as refusal:
+        raise ConnectionScopeMissing(
+            "The connection may not read user information, so it can name people by identifier only.",
+            *mapping.people.places(schema, properties),
+            *refusal.details,
+            remedy="Name people by identifier, or let the integration read user information with e-mail addresses.",
+        ) from refusal
+    return users
