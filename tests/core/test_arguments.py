@@ -62,7 +62,8 @@ def faults(read: Any, *arguments: Any, **more: Any) -> Sequence[Mapping[str, Any
         read(*arguments, **more)
     told = described(refused.value)
     to_json(told)
-    details: Sequence[Mapping[str, Any]] = told["details"]
+    details = [dict(detail) for detail in told["details"]]
+    assert {"invalid_parameters"} == {detail.pop("code") for detail in details}
     return details
 
 
@@ -250,7 +251,7 @@ def test_twenty_faults_are_listed_and_the_others_counted() -> None:
     *listed, more = faults(from_body, **{f"unknown_{number}": 1 for number in range(33)})
 
     assert [f"unknown_{number}" for number in range(20)] == [fault["parameter"] for fault in listed]
-    assert {"message": "There are 13 more faults.", "more": 13} == more
+    assert {"place": "request", "message": "There are 13 more faults.", "more": 13} == more
 
 
 def test_just_twenty_faults_are_listed_alone() -> None:

@@ -15,6 +15,9 @@ Schema = Mapping[str, Any]
 UNDOCUMENTED_HEADERS = {"content-type", "content-length", "date", "connection"}
 """Headers of HTTP itself."""
 
+PLACES = {"parameter", "property", "field", "header", "place"}
+"""Names under which a detail says where in the request its fault is."""
+
 REFERENCE = "#/components/schemas/"
 
 
@@ -30,6 +33,16 @@ def check_response(method: str, path: str, status: int, headers: Mapping[str, st
     assert media_type in response["content"], f"{method} {path}: {media_type} is not documented"
     problems = [error.message for error in _validator(method, path.partition("?")[0], status, media_type)(body)]
     assert [] == problems, f"{method} {path} {status}: {problems[:3]}"
+
+
+def check_details(status: int, body: Any) -> None:
+    """Fail if a detail of a 4xx says neither what is wrong nor where; steps that stand are no faults."""
+    error = body.get("error") if isinstance(body, dict) and "run_id" in body else None
+    if error is None or not 400 <= status < 500:
+        return
+    faults = [detail for detail in error["details"] if "done" not in detail]
+    assert faults, f"{error['code']} has no detail"
+    assert [] == [fault for fault in faults if "code" not in fault or not fault.keys() & PLACES], error["code"]
 
 
 def _check_headers(response_name: str, response: Schema, headers: Mapping[str, str]) -> None:

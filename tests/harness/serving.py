@@ -30,7 +30,7 @@ from connector_gateway.storage.memory import InMemory
 from connector_gateway.storage.shared import UPSTREAM
 from harness.databases import sqlite_in
 from harness.leaks import LEAKS, Overheard
-from harness.live_document import check_response
+from harness.live_document import check_details, check_response
 from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
@@ -72,6 +72,10 @@ class _Hurried:
 uvicorn.server.asyncio = _Hurried()  # type: ignore[assignment, attr-defined]  # what it has imported
 
 
+GENERAL = [("place", "request"), ("parameter", "connection_id"), ("header", "Authorization")]
+"""Places that say no more than the code of an error."""
+
+
 @dataclass(frozen=True)
 class Reply:
     """What the gateway answered."""
@@ -98,6 +102,15 @@ class Reply:
         """The details of an error."""
         details: list[dict[str, Any]] = self.body["error"]["details"]
         return details
+
+    @property
+    def facts(self) -> list[dict[str, Any]]:
+        """The details of an error without its code, and without a place that all errors of that code have."""
+        codes = {detail["code"] for detail in self.details if "code" in detail}
+        assert codes <= {self.code}, self.body
+        shared = [("code", self.code), *GENERAL]
+        told = [{name: value for name, value in one.items() if (name, value) not in shared} for one in self.details]
+        return [detail for detail in told if detail]
 
 
 def told(status: int, headers: list[tuple[str, str]], body: bytes) -> Reply:
@@ -154,6 +167,7 @@ class Gateway:
         reply = told(response.status, list(response.headers.items()), response.data)
         if method != "HEAD":
             check_response(method, path, reply.status, reply.headers, reply.body)
+            check_details(reply.status, reply.body)
         return reply
 
     def operator(self, method: str, path: str, **more: Any) -> Reply:

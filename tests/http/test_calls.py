@@ -98,7 +98,7 @@ def test_a_body_that_is_compressed_is_told_to_be_sent_as_it_is(gateway: Gateway)
     reply = post(gateway, gzip.compress(b"{}"), {"Content-Encoding": "gzip"})
 
     assert (415, "unsupported_media_type") == (reply.status, reply.code)
-    assert [{"header": "content-encoding"}] == reply.details
+    assert [{"header": "content-encoding"}] == reply.facts
 
 
 @requirement("calls:invalid-json", "calls:no-object", "calls:media-type", "calls:too-large")

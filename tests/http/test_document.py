@@ -112,6 +112,7 @@ def test_the_errors_of_a_status_are_told_apart_by_their_code() -> None:
         "idempotency_in_progress",
         "select_option_missing",
         "ambiguous_database",
+        "ambiguous_person",
         "connection_pending",
         "upstream_conflict",
     } == {*error["discriminator"]["mapping"]}

@@ -70,7 +70,7 @@ def test_a_mistyped_code_is_recognised(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/docs/errors/rate_limit")
 
     assert (404, "route_not_found") == (reply.status, reply.code)
-    assert [{"did_you_mean": "GET /docs/errors/rate_limited"}] == reply.body["error"]["details"]
+    assert [{"did_you_mean": "GET /docs/errors/rate_limited"}] == reply.facts
 
 
 def test_the_front_leads_a_browser_to_the_reference(gateway: Gateway) -> None:

@@ -49,7 +49,7 @@ def test_what_travels_in_the_path_is_not_listed_beside_it(gateway: Gateway) -> N
 
 def test_a_name_that_is_like_nothing_is_only_told_what_is_allowed(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases", zzz="1")
-    (fault,) = reply.body["error"]["details"]
+    (fault,) = reply.facts
 
     assert {"parameter", "message", "allowed"} == set(fault)
 
@@ -87,7 +87,7 @@ def test_an_address_that_ends_before_the_connector_is_told_which_there_are(gatew
     reply = gateway.request("GET", path)
 
     assert "The address ends before the connector." == reply.body["error"]["message"]
-    assert [{"parameter": "connector", "allowed": ["notes", "shelf"]}] == reply.body["error"]["details"]
+    assert [{"parameter": "connector", "allowed": ["notes", "shelf"]}] == reply.facts
 
 
 @pytest.mark.parametrize("path", ["/v1/connectors/notes", "/v1/connectors/notes/"])
@@ -96,7 +96,7 @@ def test_an_address_that_ends_after_the_connector_is_told_what_may_follow(gatewa
     reply = gateway.request("GET", path)
 
     assert "The address ends after the connector notes." == reply.body["error"]["message"]
-    assert [{"allowed": NOTES}] == reply.body["error"]["details"]
+    assert [{"allowed": NOTES}] == reply.facts
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_an_address_that_ends_after_the_connector_is_told_what_may_follow(gatewa
 def test_a_mistyped_path_is_recognised_among_all(gateway: Gateway, path: str, meant: str) -> None:
     reply = gateway.request("GET", path)
 
-    assert [{"did_you_mean": meant}] == reply.body["error"]["details"]
+    assert [{"did_you_mean": meant}] == reply.facts
 
 
 @requirement("calls:pasted-addresses")

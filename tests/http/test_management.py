@@ -349,7 +349,7 @@ def test_a_key_may_be_limited_to_operations(gateway: Gateway, workspace: str, co
     allowed = own("GET", f"/v1/connectors/notes/events?connection_id={connection}")
 
     assert (403, "operation_not_allowed") == (refused.status, refused.code)
-    assert [{"allowed": ["notes_read_*"]}] == refused.details
+    assert [{"allowed": ["notes_read_*"]}] == refused.facts
     assert "operation_not_allowed" != allowed.body.get("error", {}).get("code")
     assert 200 == own("GET", f"/v1/runs/{refused.body['run_id']}").status
 
@@ -489,7 +489,7 @@ def test_an_unknown_name_within_a_parameter_lists_what_is_allowed_there(
     body = {"workspace_id": workspace, "connector": "notes", "credentials": CREDENTIALS} | more
     reply = gateway.operator("POST", "/v1/connections", json=body)
 
-    assert told == reply.body["error"]["details"][-1]
+    assert told == reply.facts[-1]
 
 
 @requirement("connections:paged")

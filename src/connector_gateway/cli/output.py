@@ -131,7 +131,8 @@ def _complain(error: Mapping[str, Any], run_id: str | None) -> None:
     complaint = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
     complaint.print(Text(printable(error["code"]), "red") + Text(f": {printable(error['message'])}"))
     for detail in error.get("details", []):
-        complaint.print("  " + ", ".join(f"{printable(name)}: {cell(value)}" for name, value in detail.items()))
+        facts = {name: value for name, value in detail.items() if (name, value) != ("code", error["code"])}
+        complaint.print("  " + ", ".join(f"{printable(name)}: {cell(value)}" for name, value in facts.items()))
     complaint.print(f"  → {printable(error['remedy'])}" + (f"  ({run_id})" if run_id else ""))
 
 

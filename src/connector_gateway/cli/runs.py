@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +31,7 @@ from connector_gateway.core.filters import operation_names
 from connector_gateway.kit.errors import catalogue
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.nearest import nearest
+from connector_gateway.kit.shapes import OffsetMissing, parse_instant
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,12 +51,13 @@ class Moment(click.ParamType[datetime]):
     name = "instant"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """The aware instant; UTC, where the text has no offset."""
+        """Return the instant; a date alone is its midnight in UTC."""
         try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
+            return parse_instant(value)
+        except OffsetMissing:
+            self.fail(f"{value!r} is a time without an offset: add Z for UTC, or one such as +01:00.", param, ctx)
+        except (ValueError, OverflowError):
             self.fail(f"{value!r} is no ISO 8601 date and time, such as 2026-11-02T09:30:00Z.", param, ctx)
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 class Known(click.ParamType[str]):

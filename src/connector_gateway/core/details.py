@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from connector_gateway.kit.errors import Detail
+from connector_gateway.kit.errors import Detail, GatewayError
 from connector_gateway.kit.nearest import MEANT, meant
 from connector_gateway.kit.shapes import NO_INSTANT, timestamp
 
@@ -124,6 +124,25 @@ def shortened(details: Sequence[Detail]) -> list[Detail]:
     told = [_suggesting(_Cut(MAX_DETAIL).detail(detail), detail) for detail in chain(faults[:MAX_FAULTS], steps)]
     more = len(faults) - MAX_FAULTS
     return told if more <= 0 else [*told, {"message": f"There are {more} more faults.", "more": more}]
+
+
+PLACES = {"parameter", "property", "field", "header", "place"}
+"""Names under which a detail says where in the request its fault is."""
+
+
+def details_of(error: GatewayError) -> list[Detail]:
+    """Return the details of *error* as callers see them: in a 4xx every fault has its code and its place."""
+    details = shortened(error.details)
+    if error.status >= 500:
+        return details
+    placed = [detail if DONE in detail else _placed(detail, error) for detail in details]
+    # Steps that stand are no faults, so they have neither.
+    return placed if any(DONE not in detail for detail in details) else [*placed, _placed({}, error)]
+
+
+def _placed(detail: Detail, error: GatewayError) -> Detail:
+    place = {} if detail.keys() & PLACES else error.default_place()
+    return {"code": error.code, **place, **detail}
 
 
 def _suggesting(told: Detail, detail: Detail) -> Detail:

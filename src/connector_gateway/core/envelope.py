@@ -7,7 +7,7 @@ from msgspec import Struct
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from connector_gateway.core.details import shortened
+from connector_gateway.core.details import details_of
 from connector_gateway.kit.errors import Detail, GatewayError
 from connector_gateway.kit.held import LARGE_BYTES
 from connector_gateway.kit.identifiers import RunId
@@ -76,7 +76,7 @@ def reasoned(error: GatewayError) -> str:
 
 def described(error: GatewayError) -> dict[str, Any]:
     """What is told of *error*; what a caller sent comes back cut, however long it was."""
-    details = shortened(error.details)
+    details = details_of(error)
     return {
         "code": error.code,
         "message": error.message[:MAX_MESSAGE] + _question(details),

@@ -30,6 +30,11 @@ Detail = Mapping[str, Any]
 ABOUT = frozenset({"parameter", "property", "field", "scopes", "vendor_code"})
 """What details have that tell what an error is about."""
 
+KEY = ("header", "Authorization")
+CONNECTION = ("parameter", "connection_id")
+BODY = ("parameter", "body")
+"""Places of errors: the API key, the connection and the body."""
+
 VALUE = {"value"}
 """What a detail has that tells a value and not whose."""
 
@@ -54,6 +59,9 @@ class GatewayError(Exception):
     names: ClassVar[tuple[str, ...]] = ()
     """The parameters that name what the error is about, where an operation takes one of them."""
 
+    place: ClassVar[tuple[str, str] | None] = None
+    """Kind and name of the part of a request that the error is about, if not the first of ``names`` or all of it."""
+
     def __init__(
         self,
         message: str,
@@ -71,6 +79,12 @@ class GatewayError(Exception):
         self.doubt = doubt
         if remedy is not None:
             self.remedy = remedy
+
+    @classmethod
+    def default_place(cls) -> Mapping[str, str]:
+        """Return the place of details that name none."""
+        kind, name = cls.place or (("parameter", cls.names[0]) if cls.names else ("place", "request"))
+        return {kind: name}
 
     def point_at(self, given: Mapping[str, Any]) -> None:
         """Name the parameter that the error is about, unless its details tell already what it is about."""
@@ -101,6 +115,7 @@ class MissingApiKey(CallerError):
 
     status = 401
     code = "missing_api_key"
+    place = KEY
     remedy = "Send the header 'Authorization: Bearer <API key>'."
 
 
@@ -109,6 +124,7 @@ class InvalidApiKey(CallerError):
 
     status = 401
     code = "invalid_api_key"
+    place = KEY
     remedy = "Use a current key of your workspace; its operator can issue a new one."
 
 
@@ -125,6 +141,7 @@ class WriteScopeRequired(CallerError):
 
     status = 403
     code = "write_scope_required"
+    place = KEY
     remedy = "Call with a key whose scope is read_write."
 
 
@@ -133,6 +150,7 @@ class OperationNotAllowed(CallerError):
 
     status = 403
     code = "operation_not_allowed"
+    place = KEY
     remedy = "Call with a key that is not limited to other operations; GET /v1/keys tells its operator what it may do."
 
 
@@ -141,6 +159,7 @@ class OriginNotAllowed(CallerError):
 
     status = 403
     code = "origin_not_allowed"
+    place = ("header", "Origin")
     remedy = "Connect from a program, or reach the service by the address that GATEWAY_BASE_URL names."
 
 
@@ -149,6 +168,7 @@ class OperatorTokenRequired(CallerError):
 
     status = 403
     code = "operator_token_required"
+    place = KEY
     remedy = "Call with the operator token, or for connections with a key that manages those of its workspace."
 
 
@@ -165,6 +185,7 @@ class RateLimited(CallerError):
 
     status = 429
     code = "rate_limited"
+    place = KEY
     remedy = "Wait retry_after seconds, then call again."
 
 
@@ -176,6 +197,7 @@ class InvalidJson(CallerError):
 
     status = 400
     code = "invalid_json"
+    place = BODY
     remedy = "Send one JSON object, UTF-8 encoded, each key once."
 
 
@@ -184,6 +206,7 @@ class UnsupportedMediaType(CallerError):
 
     status = 415
     code = "unsupported_media_type"
+    place = ("header", "Content-Type")
     remedy = "Send the header 'Content-Type: application/json'."
 
 
@@ -192,6 +215,7 @@ class PayloadTooLarge(CallerError):
 
     status = 413
     code = "payload_too_large"
+    place = BODY
     remedy = "Send less at once."
 
 
@@ -216,6 +240,7 @@ class RequestIncomplete(CallerError):
 
     status = 408
     code = "request_incomplete"
+    place = BODY
     remedy = "Send the whole request at once: its headers within 10 seconds, its body within 30."
 
 
@@ -232,6 +257,7 @@ class InvalidMessage(CallerError):
 
     status = 400
     code = "invalid_message"
+    place = BODY
     remedy = "Send one request or notification at a time, as libraries for the protocol do."
 
 
@@ -240,6 +266,7 @@ class ToolNotFound(CallerError):
 
     status = 404
     code = "tool_not_found"
+    place = KEY
     remedy = (
         "List the tools, and call one of them; which there are depends on the key and on the workspace's connections."
     )
@@ -258,6 +285,7 @@ class InvalidCursor(CallerError):
 
     status = 422
     code = "invalid_cursor"
+    place = ("parameter", "cursor")
     remedy = "Pass next_cursor of the previous response unchanged, with the same filters; or start without a cursor."
 
 
@@ -290,6 +318,7 @@ class IdempotencyInProgress(CallerError):
 
     status = 409
     code = "idempotency_in_progress"
+    place = ("parameter", "idempotency_key")
     remedy = "Wait retry_after seconds, then repeat with the same key to get the result of the first call."
 
 
@@ -309,6 +338,7 @@ class ConnectionNotFound(CallerError):
 
     status = 404
     code = "connection_not_found"
+    place = CONNECTION
     remedy = "List your connections with GET /v1/connections and use one of their identifiers."
 
 
@@ -317,6 +347,7 @@ class ConnectionMismatch(CallerError):
 
     status = 422
     code = "connection_mismatch"
+    place = CONNECTION
     remedy = "Use a connection of the connector named in the route."
 
 
@@ -325,6 +356,7 @@ class ConnectionPending(CallerError):
 
     status = 409
     code = "connection_pending"
+    place = CONNECTION
     remedy = "Have the user open the connect link of the connection, and allow the access it asks for."
 
 
@@ -333,6 +365,7 @@ class CredentialsRefused(CallerError):
 
     status = 422
     code = "credentials_refused"
+    place = ("parameter", "credentials")
     remedy = "Check the credentials at the application, copy them anew, and send them again."
 
 
@@ -341,6 +374,7 @@ class OtherAccount(CallerError):
 
     status = 409
     code = "other_account"
+    place = ("parameter", "credentials")
     remedy = "Connect the account that was connected before, or say allow_other_account."
 
 
@@ -357,6 +391,7 @@ class ConnectNotSetUp(CallerError):
 
     status = 409
     code = "connect_not_set_up"
+    place = CONNECTION
     remedy = "Set GATEWAY_<CONNECTOR>_CLIENT_ID and _CLIENT_SECRET, or pass credentials."
 
 
@@ -365,6 +400,7 @@ class WorkspaceNotFound(CallerError):
 
     status = 404
     code = "workspace_not_found"
+    place = ("parameter", "workspace_id")
     remedy = "List the workspaces with GET /v1/workspaces."
 
 
@@ -373,6 +409,7 @@ class KeyNotFound(CallerError):
 
     status = 404
     code = "key_not_found"
+    place = ("parameter", "key_id")
     remedy = "List the keys with GET /v1/keys."
 
 
@@ -389,6 +426,7 @@ class WebhookNotFound(CallerError):
 
     status = 404
     code = "webhook_not_found"
+    place = ("parameter", "webhook_id")
     remedy = "List the webhooks with GET /v1/webhooks."
 
 
@@ -405,6 +443,7 @@ class RunNotFound(CallerError):
 
     status = 404
     code = "run_not_found"
+    place = ("parameter", "run_id")
     remedy = "Check the run_id; runs are kept for the retention time of the installation only."
 
 
@@ -413,6 +452,7 @@ class RunNotRecorded(CallerError):
 
     status = 404
     code = "run_not_recorded"
+    place = ("parameter", "run_id")
     remedy = "Look at the key's last run with the code rate_limited: its and_more counts such calls. Call less often."
 
 
@@ -439,6 +479,7 @@ class PersonNotFound(CallerError):
 
     status = 404
     code = "person_not_found"
+    place = ("parameter", "properties")
     remedy = "Use the e-mail address, the exact name or the identifier of a person; guests go by identifier only."
 
 
@@ -447,6 +488,7 @@ class PropertyNotFound(CallerError):
 
     status = 404
     code = "property_not_found"
+    place = ("parameter", "properties")
     remedy = "Read the current property list, then correct the name."
 
 
@@ -500,6 +542,7 @@ class LabelNotFound(CallerError):
 
     status = 404
     code = "label_not_found"
+    place = ("parameter", "add")
     remedy = "Correct the name, or set create_missing to true."
 
 
@@ -552,6 +595,7 @@ class AmbiguousChannel(CallerError):
 
     status = 409
     code = "ambiguous_channel"
+    place = ("parameter", "channel")
     remedy = "Name the channel by one of the identifiers in details."
 
 
@@ -560,6 +604,7 @@ class ChannelListTooLong(CallerError):
 
     status = 422
     code = "channel_list_too_long"
+    place = ("parameter", "channel")
     remedy = "Name the channel by its identifier."
 
 
@@ -604,6 +649,7 @@ class PipelineNotFound(CallerError):
 
     status = 404
     code = "pipeline_not_found"
+    place = ("parameter", "pipeline")
     remedy = "Use one of the pipelines in details."
 
 
@@ -612,6 +658,7 @@ class StageNotFound(CallerError):
 
     status = 404
     code = "stage_not_found"
+    place = ("parameter", "dealstage")
     remedy = "Use one of the pipeline's stages in details."
 
 
@@ -656,6 +703,7 @@ class FieldNotFound(CallerError):
 
     status = 404
     code = "field_not_found"
+    place = ("parameter", "fields")
     remedy = "Use field names of the tables route, exactly as they are written there."
 
 
@@ -667,6 +715,7 @@ class LossyCast(CallerError):
 
     status = 422
     code = "lossy_cast"
+    place = ("parameter", "properties")
     remedy = "Send a value that the destination type can hold exactly."
 
 
@@ -675,6 +724,7 @@ class SelectOptionMissing(CallerError):
 
     status = 409
     code = "select_option_missing"
+    place = ("parameter", "properties")
     remedy = "Add the option, allow new options on the mapping, or translate the value."
 
 
@@ -683,6 +733,7 @@ class OptionMissing(CallerError):
 
     status = 409
     code = "option_missing"
+    place = ("parameter", "properties")
     remedy = "Use one of the allowed values in details."
 
 
@@ -691,6 +742,7 @@ class UniqueValueTaken(CallerError):
 
     status = 409
     code = "unique_value_taken"
+    place = ("parameter", "properties")
     remedy = "Use another value, or change the record that has it; details name the property, the value and the record."
 
 
@@ -699,6 +751,7 @@ class AmbiguousPerson(CallerError):
 
     status = 409
     code = "ambiguous_person"
+    place = ("parameter", "properties")
     remedy = "Name the person by e-mail address, or by one of the identifiers in details."
 
 
@@ -707,6 +760,7 @@ class AmbiguousDatabase(CallerError):
 
     status = 409
     code = "ambiguous_database"
+    place = ("parameter", "database_id")
     remedy = "Name properties of one data source only; details lists the sources."
 
 
@@ -715,6 +769,7 @@ class AmbiguousPipeline(CallerError):
 
     status = 409
     code = "ambiguous_pipeline"
+    place = ("parameter", "pipeline")
     remedy = "Name the pipeline by one of the identifiers in details."
 
 
@@ -723,6 +778,7 @@ class PageModified(CallerError):
 
     status = 409
     code = "page_modified"
+    place = ("parameter", "if_unmodified_since")
     remedy = "Read the page again, decide anew, and send its last_edited_at as if_unmodified_since."
 
 
@@ -731,6 +787,7 @@ class PageInTrash(CallerError):
 
     status = 409
     code = "page_in_trash"
+    place = ("parameter", "properties")
     remedy = "Restore the page by sending archived false, alone or with the properties."
 
 
@@ -739,6 +796,7 @@ class UnsupportedBlock(CallerError):
 
     status = 422
     code = "unsupported_block"
+    place = ("parameter", "children")
     remedy = "Use paragraph, bulleted_list_item or callout."
 
 
@@ -747,6 +805,7 @@ class LabelNotOnBoard(CallerError):
 
     status = 409
     code = "label_not_on_board"
+    place = ("parameter", "labels")
     remedy = "Create the label with the same name on the board, or drop it."
 
 
@@ -755,6 +814,7 @@ class InvalidRecipient(CallerError):
 
     status = 422
     code = "invalid_recipient"
+    place = ("parameter", "to")
     remedy = "Correct the addresses listed in details."
 
 
@@ -772,6 +832,7 @@ class TooManyRecords(CallerError):
 
     status = 422
     code = "too_many_records"
+    place = ("parameter", "records")
     remedy = "Send at most ten records per call."
 
 
@@ -780,6 +841,7 @@ class ReadOnlyField(CallerError):
 
     status = 422
     code = "read_only_field"
+    place = ("parameter", "fields")
     remedy = "Leave computed fields out."
 
 
@@ -788,6 +850,7 @@ class UrlNotAllowed(CallerError):
 
     status = 422
     code = "url_not_allowed"
+    place = ("parameter", "url")
     remedy = "Use an http or https link that anyone on the internet can open; details have the reason."
 
 
@@ -796,6 +859,7 @@ class UrlUnreachable(CallerError):
 
     status = 422
     code = "url_unreachable"
+    place = ("parameter", "url")
     remedy = "Open the link without signing in, and correct what the reason in details says; then call again."
 
 
@@ -804,6 +868,7 @@ class FileEmpty(CallerError):
 
     status = 422
     code = "file_empty"
+    place = ("parameter", "url")
     remedy = "Use a link to a file with content."
 
 
@@ -812,6 +877,7 @@ class FileTooLarge(CallerError):
 
     status = 413
     code = "file_too_large"
+    place = ("parameter", "url")
     remedy = "Use a smaller file."
 
 
@@ -823,6 +889,7 @@ class ConnectionRevoked(UpstreamFailure):
 
     status = 401
     code = "connection_revoked"
+    place = CONNECTION
     remedy = (
         "Ask the operator, or the holder of a key with manages_connections, to reconnect the account; such a key is "
         "given the link as reconnect_url. Flows resume on their next scheduled run."
@@ -834,6 +901,7 @@ class ConnectionScopeMissing(UpstreamFailure):
 
     status = 403
     code = "connection_scope_missing"
+    place = CONNECTION
     remedy = "Reconnect the account and grant every permission asked for."
 
 
@@ -842,6 +910,7 @@ class UpstreamForbidden(UpstreamFailure):
 
     status = 403
     code = "upstream_forbidden"
+    place = CONNECTION
     remedy = "Ask an administrator of the third-party account to allow it."
 
 
@@ -866,6 +935,7 @@ class UpstreamRateLimited(UpstreamFailure):
 
     status = 429
     code = "upstream_rate_limited"
+    place = CONNECTION
     remedy = "Wait the retry_after seconds given in the response body, then retry."
 
 

@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from secrets import token_hex
 from typing import Annotated, Any, Generic, LiteralString, TypeVar
 
@@ -145,16 +145,45 @@ class Listing(BaseModel, Generic[Item]):
 
 
 NO_INSTANT: LiteralString = "Input should be an ISO 8601 date and time"
-"""What is said of a value that is no instant."""
+"""The message about a value that is no instant."""
+
+NO_OFFSET: LiteralString = "a time needs an offset: add Z for UTC, or one such as +01:00"
+"""The message about a time without an offset, whose instant nobody can tell."""
 
 
-def _parse_instant(value: object) -> object:
+class OffsetMissing(ValueError):
+    """A time has no offset."""
+
+    def __init__(self) -> None:
+        super().__init__(NO_OFFSET)
+
+
+def parse_instant(text: str) -> datetime:
+    """Return the instant that an ISO 8601 text names, in UTC; a date alone is its midnight in UTC.
+
+    Raises ``OffsetMissing`` for a time without an offset, and ``ValueError`` or ``OverflowError`` for other texts.
+    """
+    parsed = datetime.fromisoformat(text)
+    if parsed.tzinfo is None and not _is_date(text):
+        raise OffsetMissing
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_instant(value: object) -> object:
     if not isinstance(value, str):
         return value
     try:
-        parsed = datetime.fromisoformat(value)
-        # An instant without an offset is nobody's in particular, and the machine's own zone would be an accident.
-        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
+        return parse_instant(value)
+    except OffsetMissing as fault:
+        raise PydanticCustomError("timestamp", "Input should say which instant it is: " + NO_OFFSET) from fault
     except (ValueError, OverflowError) as fault:
         raise PydanticCustomError("timestamp", NO_INSTANT) from fault
 
@@ -171,11 +200,11 @@ _THOUSANDTHS = [f"{number:03}" for number in range(1000)]
 
 Instant = Annotated[
     datetime,
-    BeforeValidator(_parse_instant),
+    BeforeValidator(_read_instant),
     PlainSerializer(timestamp, when_used="json-unless-none"),
     WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-02T09:30:00.000Z"]}),
 ]
-"""An ISO 8601 date and time; without an offset it is read as UTC."""
+"""An ISO 8601 date and time with an offset; a date alone is its midnight in UTC."""
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ def test_a_refusal_of_values_or_rights_carries_the_applications_reason(
 
     reply = desk.comment()
 
-    assert (code, reason) == (reply.code, reply.details)
+    assert (code, reason) == (reply.code, reply.facts)
     assert [] == desk.comments()
 
 
@@ -199,7 +199,7 @@ def test_a_reason_holds_no_credentials(desk: Desk) -> None:
 
     reply = desk.comment()
 
-    assert [{"vendor_message": "no … for …, /1/cards?key=…&token=…"}] == reply.details
+    assert [{"vendor_message": "no … for …, /1/cards?key=…&token=…"}] == reply.facts
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_only_errors_with_several_causes_carry_the_applications_words(
 
     reply = desk.comment()
 
-    assert (code, details) == (reply.code, reply.details)
+    assert (code, details) == (reply.code, reply.facts)
     assert [] == desk.comments()
 
 
@@ -673,5 +673,5 @@ def test_a_full_checklist_is_refused_by_the_application(desk: Desk) -> None:
     reply = desk.attach("QA", STEPS)
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
-    assert {"vendor_code": "LIMIT_EXCEEDED", "vendor_message": "Checklist item limit exceeded"} == reply.details[0]
+    assert {"vendor_code": "LIMIT_EXCEEDED", "vendor_message": "Checklist item limit exceeded"} == reply.facts[0]
     assert "limit" in reply.body["error"]["remedy"]

@@ -413,7 +413,7 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
                 "status": 400,
                 "body": INVALID | {"message": 'Not valid: [{"error":"PROPERTY_DOESNT_EXIST","name":"jobtitle"}]'},
             },
-            *(404, "property_not_found", [{"code": "property_not_found", "property": "jobtitle"}]),
+            *(404, "property_not_found", [{"property": "jobtitle"}]),
         ),
         (
             {
@@ -423,7 +423,7 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
             *(
                 422,
                 "upstream_refused",
-                [{"code": "upstream_refused", "property": "email", "vendor_code": "INVALID_EMAIL"}],
+                [{"property": "email", "vendor_code": "INVALID_EMAIL"}],
             ),
         ),
         (
@@ -436,7 +436,7 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
                     ],
                 },
             },
-            *(409, "option_missing", [{"code": "option_missing", "property": "tier"}]),
+            *(409, "option_missing", [{"property": "tier"}]),
         ),
     ],
 )
@@ -446,7 +446,7 @@ def test_a_refusal_is_told_by_our_code_and_not_in_the_words_of_the_application(
     writer.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="status", **fault)
     reply = writer.upsert()
 
-    assert (reply.status, reply.code, reply.details) == (status, code, details)
+    assert (reply.status, reply.code, reply.facts) == (status, code, details)
     assert reply.body["error"]["message"].startswith("The ")
     assert 0 == writer.traces()
 
@@ -456,7 +456,7 @@ def test_a_missing_permission_is_named(writer: Writer) -> None:
     reply = writer.upsert()
 
     assert (403, "connection_scope_missing") == (reply.status, reply.code)
-    assert [{"scopes": ["crm.objects.contacts.write"]}] == reply.details
+    assert [{"scopes": ["crm.objects.contacts.write"]}] == reply.facts
 
 
 @requirement("auth:read-key-writes-nothing")

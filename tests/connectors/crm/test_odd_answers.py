@@ -118,7 +118,7 @@ def test_an_association_that_was_accepted_but_not_made_is_refused(writer: Writer
     assert {
         "vendor_code": "VALIDATION_ERROR",
         "vendor_message": "Limit of associations exceeded.",
-    } == reply.details[0]
+    } == reply.facts[0]
 
 
 @pytest.mark.parametrize("write", ["upsert", "link"])

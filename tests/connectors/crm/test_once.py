@@ -357,7 +357,7 @@ def test_a_company_that_was_made_before_a_refusal_is_told_and_used_by_a_repeat(w
     company_id = writer.portal.company_id(f"{writer.mark}.test")
 
     assert 422 == refused.status
-    assert refused.details == [
+    assert refused.facts == [
         {"vendor_code": "VALIDATION_ERROR"},
         {"done": "create the company", "company_id": str(company_id)},
     ]
@@ -372,7 +372,7 @@ def test_a_contact_that_was_written_before_its_link_was_refused_is_told(writer: 
     done = writer.link(**keyed(writer))
 
     assert "upstream_forbidden" == refused.code
-    assert refused.details == [
+    assert refused.facts == [
         {"vendor_code": "FORBIDDEN"},
         {"done": "write the contact", "contact_id": done.data["contact_id"], "action": "created"},
     ]

@@ -253,7 +253,7 @@ def test_why_the_application_does_not_allow_it_is_told(
 
     reply = call(gateway, name)
 
-    told = [detail for detail in reply.details if "vendor_code" in detail]
+    told = [detail for detail in reply.facts if "vendor_code" in detail]
     assert [{"vendor_code": reason[0], "vendor_message": reason[1]}] == told
     assert remedy in reply.body["error"]["remedy"]
 
@@ -265,7 +265,7 @@ def test_why_the_application_refuses_the_values_is_told_without_credentials(gate
     reply = call(gateway, "search")
 
     assert (422, "upstream_refused") == (reply.status, reply.code)
-    assert [{"vendor_code": "invalidArgument", "vendor_message": "Bad q at ?access_token=…"}] == reply.details
+    assert [{"vendor_code": "invalidArgument", "vendor_message": "Bad q at ?access_token=…"}] == reply.facts
 
 
 def test_a_day_of_the_whole_project_that_is_used_up_is_told(fresh: Writer) -> None:
@@ -551,7 +551,7 @@ def test_a_label_that_was_created_before_the_change_is_refused_is_told(writer: W
     assert [
         {"vendor_code": "invalidArgument"},
         {"done": "create the label", "label": writer.mark, "created": True},
-    ] == reply.details
+    ] == reply.facts
 
 
 def test_a_label_of_another_spelling_that_is_there_after_a_doubt_was_not_created(writer: Writer) -> None:
@@ -638,7 +638,7 @@ def test_after_a_refusal_the_key_is_free_for_a_better_letter(writer: Writer) -> 
     refused = writer.keyed("send")
     again = writer.keyed("send", to=["greta@kaiwerk.test"])
 
-    assert ("upstream_refused", [{"vendor_code": "invalidArgument"}]) == (refused.code, refused.details)
+    assert ("upstream_refused", [{"vendor_code": "invalidArgument"}]) == (refused.code, refused.facts)
     assert ["greta@kaiwerk.test"] == again.data["to"]
 
 
@@ -655,7 +655,7 @@ def test_the_draft_of_a_refused_message_that_may_not_have_been_deleted_is_told_a
     freed = writer.keyed("send")
 
     assert ("upstream_refused", "make the draft", (0, 1, 0)) == (first.code, first.details[1]["done"], left)
-    assert ("upstream_refused", [{"vendor_code": "invalidArgument"}]) == (again.code, again.details)
+    assert ("upstream_refused", [{"vendor_code": "invalidArgument"}]) == (again.code, again.facts)
     assert 200 == freed.status
     assert (1, 0, 0) == writer.traces()
 

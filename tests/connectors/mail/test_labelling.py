@@ -140,12 +140,12 @@ def test_a_change_that_cannot_be_made_is_refused(gateway: Gateway, labels: dict[
 
 
 @pytest.mark.parametrize("labels", [{"add": ["Follow Up"]}, {"remove": ["Nowhere"]}])
-@pytest.mark.parametrize("message_id", ["19a3f0c2b7d4e851", "no-message-of-this-form"])
+@pytest.mark.parametrize("message_id", ["19a3f0c2b7d4e851", "abc"])
 def test_a_message_that_is_not_there_has_no_labels(gateway: Gateway, message_id: str, labels: dict[str, Any]) -> None:
     reply = change(gateway, message_id, **labels)
 
     assert (404, "message_not_found") == (reply.status, reply.code)
-    assert [{"parameter": "message_id", "value": message_id}] == reply.details
+    assert [{"parameter": "message_id", "value": message_id}] == reply.facts
 
 
 def test_no_label_is_created_for_a_message_that_is_not_there(gateway: Gateway, mailbox: Looking) -> None:
@@ -196,7 +196,7 @@ def test_the_labels_of_a_draft_cannot_be_changed(gateway: Gateway, mailbox: Look
     reply = change(gateway, message_id, add=["STARRED"])
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
-    assert [{"vendor_code": "failedPrecondition", "vendor_message": "Precondition check failed."}] == reply.details
+    assert [{"vendor_code": "failedPrecondition", "vendor_message": "Precondition check failed."}] == reply.facts
     assert "draft" in reply.body["error"]["remedy"]
     assert "administrator" not in reply.body["error"]["remedy"]
 

@@ -117,7 +117,7 @@ def test_a_subject_of_two_lines_is_refused(gateway: Gateway, line_end: str) -> N
     reply = send(gateway, subject)
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert [{"parameter": "subject", "message": "Should stand on one line", "value": subject}] == reply.details
+    assert [{"parameter": "subject", "message": "Should stand on one line", "value": subject}] == reply.facts
     assert [] == gateway.journal("mail")
 
 
@@ -303,12 +303,12 @@ def test_drafts_and_thrown_away_messages_are_not_replied_to(gateway: Gateway, ma
 
 
 @requirement("mail:send:thread-not-found")
-@pytest.mark.parametrize("thread_id", ["19a3e99010aa2b77", "no-thread-of-this-form"])
+@pytest.mark.parametrize("thread_id", ["19a3e99010aa2b77", "abc"])
 def test_a_thread_that_is_not_there_cannot_be_replied_to(gateway: Gateway, thread_id: str) -> None:
     reply = send(gateway, "Ignored", thread_id=thread_id)
 
     assert (404, "thread_not_found") == (reply.status, reply.code)
-    assert [{"parameter": "thread_id", "value": thread_id}] == reply.details
+    assert [{"parameter": "thread_id", "value": thread_id}] == reply.facts
 
 
 @requirement("mail:send:thread-not-found")
@@ -320,7 +320,7 @@ def test_a_thread_of_drafts_cannot_be_replied_to(gateway: Gateway, mailbox: Look
     reply = send(gateway, "Ignored", thread_id=thread_id)
 
     assert (404, "thread_not_found") == (reply.status, reply.code)
-    assert [{"parameter": "thread_id", "value": thread_id}] == reply.details
+    assert [{"parameter": "thread_id", "value": thread_id}] == reply.facts
     assert 1 == len(mailbox.drafts("Lonely draft"))
 
 

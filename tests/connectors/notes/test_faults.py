@@ -572,7 +572,7 @@ def test_a_limit_of_rows_is_said_at_once(gateway: Gateway, leads: str) -> None:
     reply = create(gateway, leads, "one too many")
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
-    assert [{"vendor_code": "row_limit_exceeded"}] == reply.details
+    assert [{"vendor_code": "row_limit_exceeded"}] == reply.facts
     assert 1 == len([sent for sent in gateway.sandbox.emulators["notes"].stage.journal if sent.status == 409])
 
 

@@ -401,7 +401,7 @@ def test_a_body_that_was_refused_is_told_and_completed_by_a_repeat_on_the_same_p
         {"vendor_code": "validation_error"},
         {"done": "create the page", "page_id": created.data["page_id"]},
         {"done": "append blocks", "blocks": 200},
-    ] == refused.details
+    ] == refused.facts
     assert LINES == body_of(gateway, created.data["page_id"])
     assert 1 == found(gateway, leads, name)
 
@@ -518,7 +518,7 @@ def test_what_is_refused_by_both_gives_the_key_free(gateway: Gateway, leads: str
     created = create(gateway, leads, other, idempotency_key=name)
 
     assert (422, "upstream_refused") == (refused.status, refused.code)
-    assert [{"vendor_code": "validation_error"}] == refused.details
+    assert [{"vendor_code": "validation_error"}] == refused.facts
     assert 200 == created.status
     assert 1 == found(gateway, leads, other)
 

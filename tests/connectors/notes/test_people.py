@@ -120,9 +120,7 @@ def test_an_unknown_person_is_told_with_everything_else_that_is_wrong(gateway: G
 
     reply = gateway.post("/notes/pages", database_id=leads, properties=properties)
 
-    assert ["person_not_found", "select_option_missing", "lossy_cast"] == [
-        detail["code"] for detail in reply.details
-    ]
+    assert ["person_not_found", "select_option_missing", "lossy_cast"] == [detail["code"] for detail in reply.details]
 
 
 def test_users_are_listed_once_for_many_calls(fresh: Gateway, leads: str) -> None:

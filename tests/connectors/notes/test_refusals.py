@@ -65,7 +65,7 @@ def test_an_unknown_page_is_told_by_the_property_that_names_it(gateway: Gateway,
     reply = post(gateway, everything, Title="x", Relation=[unknown])
 
     assert (404, "page_not_found") == (reply.status, reply.code)
-    assert [{"property": "Relation", "value": unknown}] == reply.details
+    assert [{"property": "Relation", "value": unknown}] == reply.facts
     assert "Relation" in reply.body["error"]["message"]
 
 
@@ -75,7 +75,7 @@ def test_a_page_that_is_not_shared_looks_the_same(gateway: Gateway, everything: 
     (secret,) = [source for source in workspace.sources.values() if source.title == "Salaries 2025"]
     reply = post(gateway, everything, Title="x", Relation=secret.rows[:1])
 
-    assert (404, [{"property": "Relation", "value": secret.rows[0]}]) == (reply.status, reply.details)
+    assert (404, [{"property": "Relation", "value": secret.rows[0]}]) == (reply.status, reply.facts)
 
 
 @requirement("notes:values:unknown")
@@ -84,7 +84,7 @@ def test_an_unknown_person_is_told_by_the_property_that_names_them(gateway: Gate
     reply = post(gateway, leads, Name="x", Owner=unknown)
 
     assert (422, "upstream_refused") == (reply.status, reply.code)
-    assert {"property": "Owner", "value": unknown} == reply.details[0]
+    assert {"property": "Owner", "value": unknown} == reply.facts[0]
     assert "Owner" in reply.body["error"]["message"]
 
 
@@ -96,7 +96,7 @@ def test_an_update_that_names_an_unknown_page_says_nothing_of_the_page_written_t
     reply = update(gateway, page_id, properties={"Relation": unknown})
 
     assert (404, "page_not_found") == (reply.status, reply.code)
-    assert [{"property": "Relation", "value": unknown}] == reply.details
+    assert [{"property": "Relation", "value": unknown}] == reply.facts
     assert page_id not in str(reply.body)
 
 

@@ -166,7 +166,7 @@ def test_a_file_over_the_limit_is_too_large(gateway: Gateway, inside: Looking, s
     reply = attach(gateway, f"{site}/huge.bin")
 
     assert (413, "file_too_large") == (reply.status, reply.code)
-    assert [{"parameter": "url", "value": f"{site}/huge.bin", "max_bytes": MOST}] == reply.details
+    assert [{"parameter": "url", "value": f"{site}/huge.bin", "max_bytes": MOST}] == reply.facts
     assert 2 == len(files(inside, gateway.examples("tables")["record_id"]))
 
 
@@ -190,7 +190,7 @@ def test_only_public_web_addresses_are_fetched(gateway: Gateway, site: str, url:
     reply = attach(gateway, url.format(site=site))
 
     assert (422, "url_not_allowed") == (reply.status, reply.code)
-    assert [{"parameter", "value", "reason"}] == [detail.keys() for detail in reply.details]
+    assert [{"parameter", "value", "reason"}] == [detail.keys() for detail in reply.facts]
 
 
 @requirement("tables:links:unreachable")

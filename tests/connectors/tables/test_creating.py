@@ -95,7 +95,7 @@ def test_eleven_records_are_too_many_and_none_is_created(gateway: Gateway) -> No
     reply = create(gateway, *({"Name": "x"} for _ in range(11)))
 
     assert (422, "too_many_records") == (reply.status, reply.code)
-    assert [{"parameter": "records", "count": 11, "max": 10}] == reply.details
+    assert [{"parameter": "records", "count": 11, "max": 10}] == reply.facts
     assert [] == gateway.journal("tables")
 
 

@@ -59,7 +59,7 @@ def test_a_page_has_no_style_and_no_script_of_its_own(operator: Browser, path: s
 def test_the_front_of_the_console_is_found_by_a_mistyped_address(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/consol")
 
-    assert [{"did_you_mean": "GET /console"}] == reply.details
+    assert [{"did_you_mean": "GET /console"}] == reply.facts
 
 
 # Workspaces

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from connector_gateway.connectors.boards import addresses
 from connector_gateway.kit.pasting import identifier_or_address
-from connector_gateway.kit.shapes import FILLED, IdempotencyKey, Identifier, Instant, Mentions, Params, Result
+from connector_gateway.kit.shapes import FILLED, Form, IdempotencyKey, Instant, Mentions, Params, Result
 
 MAX_TEXT = 16_384
 """Characters, not bytes, of a name, a description or a comment."""
@@ -28,8 +28,16 @@ ListId = Annotated[str, Field(min_length=1, max_length=200)]
 """A list's identifier; its name is none."""
 
 
-CardId = Annotated[Identifier, identifier_or_address("a card", *addresses.CARD)]
-BoardId = Annotated[Identifier, identifier_or_address("a board", *addresses.BOARD)]
+BoardsId = Annotated[
+    str,
+    Form(
+        r"^(?:[0-9a-fA-F]{24}|[A-Za-z0-9]{8})$",
+        "Should be an identifier of 24 hexadecimal digits, or a short one of 8 letters and digits",
+    ),
+]
+
+CardId = Annotated[BoardsId, identifier_or_address("a card", *addresses.CARD)]
+BoardId = Annotated[BoardsId, identifier_or_address("a board", *addresses.BOARD)]
 
 
 class CreateCard(Params):

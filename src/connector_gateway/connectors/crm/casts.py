@@ -168,7 +168,9 @@ def _given(value: Any) -> datetime:
     if not isinstance(value, str):
         raise ValueError("it is no ISO 8601 date or time")
     try:
-        return _moment(value)
+        return shapes.parse_instant(value.strip())
+    except shapes.OffsetMissing:
+        raise
     except (ValueError, OverflowError) as fault:
         raise ValueError("it is no ISO 8601 date or time") from fault
 

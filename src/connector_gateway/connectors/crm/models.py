@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.crm import addresses
 from connector_gateway.kit.pasting import identifier_or_address, name_or_address
-from connector_gateway.kit.shapes import FILLED, Cursor, Form, Identifier, Instant, Name, Params, Result
+from connector_gateway.kit.shapes import FILLED, Cursor, Form, Instant, Name, Params, Result
 
 MAX_TEXT = 65_536
 """Characters of a note or of any other text the application keeps."""
@@ -78,8 +78,9 @@ CompanyReference = Annotated[
 ]
 """A company's domain (anything with a dot; scheme, ``www.`` and path are ignored) or identifier."""
 
-ContactId = Annotated[Identifier, identifier_or_address("a contact", *addresses.CONTACT)]
-DealId = Annotated[Identifier, identifier_or_address("a deal", *addresses.DEAL)]
+CrmId = Annotated[str, Field(max_length=200), Form(r"^[0-9]+$", "Should be an identifier of decimal digits")]
+ContactId = Annotated[CrmId, identifier_or_address("a contact", *addresses.CONTACT)]
+DealId = Annotated[CrmId, identifier_or_address("a deal", *addresses.DEAL)]
 
 Title = Annotated[str, Field(min_length=1, max_length=1000), FILLED]
 

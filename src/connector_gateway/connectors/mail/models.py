@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.mail import addresses
 from connector_gateway.kit.pasting import identifier_or_address
-from connector_gateway.kit.shapes import Base64, Cursor, Form, Identifier, Instant, Params, Result
+from connector_gateway.kit.shapes import Base64, Cursor, Form, Instant, Params, Result
 
 _LINE_ENDS = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 """Everything that some system takes for the end of a line."""
@@ -41,8 +41,9 @@ def _untrue(value: Any) -> bool:
     return not value
 
 
-MessageId = Annotated[Identifier, identifier_or_address("a message", *addresses.MESSAGE)]
-ThreadId = Annotated[Identifier, identifier_or_address("a thread", *addresses.THREAD)]
+MailId = Annotated[str, Field(max_length=200), Form(r"^[0-9a-fA-F]+$", "Should be an identifier of hexadecimal digits")]
+MessageId = Annotated[MailId, identifier_or_address("a message", *addresses.MESSAGE)]
+ThreadId = Annotated[MailId, identifier_or_address("a thread", *addresses.THREAD)]
 
 
 class SearchMessages(Params):

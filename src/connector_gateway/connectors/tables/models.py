@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from connector_gateway.connectors.tables import addresses
 from connector_gateway.kit.pasting import identifier_or_address, name_or_address
-from connector_gateway.kit.shapes import Cursor, Identifier, Instant, Name, Params, Result
+from connector_gateway.kit.shapes import Cursor, Form, Instant, Name, Params, Result
 
 MAX_RECORDS = 10
 """Records per call; more are refused by the operation, under a code of their own."""
@@ -15,8 +15,18 @@ MAX_URL = 4000
 
 Fields = dict[str, Any]
 
-BaseId = Annotated[Identifier, identifier_or_address("a base", *addresses.BASE)]
-RecordId = Annotated[Identifier, identifier_or_address("a record", *addresses.RECORD)]
+BaseId = Annotated[
+    str,
+    Field(max_length=200),
+    Form(r"^app[A-Za-z0-9]+$", "Should be an identifier of `app` and letters and digits"),
+    identifier_or_address("a base", *addresses.BASE),
+]
+RecordId = Annotated[
+    str,
+    Field(max_length=200),
+    Form(r"^rec[A-Za-z0-9]+$", "Should be an identifier of `rec` and letters and digits"),
+    identifier_or_address("a record", *addresses.RECORD),
+]
 TableName = Annotated[Name, name_or_address(*addresses.TABLE)]
 ViewName = Annotated[Name, name_or_address(*addresses.VIEW)]
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
+from connector_gateway.core.details import details_of
 from connector_gateway.core.envelope import DOCS
 from connector_gateway.http.openapi.headers import error_headers
 from connector_gateway.http.openapi.shapes import Schema, object_of, reference
@@ -44,9 +45,14 @@ DETAIL: Schema = {
     "type": "object",
     "description": "One violation, or a step that took effect. Other fields depend on the code.",
     "properties": {
-        "code": {"type": "string", "description": "The code of this violation, where a request has several."},
+        "code": {"type": "string", "description": "The code of this violation; in a 4xx always."},
         "parameter": {"type": "string", "description": "The parameter, with a path into it."},
         "property": {"type": "string", "description": "The property of the object."},
+        "header": {"type": "string", "description": "The header of the request."},
+        "place": {
+            "type": "string",
+            "description": "`request` for all of it, or a path into the application's response.",
+        },
         "field": {"type": ["string", "null"], "description": "The field of the record."},
         "index": {"type": "integer", "description": "The position of the item, from 0."},
         "message": {"type": "string", "description": "The reason."},
@@ -163,7 +169,7 @@ def _body(error: type[GatewayError], connector: str | None) -> Schema:
             "code": error.code,
             "message": _meaning(error),
             "remedy": error.remedy,
-            "details": [],
+            "details": details_of(error("")),
             "docs": DOCS + error.code,
         },
     }

@@ -13,6 +13,7 @@ from connector_gateway.connectors.notes.casts.reading import moment, number_text
 from connector_gateway.connectors.notes.wire import Property
 from connector_gateway.kit.errors import LossyCast, SelectOptionMissing, UpstreamUnexpected
 from connector_gateway.kit.nearest import nearest_first
+from connector_gateway.kit.shapes import OffsetMissing
 
 TEXT_PART = 1900
 """UTF-16 units of one rich-text item; the vendor takes 2,000 and does not say how it counts, but is written in
@@ -153,7 +154,7 @@ def iso_date(text: str) -> str:
         raise ValueError("it is no ISO 8601 date, and no date and time")
     # The vendor would take it for UTC, which the caller may not have meant.
     if isinstance(found, datetime) and found.tzinfo is None:
-        raise ValueError("a time needs an offset, such as Z")
+        raise OffsetMissing
     if isinstance(found, datetime) and (found.microsecond % 1000 or _FINER.search(text)):
         raise ValueError("the application keeps milliseconds only")
     return found.isoformat()

@@ -16,9 +16,7 @@ Kept = dict[str, Any]
 """A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
 
 
-def new_page(
-    source: wire.DataSource, properties: Mapping[str, Any], blocks: Sequence[Kept], users: Users
-) -> Kept:
+def new_page(source: wire.DataSource, properties: Mapping[str, Any], blocks: Sequence[Kept], users: Users) -> Kept:
     """A page to be made in a data source with its first *blocks*, and the names of properties that are computed.
 
     ``statuses`` says what the vendor gives a status that is not written: it does not tell, but by default the first.

@@ -29,7 +29,7 @@ CASTING = (PropertyNotFound, SelectOptionMissing, LossyCast, PersonNotFound, Amb
 """Errors of properties that cannot be written."""
 
 
-def writable(schema: Schema, properties: Mapping[str, Any], users: Users) -> tuple[dict[str, Any], list[str]]:
+def writable(schema: Schema, properties: Mapping[str, Any], users: Users = ()) -> tuple[dict[str, Any], list[str]]:
     """Return the vendor's form of *properties* by property id, and the names of those that are computed.
 
     People are looked up in *users*. Raises one of ``CASTING`` with everything that cannot be written.

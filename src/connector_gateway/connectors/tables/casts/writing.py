@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -11,7 +11,7 @@ from email_validator import EmailNotValidError, validate_email
 
 from connector_gateway.connectors.tables.wire import Field
 from connector_gateway.kit.errors import LossyCast
-from connector_gateway.kit.shapes import timestamp
+from connector_gateway.kit.shapes import OffsetMissing, parse_instant, timestamp
 
 Person = Mapping[str, Any]
 MAX_EXACT_INTEGER = 2**53
@@ -33,7 +33,7 @@ ATTACHMENT_KEYS = frozenset({"id", "url", "filename", "size", "type", "width", "
 """The fields of an attachment as the vendor returns it; only ``id``, or ``url`` and ``filename``, are written."""
 
 NO_DATE = "it should be a date without a time, such as 2026-11-02"
-NO_MOMENT = "it should be a date and time with an offset, such as 2026-11-02T09:30:00Z"
+NO_MOMENT = "it should be a date, or a date and time with an offset, such as 2026-11-02T09:30:00Z"
 
 HOST = re.compile(r"(?=[^\s/@]+\.[^\s/@])[^\s/@]+(/\S*)?")
 """Something with a dot inside; that is looked for once, ahead, since two runs with a dot between them backtrack."""
@@ -187,16 +187,15 @@ def _date(_: Field, value: Any) -> str:
 def _date_time(_: Field, value: Any) -> str:
     text = _string(value, NO_MOMENT).strip()
     try:
-        moment = datetime.fromisoformat(text)
-        in_utc = moment.astimezone(UTC)
+        moment = parse_instant(text)
+    except OffsetMissing as fault:
+        raise Unfit(str(fault)) from fault
     except (ValueError, OverflowError) as fault:
         raise Unfit(NO_MOMENT) from fault
-    if moment.tzinfo is None:
-        raise Unfit("it needs a time with an offset, such as 2026-11-02T09:30:00Z")
     if moment.microsecond % 1000:
         raise Unfit("the application keeps milliseconds")
     # Always with a Z: without an offset the vendor reads a time in the zone of the field.
-    return timestamp(in_utc)
+    return timestamp(moment)
 
 
 def _collaborator(field: Field, value: Any) -> dict[str, str]:

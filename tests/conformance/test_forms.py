@@ -1,0 +1,78 @@
+"""Identifiers and times that are not well formed: one rule for every operation of every connector."""
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.kit.errors import InvalidParameters
+from connector_gateway.kit.shapes import Instant, timestamp
+from harness.requirement import requirement
+
+MALFORMED = {
+    "notes": "0b1c2d3e-4f50",
+    "boards": "no-such-card",
+    "mail": "<id@mail.example>",
+    "chat": "17000",
+    "crm": "fifty",
+    "tables": "tblNoRecord",
+}
+NAMES = {"list_id", "attachment_id"}
+"""Parameters that accept other texts: a list's name is answered as such, and an attachment has two identifiers."""
+
+IDENTIFIERS = [
+    pytest.param(operation, parameter, MALFORMED[room], id=f"{room}.{operation.name}-{parameter}")
+    for room, connector in CONNECTORS.items()
+    for operation in connector.operations
+    for parameter in operation.parameters
+    if (parameter.endswith("_id") or parameter == "message_ts") and parameter not in NAMES
+]
+INSTANTS = [
+    pytest.param(operation, parameter, id=f"{room}.{operation.name}-{parameter}")
+    for room, connector in CONNECTORS.items()
+    for operation in connector.operations
+    for parameter in operation.parameters
+    if parameter in {"due", "since", "if_unmodified_since"}
+]
+
+
+def fault_of(operation: Any, parameter: str, value: str) -> dict[str, Any]:
+    """The fault of *parameter* in a call of *operation*."""
+    with pytest.raises(InvalidParameters) as refused:
+        Arguments(path={}, body=Body(to_json({parameter: value, "no_such": 1}))).read(operation.params)
+    return next(dict(detail) for detail in refused.value.details if detail["parameter"] == parameter)
+
+
+@requirement("calls:malformed-identifiers")
+@pytest.mark.parametrize(("operation", "parameter", "value"), IDENTIFIERS)
+def test_a_malformed_identifier_is_refused_with_the_form_that_is_expected(
+    operation: Any, parameter: str, value: str
+) -> None:
+    fault = fault_of(operation, parameter, value)
+
+    assert value == fault["value"]
+    assert fault["message"].startswith("Should be ")
+
+
+@requirement("calls:instants")
+@pytest.mark.parametrize(("operation", "parameter"), INSTANTS)
+def test_a_time_without_an_offset_is_refused_with_what_to_add(operation: Any, parameter: str) -> None:
+    fault = fault_of(operation, parameter, "2026-11-02T09:30:00")
+
+    assert "add Z for UTC" in fault["message"]
+
+
+@requirement("calls:instants")
+@pytest.mark.parametrize(
+    ("given", "instant"),
+    [
+        ("2026-11-02", "2026-11-02T00:00:00.000Z"),
+        ("2026-11-02T09:30:00Z", "2026-11-02T09:30:00.000Z"),
+        ("2026-11-02T09:30:00+01:00", "2026-11-02T08:30:00.000Z"),
+    ],
+)
+def test_a_date_is_its_midnight_in_utc_and_a_time_counts_by_its_offset(given: str, instant: str) -> None:
+    assert instant == timestamp(TypeAdapter(Instant).validate_python(given))
