@@ -22,6 +22,8 @@ CRM = promised(
         "crm:contacts:company-just-made",
         "A company that this process just created is used while search and lists do not show it.",
     ),
+    ("crm-53", "crm:contacts:round-trip", "A value that a lookup returns can be written back."),
+    ("crm-4", "crm:contacts:null", "Null restores what a new contact has, for every type."),
     # Look up contacts
     ("crm-10", "crm:contacts:by-email", "Contacts are looked up by exact email."),
     ("crm-11", "crm:contacts:by-property", "Contacts are looked up by the value of a property."),

@@ -25,6 +25,8 @@ NOTES = promised(
     ),
     ("notes-9", "notes:pages:cast", "Values are cast to the type of their property."),
     ("notes-92", "notes:pages:people", "A person is given by identifier, address or exact name."),
+    ("notes-96", "notes:update:round-trip", "The text that an event has for a value can be written back."),
+    ("notes-9", "notes:update:null", "Null restores what a new page has, for every type."),
     ("notes-10", "notes:pages:lossy-cast", "A cast that would lose something is refused."),
     ("notes-10", "notes:lossy-cast:details", "A lossy cast tells property, type and value, and nothing is created."),
     ("notes-11", "notes:cast:exact", "Casts that lose nothing pass: numbers, booleans, dates, single options as text."),

@@ -37,6 +37,7 @@ TABLES = promised(
     ("tables-16", "tables:records:half-made", "Records that stand are told when the others fail, and come once."),
     # Update a record
     ("tables-17", "tables:records:update", "An update changes only the named fields."),
+    ("tables-17", "tables:update:null", "Null restores what a new record has, for every type."),
     (
         "tables-18",
         "tables:records:updated",

@@ -429,6 +429,18 @@ def test_every_value_that_a_read_returns_can_be_written_back(gateway: Gateway, i
     assert CASTS.keys() == {inside.field(name).type for record in records for name in record["fields"]} & CASTS.keys()
 
 
+@requirement("tables:update:null", "calls:null-restores")
+@pytest.mark.parametrize("kind", sorted(CASTS))
+def test_null_restores_what_a_new_record_has(gateway: Gateway, inside: Looking, kind: str) -> None:
+    names = {field.name for field in inside.table().fields if field.type == kind}
+    record_id = next(record["record_id"] for record in read(gateway, limit=40).data if names & record["fields"].keys())
+
+    reply = update(gateway, dict.fromkeys(names), record_id)
+
+    assert names == set(reply.data["updated_fields"])
+    assert not names & inside.record(record_id).keys()
+
+
 def stable(cells: Mapping[str, Any], writable: Collection[str]) -> dict[str, Any]:
     """Return the writable *cells* without URLs of files, which change with every read."""
     return {

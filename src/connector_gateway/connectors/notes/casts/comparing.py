@@ -44,9 +44,9 @@ def _same(held: Any) -> Any:
     return held
 
 
-def _period_trace(start: str, end: str | None) -> tuple[Any, ...]:
-    """Return the start and end as instants or days."""
-    return moment(start), None if end is None else moment(end)
+def _period_trace(start: str, end: str | None, zone: str | None) -> tuple[Any, ...]:
+    """Return the start and end as instants or days, and the time zone."""
+    return moment(start), None if end is None else moment(end), zone
 
 
 def ids(held: Iterable[wire.Reference | wire.Option | wire.User]) -> list[str]:
@@ -72,7 +72,7 @@ TRACES: Mapping[str, Callable[[Any], Any]] = {
     "people": ids,
     "relation": ids,
     "files": lambda held: [file.external.url if file.external else None for file in held],
-    "date": lambda held: _period_trace(held.start, held.end),
+    "date": lambda held: _period_trace(held.start, held.end, held.time_zone),
     "place": lambda held: (held.lat, held.lon),
 }
 
@@ -85,6 +85,6 @@ WRITTEN_TRACES: Mapping[str, Callable[[Any], Any]] = {
     "people": _ids_written,
     "relation": _ids_written,
     "files": lambda written: [item["external"]["url"] for item in written],
-    "date": lambda written: _period_trace(written["start"], written.get("end")),
+    "date": lambda written: _period_trace(written["start"], written.get("end"), written.get("time_zone")),
     "place": lambda written: (written["lat"], written["lon"]),
 }

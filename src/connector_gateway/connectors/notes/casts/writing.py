@@ -26,6 +26,15 @@ MAX_ITEMS = 100
 MAX_EXACT_INTEGER = 2**53
 MAX_EXPONENT = 400
 
+LIST_SEPARATOR = ", "
+"""What stands between several values in the text that an event has for them."""
+
+_ZONED = re.compile(r"([^\[\]]+)\[([A-Za-z0-9_+/-]+)\]")
+_BETWEEN_DATES = re.compile(r"/(?![^\[\]]*\])")
+"""A slash, unless it is part of a time zone's name."""
+
+_BETWEEN_ADDRESSES = re.compile(r", (?=https?://)")
+_PLACE = re.compile(r"(.*?) ?\((-?[0-9.]+), (-?[0-9.]+)\)")
 _FINER = re.compile(r"[.,]\d{6}0*[1-9]")
 """Digits that are beyond a microsecond, where parsing ends."""
 
@@ -97,7 +106,10 @@ def _select(described: Property, value: Any) -> dict[str, str]:
 
 
 def _multi_select(described: Property, value: Any) -> list[dict[str, str]]:
-    return [{"id": uid} for uid in _options(described, list(dict.fromkeys(_strings(value))))]
+    names = {option.name for option in options(described)}
+    # Names have no commas, so that several in one text, as events have them, can be told apart.
+    wanted = value.split(LIST_SEPARATOR) if isinstance(value, str) and value not in names else _strings(value)
+    return [{"id": uid} for uid in _options(described, list(dict.fromkeys(wanted)))]
 
 
 def _options(described: Property, wanted: Sequence[str]) -> list[str]:
@@ -123,23 +135,50 @@ def options(described: Property) -> Sequence[wire.Option]:
 
 def _date(_: Property, value: Any) -> dict[str, str]:
     start, end = _period(value)
+    zoned = _ZONED.fullmatch(start.strip())
+    if zoned is not None:
+        return _zoned_date(zoned, end)
     first = {"start": iso_date(start.strip())}
     if end is None:
         return first
     period = {**first, "end": iso_date(end.strip())}
+    _check_order(period)
+    return period
+
+
+def _zoned_date(start: re.Match[str], end: str | None) -> dict[str, str]:
+    """Return a date with the name of its time zone, which events have in brackets behind the time there."""
+    period = {"start": _local_time(start[1]), "time_zone": start[2]}
+    if end is None:
+        return period
+    last = _ZONED.fullmatch(end.strip())
+    if last is None or last[2] != start[2]:
+        raise ValueError("its start and end should have the same time zone")
+    period["end"] = _local_time(last[1])
+    _check_order(period)
+    return period
+
+
+def _local_time(text: str) -> str:
+    found = moment(text)
+    if not isinstance(found, datetime) or found.tzinfo is not None:
+        raise ValueError("before a time zone in brackets there should be a date and time without an offset")
+    return text
+
+
+def _check_order(period: Mapping[str, str]) -> None:
     begins, ends = moment(period["start"]), moment(period["end"])
     if isinstance(begins, datetime) != isinstance(ends, datetime):
         raise ValueError("its start and end should both have a time, or neither")
     if begins is not None and ends is not None and begins > ends:
         raise ValueError("its end is before its start")
-    return period
 
 
 def _period(value: Any) -> tuple[str, str | None]:
     """Return the start and end of a date: a text, two texts with a slash between them, or an object."""
     if isinstance(value, str):
-        first, slash, last = value.partition("/")
-        return first, last if slash else None
+        first, *last = _BETWEEN_DATES.split(value, maxsplit=1)
+        return first, last[0] if last else None
     if isinstance(value, dict) and {"start"} <= value.keys() <= {"start", "end"}:
         start, end = value["start"], value.get("end")
         if isinstance(start, str) and isinstance(end, str | None):
@@ -169,7 +208,8 @@ def _contact(_: Property, value: Any) -> str:
 
 
 def _identifiers(_: Property, value: Any) -> list[dict[str, str]]:
-    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, _strings(value)))]
+    wanted = value.split(LIST_SEPARATOR) if isinstance(value, str) else _strings(value)
+    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, _strings(wanted)))]
 
 
 def is_identifier(text: str) -> bool:
@@ -189,7 +229,8 @@ def _uuid(text: str) -> str:
 
 
 def _files(_: Property, value: Any) -> list[dict[str, Any]]:
-    return [_file(text) for text in _strings(value)]
+    addresses = _BETWEEN_ADDRESSES.split(value) if isinstance(value, str) else _strings(value)
+    return [_file(text) for text in addresses]
 
 
 def _file(text: str) -> dict[str, Any]:
@@ -208,12 +249,22 @@ def _split(text: str) -> SplitResult | None:
         return None
 
 
-def _place(_: Property, value: Any) -> dict[str, Any]:
+def _place(_: Property, given: Any) -> dict[str, Any]:
+    value = _place_of(given) if isinstance(given, str) else given
     if not isinstance(value, dict) or not {"lat", "lon"} <= value.keys() <= {"lat", "lon", "name", "address"}:
         raise ValueError("it is no object of lat, lon, and perhaps name and address")
     if not all(isinstance(value.get(name), str | None) for name in ("name", "address")):
         raise ValueError("its name and address should be text")
     return {**value, "lat": exact_number(value["lat"]), "lon": exact_number(value["lon"])}
+
+
+def _place_of(text: str) -> dict[str, Any]:
+    """Return the place of a text such as "Lisbon (38.7, -9.1)", as events have it."""
+    found = _PLACE.fullmatch(text.strip())
+    # Where there are both, nobody can tell where the name ends and the address begins.
+    if found is None or LIST_SEPARATOR in found[1]:
+        raise ValueError("it is no object of lat, lon, and perhaps name and address")
+    return {"lat": found[2], "lon": found[3]} | ({"name": found[1]} if found[1] else {})
 
 
 CASTS: Mapping[str, Callable[[Property, Any], Any]] = {

@@ -39,7 +39,7 @@ def with_ids(name: str, value: Any, users: Users) -> Any:
     Raises ``PersonNotFound`` or ``AmbiguousPerson`` with everybody who cannot be told.
     """
     ids, errors = list[str](), list[GatewayError]()
-    for text in _texts(value):
+    for text in _split(value, users):
         matches = _matches(users, text) if _is_address_or_name(text) else []
         if len(matches) == 1:
             ids.append(matches[0].id)
@@ -50,6 +50,13 @@ def with_ids(name: str, value: Any, users: Users) -> Any:
     if errors:
         raise gathered(errors)
     return ids or value
+
+
+def _split(value: Any, users: Users) -> list[str]:
+    """Return the texts of a value; several people in one text, as events have them, one by one."""
+    parts = value.split(casts.writing.LIST_SEPARATOR) if isinstance(value, str) else []
+    apart = all(casts.writing.is_identifier(part) or _matches(users, part) for part in parts)
+    return parts if len(parts) > 1 and apart else _texts(value)
 
 
 def _texts(value: Any) -> list[str]:
