@@ -64,10 +64,22 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield gateway
 
 
+UNKNOWN = {
+    "page_id": "11111111111141118111111111111111",
+    "card_id": "1" * 24,
+    "message_id": "1" * 16,
+    "message_ts": "1111111111.111111",
+    "attachment_id": "1" * 16,
+    "deal_id": "1" * 8,
+    "record_id": f"rec{1:014}",
+}
+"""Identifiers that are well formed and lead nowhere."""
+
+
 def call(
     gateway: Gateway, connector: AnyConnector, operation: AnyOperation, values: dict[str, Any], **more: Any
 ) -> Reply:
-    path = operation.path.format(**dict.fromkeys(operation.path_names, "11111111111141118111111111111111"))
+    path = operation.path.format(**UNKNOWN)
     sent = {"params": values} if operation.method == "GET" else {"json": values}
     return gateway.request(operation.method, f"/v1/connectors/{connector.name}{path}", **sent, **more)
 

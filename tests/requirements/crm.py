@@ -22,6 +22,11 @@ CRM = promised(
         "crm:contacts:company-just-made",
         "A company that this process just created is used while search and lists do not show it.",
     ),
+    (
+        "crm-54",
+        "crm:contacts:value-kept",
+        "A property whose value the portal does not take over is named in a Warning.",
+    ),
     ("crm-53", "crm:contacts:round-trip", "A value that a lookup returns can be written back."),
     ("crm-4", "crm:contacts:null", "Null restores what a new contact has, for every type."),
     # Look up contacts

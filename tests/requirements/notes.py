@@ -86,6 +86,7 @@ NOTES = promised(
         "A search tells the number of matches, and of each its page, title and property.",
     ),
     ("notes-36", "notes:search:every-match", "Every match is returned, however many the application lists at once."),
+    ("notes-97", "notes:search:case", "Case counts, except in an exact match of a person or an identifier."),
     ("notes-37", "notes:search:trimmed", "Values are compared without blanks around them, on both sides."),
     ("notes-38", "notes:search:match", "A match is exact unless contains is asked for."),
     ("notes-39", "notes:search:types", "Values of all types are compared as text."),

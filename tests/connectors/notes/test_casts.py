@@ -439,6 +439,23 @@ def test_values_match_as_text_after_trimming(
     assert matches == mapping.searches.matches(value(kind, content), wanted, match)
 
 
+@requirement("notes:search:case")
+@pytest.mark.parametrize(
+    ("kind", "content", "wanted", "match", "matches"),
+    [
+        ("title", shown("Acme"), "acme", "exact", False),
+        ("title", shown("Acme"), "acme", "contains", False),
+        ("url", "https://Acme.test", "https://acme.test", "exact", False),
+        ("people", [PERSON], "ANN@acme.test", "exact", True),
+        ("people", [PERSON], UID.upper(), "exact", True),
+    ],
+)
+def test_case_counts_except_for_people_and_identifiers(
+    kind: str, content: Any, wanted: str, match: str, *, matches: bool
+) -> None:
+    assert matches == mapping.searches.matches(value(kind, content), wanted, match)
+
+
 @requirement("notes:search:dates")
 @pytest.mark.parametrize(
     ("start", "wanted", "is_same"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from connector_gateway.connectors.crm import wire
+from connector_gateway.connectors.crm import casts, wire
 from connector_gateway.connectors.crm.mapping.properties import Values
 from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.mapping.searches import OWNER
@@ -43,6 +43,14 @@ def kept_contact(record: wire.Record, sent: Values, email: str, action: Literal[
     }
 
 
+def refused_warning(kept: Kept, texts: Mapping[str, str]) -> str | None:
+    """Return the warning that the portal kept its own values of some properties; None if it took all of *texts*."""
+    names = [name for name in texts if name not in kept["written"]]
+    if not names or kept["action"] == "skipped":
+        return None
+    return f"Not written, since the application kept its own value: {casts.quoted(names)}."
+
+
 def skipped_contact(record: wire.Record) -> Kept:
     """The same of one that was left as it is."""
     return {"id": record.id, "action": "skipped", "email": record.properties.get("email") or "", "written": []}
@@ -50,7 +58,7 @@ def skipped_contact(record: wire.Record) -> Kept:
 
 def assumed_contact(intent: Intent) -> Kept:
     """What a dry run takes for a contact that was written."""
-    return {"id": "new-contact", "action": "created", "email": intent["email"], "written": []}
+    return {"id": "new-contact", "action": "created", "email": intent["email"], "written": ["email", *intent["texts"]]}
 
 
 def told_contact(kept: Kept) -> Kept:

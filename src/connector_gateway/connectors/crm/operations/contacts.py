@@ -160,6 +160,9 @@ async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact)
             company_id = (await call.step(CREATE_COMPANY, plan["company"]))["id"]
             remember_company(call, plan["company"]["domain"], company_id)
     kept = plan["skipped"] or await _write_contact(call, params, plan["contact"])
+    warning = mapping.contacts.refused_warning(kept, plan["contact"]["texts"])
+    if warning is not None:
+        call.warn(warning)
     if company_id is not None and kept["action"] != "skipped":
         await call.step(LINK_CONTACT, {"contact_id": kept["id"], "company_id": company_id})
     return mapping.contacts.written_contact(kept, plan["portal_id"])

@@ -13,7 +13,10 @@ from connector_gateway.kit.operation import reads
 
 @reads("POST /pages/search", errors=[DatabaseNotShared, PropertyNotFound])
 async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
-    """Find pages by a property value within one database; every match is returned."""
+    """Find pages by a property value within one database; every match is returned.
+
+    Case counts, except in an exact match of a person or an identifier.
+    """
 
     async def search(sources: Sequence[wire.DataSource]) -> FoundPages:
         found: list[FoundPage] = []
