@@ -177,6 +177,7 @@ class AdminRoleRequired(CallerError):
 
     status = 403
     code = "admin_role_required"
+    place = KEY
     remedy = "Use the token of an operator whose role is admin."
 
 
@@ -327,6 +328,7 @@ class IdempotencyKeyReused(CallerError):
 
     status = 422
     code = "idempotency_key_reused"
+    place = ("parameter", "idempotency_key")
     remedy = "Use a new key for another object, or name the object of the first call to get its result."
 
 
@@ -418,6 +420,7 @@ class OperatorNotFound(CallerError):
 
     status = 404
     code = "operator_not_found"
+    place = ("parameter", "operator_id")
     remedy = "List the operators with GET /v1/operators; the built-in one is the setting GATEWAY_OPERATOR_TOKEN."
 
 
