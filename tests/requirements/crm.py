@@ -27,6 +27,7 @@ CRM = promised(
         "crm:contacts:value-kept",
         "A property whose value the portal does not take over is named in a Warning.",
     ),
+    ("crm-55", "crm:deals:owner", "The owner of a deal is set by address or id."),
     ("crm-53", "crm:contacts:round-trip", "A value that a lookup returns can be written back."),
     ("crm-4", "crm:contacts:null", "Null restores what a new contact has, for every type."),
     # Look up contacts

@@ -147,8 +147,8 @@ def enveloped(envelope: Envelope) -> HttpResponse:
 
 
 def _quotable(text: str) -> bytes:
-    """*text* with every character replaced that a quoted header value may not hold."""
-    return re.sub(r"[^ !#-\[\]-~]", "?", text).encode()
+    """Return *text* with single quotation marks and without other characters that a quoted value cannot hold."""
+    return re.sub(r"[^ !#-\[\]-~]", "?", text.replace('"', "'")).encode()
 
 
 def shown(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> HttpResponse:

@@ -154,6 +154,22 @@ def test_null_clears_a_property(gateway: Gateway, portal: Looking) -> None:
     assert {"firstname", "tier"} & portal.contact("cleared@acme.test").keys() == set()
 
 
+@requirement("crm:all-faults")
+def test_an_unknown_owner_is_told_with_everything_else_that_is_wrong(gateway: Gateway) -> None:
+    reply = contact(gateway, "all@acme.test", {"owner_email": "no@one.test", "firstnam": "x", "tier": "tin"})
+
+    assert ["option_missing", "property_not_found", "option_missing"] == [one["code"] for one in reply.details]
+
+
+@requirement("crm:deals:owner")
+def test_the_owner_of_a_deal_is_set_by_address(gateway: Gateway, portal: Looking) -> None:
+    deal_id = deal(gateway).data["deal_id"]
+
+    gateway.patch(f"/crm/deals/{deal_id}", properties={"hubspot_owner_id": OWNERS[0].email})
+
+    assert str(OWNERS[0].id) == portal.deal(deal_id)["hubspot_owner_id"]
+
+
 @requirement("crm:contacts:value-kept")
 def test_a_value_that_the_portal_did_not_take_is_not_reported_as_written(gateway: Gateway) -> None:
     contact(gateway, "forward@acme.test", {"lifecyclestage": "customer"})

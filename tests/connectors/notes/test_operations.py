@@ -80,6 +80,17 @@ def test_a_database_is_described_by_its_properties(gateway: Gateway, leads: str)
     assert UTC == datetime.fromisoformat(listed["last_edited_at"]).tzinfo
 
 
+@requirement("notes:search:no-option")
+@pytest.mark.parametrize(
+    ("value", "warning"),
+    [("Opne", "'Opne' is not an option of 'Stage'; did you mean 'Open'?"), ("Open", None)],
+)
+def test_a_search_for_what_is_no_option_says_so(gateway: Gateway, leads: str, value: str, warning: str | None) -> None:
+    reply = gateway.post("/notes/pages/search", database_id=leads, property="Stage", value=value)
+
+    assert (200, warning) == (reply.status, warning and reply.headers["warning"].removeprefix("199 - ").strip('"'))
+
+
 # Creating
 
 

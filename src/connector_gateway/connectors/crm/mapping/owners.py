@@ -36,6 +36,21 @@ def owner_properties(known: Definitions, given: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def divided(known: Definitions, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return the properties in *given* that name an owner, and the others."""
+    named = {*owner_properties(known, given), *({OWNER_EMAIL} & given.keys())}
+    return (
+        {name: value for name, value in given.items() if name in named},
+        {name: value for name, value in given.items() if name not in named},
+    )
+
+
+def replaced(given: Mapping[str, Any], ids: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *given* in its order with owners by their *ids*, and ``owner_email`` as the property behind it."""
+    renamed = {OWNER if name == OWNER_EMAIL else name: value for name, value in given.items()}
+    return renamed | {OWNER if name == OWNER_EMAIL else name: value for name, value in ids.items()}
+
+
 def is_known(owners: Owners, value: Any) -> bool:
     """Return whether *value* names an owner."""
     return bool(_matches(owners, value))

@@ -1,8 +1,8 @@
 """Contacts: created or updated, and looked up."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.mapping.properties import CASTING, Values
@@ -24,7 +24,7 @@ from connector_gateway.connectors.crm.operations.portal import (
     owner_emails,
     owners,
     portal_id,
-    with_owner_ids,
+    property_texts,
     within_portal,
 )
 from connector_gateway.kit.errors import (
@@ -189,7 +189,8 @@ async def look_up_contacts(call: CrmCall, params: LookUpContacts) -> Page[Contac
 async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
     """What is to be written of a contact and its company, or what is left as it is; everything named is looked up."""
     portal = await portal_id(call)
-    texts = await _texts(call, params.properties)
+    named = {name: value for name, value in params.properties.items() if name != "email"}
+    texts = await property_texts(call, "contacts", named)
     existing = await _contact_of(call, params.email)
     contact = {"email": params.email, "texts": texts, "known": existing is not None, **await by_us(call)}
     plan = {"portal_id": portal, "contact": contact, "skipped": None, "company_id": None, "company": None}
@@ -199,16 +200,6 @@ async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
         return plan
     company_id, domain = await planned_company(call, params, params.associate_company)
     return plan | {"company_id": company_id, "company": None if company_id else {"domain": domain, **await by_us(call)}}
-
-
-async def _texts(call: CrmCall, given: Mapping[str, Any]) -> Mapping[str, str]:
-    """The properties of a contact in the vendor's form, without the address that it is matched by."""
-    named = {name: value for name, value in given.items() if name != "email"}
-    known = await on_definitions(call, "contacts", lambda known: known)
-    properties = await with_owner_ids(call, known, named)
-    written = await on_definitions(call, "contacts", lambda known: mapping.properties.values(known, properties))
-    call.note_casts(partial(mapping.properties.noted, written, properties))
-    return written.texts
 
 
 async def _contact_of(call: CrmCall, email: str, properties: Iterable[str] = ()) -> wire.Record | None:

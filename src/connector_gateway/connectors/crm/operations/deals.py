@@ -23,6 +23,7 @@ from connector_gateway.connectors.crm.operations.portal import (
     on_definitions,
     on_pipelines,
     portal_id,
+    property_texts,
     within_portal,
 )
 from connector_gateway.kit.clock import instant
@@ -175,9 +176,7 @@ async def _texts(call: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
     properties = {name: value for name, value in given if name not in {"dealstage", "pipeline"}}
     if not properties:
         return {}
-    written = await on_definitions(call, "deals", lambda known: mapping.properties.values(known, properties))
-    call.note_casts(partial(mapping.properties.noted, written, properties))
-    return written.texts
+    return await property_texts(call, "deals", properties)
 
 
 async def _move(call: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations  # functions are made in each call (decision 
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from connector_gateway.connectors.crm import mapping, wire
@@ -131,6 +132,20 @@ async def with_owner_ids(call: CrmCall, known: Definitions, given: Mapping[str, 
             return given
         raise
     return mapping.owners.by_id(known, listed, given)
+
+
+async def property_texts(call: CrmCall, kind: str, given: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the properties of an object type in the vendor's form; one error has everything wrong with them."""
+    known = await on_definitions(call, kind, lambda known: known)
+    owned, others = mapping.owners.divided(known, given)
+    ids, _ = await all_checked(
+        partial(with_owner_ids, call, known, owned),
+        partial(on_definitions, call, kind, lambda known: mapping.properties.values(known, others).texts),
+    )
+    properties = mapping.owners.replaced(given, ids)
+    written = await on_definitions(call, kind, lambda known: mapping.properties.values(known, properties))
+    call.note_casts(partial(mapping.properties.noted, written, properties))
+    return written.texts
 
 
 async def owner_addresses(call: CrmCall, listed: Iterable[wire.Definition]) -> Sequence[str]:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
+from connector_gateway.kit.nearest import nearest
 
 
 def matches(value: wire.Value, wanted: str, match: str) -> bool:
@@ -92,3 +93,14 @@ def hopeless(described: wire.Property, wanted: str, match: str) -> bool:
     return (kind == "checkbox" and wanted not in {"true", "false"}) or (
         kind == "number" and _equal_number(wanted) is None
     )
+
+
+def no_such_option(described: wire.Property, wanted: str, match: str) -> str | None:
+    """Return the warning that no row can match since *wanted* is not an option; None if it may be one."""
+    if match != "exact" or not wanted or described.type not in {"select", "status", "multi_select"}:
+        return None
+    names = [option.name.strip() for option in casts.writing.options(described)]
+    if wanted in names:
+        return None
+    likely = nearest(wanted, names)
+    return f'"{wanted}" is not an option of "{described.name}"' + (f'; did you mean "{likely}"?' if likely else ".")
