@@ -67,7 +67,7 @@ class World:
         return self.gateway.post("/mail/drafts", to=list(to), subject="x", body_html="<p>x</p>", **body)
 
     def reply_in(self, thread_id: str) -> Reply:
-        letter = {"to": ["ann@acme.test"], "subject": "x", "body_html": "<p>x</p>"}
+        letter: dict[str, Any] = {"to": ["ann@acme.test"], "subject": "x", "body_html": "<p>x</p>"}
         return self.gateway.post("/mail/messages", **letter, thread_id=thread_id)
 
     def label(self, **body: Any) -> Reply:
@@ -97,7 +97,11 @@ class World:
         return self.gateway.post("/crm/contacts", email=email, properties=properties)
 
     def link(self, **body: Any) -> Reply:
-        contact = {"email": "linked@acme.test", "properties": {}, "associate_company": "nobody-has-this.example"}
+        contact: dict[str, Any] = {
+            "email": "linked@acme.test",
+            "properties": {},
+            "associate_company": "nobody-has-this.example",
+        }
         return self.gateway.post("/crm/contacts", **contact, **body)
 
     def deal(self, **body: Any) -> Reply:
@@ -109,7 +113,7 @@ class World:
         tables = self.known("tables")
         return self.gateway.get("/tables/records", **({"base_id": tables["base_id"], "table": tables["table"]} | query))
 
-    def update_record(self, record_id: str | None = None, **fields: Any) -> Reply:
+    def update_record(self, record_id: str | None = None, /, **fields: Any) -> Reply:
         tables = self.known("tables")
         place = {"base_id": tables["base_id"], "table": tables["table"]}
         return self.gateway.patch(f"/tables/records/{record_id or tables['record_id']}", **place, fields=fields)

@@ -62,7 +62,7 @@ def test_the_text_of_an_event_can_be_written_back(gateway: Gateway) -> None:
 
     assert [] == [reply.body for reply in replies if reply.status != 200]
     assert before == after
-    assert filled == WRITABLE
+    assert WRITABLE == filled
 
 
 @requirement("notes:update:null", "calls:null-restores")
