@@ -30,7 +30,7 @@ def test_a_refusal_over_http_names_the_quota(gateway: Gateway) -> None:
     reply = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"})
 
     assert (409, "quota_exceeded") == (reply.status, reply.code)
-    assert [{"quota": "keys", "count": 1, "limit": 1, "setting": "GATEWAY_QUOTA_KEYS"}] == reply.details
+    assert [{"quota": "keys", "count": 1, "limit": 1, "setting": "GATEWAY_QUOTA_KEYS"}] == reply.facts
 
 
 @requirement("quotas:refused")

@@ -22,7 +22,7 @@ ASKED = {"Prefer": "mentions=neutralise"}
     ],
 )
 def test_no_name_follows_the_sign_of_a_mention(text: str, neutral: str) -> None:
-    body = Body(f'{{"connection_id": "conn_1", "card_id": "card", "text": "{text}"}}'.encode())
+    body = Body(f'{{"connection_id": "conn_1", "card_id": "A1b2C3d4", "text": "{text}"}}'.encode())
     params = Arguments(path={}, body=body, neutralises_mentions=True).read(CommentOnCard)
 
     assert neutral == params.text

@@ -87,7 +87,7 @@ def test_a_refusal_with_status_200_has_its_own_meaning(
     refuse(gateway, write.upstream, vendors)
 
     refused = write.send(gateway)
-    told = [{name: text for name, text in detail.items() if name != "value"} for detail in refused.details]
+    told = [{name: text for name, text in detail.items() if name != "value"} for detail in refused.facts]
 
     assert expected == (refused.status, refused.code, told)
     assert vendors not in str(refused.body["error"]["message"])
@@ -104,7 +104,7 @@ def test_a_token_that_is_refused_with_status_200_is_a_revoked_connection(
 
     refused = write.send(gateway)
 
-    assert (401, "connection_revoked", []) == (refused.status, refused.code, refused.details)
+    assert (401, "connection_revoked", []) == (refused.status, refused.code, refused.facts)
     assert vendors not in str(refused.body["error"]["message"])
 
 
@@ -117,7 +117,7 @@ def test_what_the_application_remarks_on_a_refusal_is_passed_on_without_secrets(
     refused = gateway.post("/chat/messages", channel=RANDOM, text="hello")
 
     told = "[ERROR] must be less than 3001 characters; [ERROR] token=… is odd"
-    assert [{"vendor_code": "invalid_arguments", "vendor_message": told}] == refused.details
+    assert [{"vendor_code": "invalid_arguments", "vendor_message": told}] == refused.facts
 
 
 @pytest.mark.parametrize("remarks", ["odd", {"messages": "odd"}, {"messages": [{"odd": 1}]}])
@@ -127,7 +127,7 @@ def test_remarks_that_cannot_be_read_are_left_out(gateway: Gateway, remarks: Any
 
     refused = gateway.post("/chat/messages", channel=RANDOM, text="hello")
 
-    assert ("upstream_refused", [{"vendor_code": "no_text"}]) == (refused.code, refused.details)
+    assert ("upstream_refused", [{"vendor_code": "no_text"}]) == (refused.code, refused.facts)
 
 
 @pytest.mark.parametrize(
@@ -777,4 +777,4 @@ def test_a_name_beyond_the_channels_that_can_be_listed_is_not_called_unknown(
     )
 
     assert (422, "channel_list_too_long") == (reply.status, reply.code)
-    assert [{"parameter": "channel", "value": "no-such-channel"}] == reply.details
+    assert [{"parameter": "channel", "value": "no-such-channel"}] == reply.facts

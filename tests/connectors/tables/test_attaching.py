@@ -269,7 +269,7 @@ def test_a_field_name_that_several_tables_have_is_told_apart_by_the_record(
 
 
 @requirement("tables:attachments:searched")
-@pytest.mark.parametrize("record_id", ["recDoesNotExist00", "nonsense"])
+@pytest.mark.parametrize("record_id", ["recDoesNotExist00", "recnonsense"])
 def test_a_record_that_no_base_has_is_not_found(gateway: Gateway, site: str, record_id: str) -> None:
     reply = attach(gateway, f"{site}/logo.png", record_id=record_id)
 

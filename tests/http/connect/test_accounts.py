@@ -106,8 +106,8 @@ def test_no_call_of_a_key_binds_the_first_account_of_a_connection(gateway: Gatew
     managing = gateway.with_key("read", manages_connections=True)
     offered = managing.get("/notes/databases", connection_id=connection_id)
 
-    assert (401, []) == (refused.status, refused.details)
-    assert [["reconnect_url"]] == [list(detail) for detail in offered.details]
+    assert (401, []) == (refused.status, refused.facts)
+    assert [["reconnect_url"]] == [list(detail) for detail in offered.facts]
     assert shown(gateway, connection_id)["account_id"] is None
 
 
