@@ -535,7 +535,7 @@ def test_groups_tell_what_commands_do_in_whole_sentences(group: str) -> None:
 def test_an_identifier_of_dots_leads_to_no_other_address(gateway: Gateway, shell: Shell) -> None:
     result = shell.run(
         *("call", "tables", "update-record", *connected(gateway, "tables")),
-        *("--record-id", "..", "--base-id", "b", "--table", "t", "--fields", "[]"),
+        *("--record-id", "..", "--base-id", "app1", "--table", "t", "--fields", "[]"),
     )
 
     assert (1, True) == (result.exit_code, "invalid_parameters: Parameters record_id, fields" in result.stderr), (
