@@ -249,6 +249,12 @@ class PageNotFound(CallerError):
     code = "page_not_found"
 
 
+class PersonNotFound(CallerError):
+    """Nobody in the workspace has the address or name that a value gives."""
+
+    code = "person_not_found"
+
+
 class PropertyNotFound(CallerError):
     """A property name does not exist where it is used."""
 
@@ -421,6 +427,12 @@ class UniqueValueTaken(CallerError):
     """Another record has the value of a property whose values are unique; nothing was written."""
 
     code = "unique_value_taken"
+
+
+class AmbiguousPerson(CallerError):
+    """Several people share the name."""
+
+    code = "ambiguous_person"
 
 
 class AmbiguousDatabase(CallerError):
@@ -645,6 +657,7 @@ ERRORS: tuple[type[GatewayError], ...] = (
     RunNotRecorded,
     DatabaseNotShared,
     PageNotFound,
+    PersonNotFound,
     PropertyNotFound,
     BoardNotAuthorised,
     ListNotFound,
@@ -674,6 +687,7 @@ ERRORS: tuple[type[GatewayError], ...] = (
     SelectOptionMissing,
     OptionMissing,
     UniqueValueTaken,
+    AmbiguousPerson,
     AmbiguousDatabase,
     AmbiguousPipeline,
     PageModified,
