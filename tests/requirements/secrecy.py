@@ -12,4 +12,5 @@ SECRECY = promised(
     ("secrets-9", "secrets:unreadable-events", "A start without the key of the oldest or newest events is refused."),
     ("secrets-3", "secrets:decrypt-only", "Keys that only decrypt verify nothing and encrypt nothing."),
     ("secrets-4", "secrets:strength", "Secrets of less than 128 bits are refused at the start."),
+    ("secrets-10", "secrets:webhook-path", "The history hides the path of a webhook's address."),
 )

@@ -300,6 +300,17 @@ async def test_a_redirect_is_not_followed(post: Post, inbox: Inbox) -> None:
     assert (["a"], [("delivery_failed", 307)]) == (plants(inbox), await post.runs())
 
 
+@requirement("secrets:webhook-path")
+async def test_the_history_does_not_show_the_path_of_a_receiver(post: Post, inbox: Inbox) -> None:
+    await post.webhook(f"{inbox.address}/T0/B0/a-secret")
+    inbox.answers = [(500, {}, b"")]
+    await post.see("a")
+    await post.deliver()
+    (run,) = await post.app.runs.list(post.workspace_id, operation="deliver_events")
+
+    assert ["/…"] == [request["path"] for request in run["upstream"]]
+
+
 @pytest.fixture
 async def guarded(tmp_path: Any, clock: HandClock) -> AsyncIterator[Post]:
     """A process that delivers to public addresses only."""

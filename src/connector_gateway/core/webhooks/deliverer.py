@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from random import SystemRandom
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 import structlog
 from pydantic_core import to_json
@@ -57,6 +56,8 @@ DISABLED = "webhook_disabled"
 LEFT_OUT = "event_left_out"
 
 _random = SystemRandom()
+HIDDEN = "/…"
+
 log = structlog.get_logger()
 
 
@@ -232,9 +233,9 @@ class Deliverer:
                 "result": attempt.result,
             }
         ]
-        path = urlsplit(claimed.url).path
+        # Receivers put secrets into the paths of their addresses; the webhook's identifier says which one it is.
         run.trace.exchanges.append(
-            Exchange(self._clock.now(), "POST", path, attempt.status, wait_ms=0.0, duration_ms=attempt.duration_ms)
+            Exchange(self._clock.now(), "POST", HIDDEN, attempt.status, wait_ms=0.0, duration_ms=attempt.duration_ms)
         )
         recording = self._runs.record(
             run, claimed.workspace_id, claimed.connector, DELIVER, connection_id=claimed.connection_id
