@@ -52,7 +52,7 @@ def chat(cursor: str) -> Any:
 
 def crm(cursor: str) -> Any:
     made = "2026-11-02T08:00:00Z"
-    record = {"id": cursor, "properties": {}, "createdAt": made, "updatedAt": made}
+    record = {"id": cursor, "properties": {}, "archived": False, "createdAt": made, "updatedAt": made}
     return {"results": [record], "paging": {"next": {"after": cursor}}}
 
 

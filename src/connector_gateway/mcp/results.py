@@ -106,8 +106,10 @@ def in_words(body: Mapping[str, Any]) -> str:
     lines += [f"Connect again: {url}" for url in _named(error["details"], "reconnect_url")]
     if "retry_after" in body:
         lines.append(f"Wait: {body['retry_after']} seconds.")
-    if error["details"]:
-        lines.append(f"Details: {json.dumps(error['details'], ensure_ascii=False, default=str)}")
+    # The code and the place alone say nothing that the first line does not.
+    details = [detail for detail in error["details"] if detail.keys() - {"code", "place", "parameter"}]
+    if details:
+        lines.append(f"Details: {json.dumps(details, ensure_ascii=False, default=str)}")
     # Clients show it to people too, and messages quote names and texts that others chose.
     return str(visible("\n".join([*lines, f"Run: {body['run_id']}"])))
 

@@ -147,7 +147,7 @@ def test_an_owner_of_another_shape_is_told_as_unexpected(fresh: Writer) -> None:
     assert "mei.tanaka@fjordlicht.example" == again.data[0]["owner_email"]
 
 
-@pytest.mark.parametrize("owners", [[], [{"id": "771203"}]])
+@pytest.mark.parametrize("owners", [[], [{"id": "771203", "archived": False}]])
 def test_an_owner_whom_one_list_does_not_tell_is_looked_for_again(fresh: Writer, owners: list[Any]) -> None:
     fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": owners}, times=2)
     untold = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")

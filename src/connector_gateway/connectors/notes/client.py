@@ -208,7 +208,7 @@ class NotesClient:
         """Every user of the workspace but its guests. Source: developers.notion.com/reference/get-users, 2026-11."""
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.User], str | None]:
-            users = unwrap(await self._read_page("/v1/users", cursor), wire.Users)
+            users = unwrap(await self._read_page("/v1/users", cursor), wire.Listing[wire.User])
             return users.results, users.next_cursor
 
         return walk(fetch, most=MAX_PAGES)

@@ -65,13 +65,6 @@ class User(Wire):
     person: Person | None = None
 
 
-class Users(Wire):
-    """A page of the users of a workspace."""
-
-    results: Sequence[User]
-    next_cursor: str | None = None
-
-
 class Bot(Wire):
     """What is told of a user who is no person."""
 

@@ -30,8 +30,8 @@ LIST_SEPARATOR = ", "
 """What stands between several values in the text that an event has for them."""
 
 _ZONED = re.compile(r"([^\[\]]+)\[([A-Za-z0-9_+/-]+)\]")
-_BETWEEN_DATES = re.compile(r"/(?![^\[\]]*\])")
-"""A slash, unless it is part of a time zone's name."""
+_PERIOD = re.compile(r"([^/\[\]]*(?:\[[^\[\]]*\])?)/(.*)", re.DOTALL)
+"""Two dates with a slash between them, which a time zone's name in brackets may have as well."""
 
 _BETWEEN_ADDRESSES = re.compile(r", (?=https?://)")
 _PLACE = re.compile(r"(.*?) ?\((-?[0-9.]+), (-?[0-9.]+)\)")
@@ -177,8 +177,8 @@ def _check_order(period: Mapping[str, str]) -> None:
 def _period(value: Any) -> tuple[str, str | None]:
     """Return the start and end of a date: a text, two texts with a slash between them, or an object."""
     if isinstance(value, str):
-        first, *last = _BETWEEN_DATES.split(value, maxsplit=1)
-        return first, last[0] if last else None
+        period = _PERIOD.fullmatch(value)
+        return (period[1], period[2]) if period else (value, None)
     if isinstance(value, dict) and {"start"} <= value.keys() <= {"start", "end"}:
         start, end = value["start"], value.get("end")
         if isinstance(start, str) and isinstance(end, str | None):
