@@ -33,6 +33,7 @@ async function created(properties: Record<string, unknown>, idempotency_key?: st
 
 // Every code that a status can have is known: one more, or one fewer, and this does not compile.
 const REASONS: Record<components["schemas"]["CreatePageUnprocessableError"]["error"]["code"], string> = {
+  idempotency_key_reused: "IdempotencyKeyReused",
   lossy_cast: "LossyCast",
   invalid_parameters: "InvalidParameters",
   connection_mismatch: "ConnectionMismatch",

@@ -165,8 +165,9 @@ def _bounds(kind: str, part: int, owners: Sequence[Owner]) -> tuple[int, int]:
 
 def _bound(kind: str, part: int, owner: Owner) -> tuple[int, int]:
     if owner.results:
-        expected = KINDS[kind].expected(owner.results[0], part)
-        return expected, expected
+        # A step that was refused before a restore may be carried out after it.
+        expected = [KINDS[kind].expected(result, part) for result in owner.results]
+        return min(expected), max(expected)
     gone = any(reply.code in UNDECIDED for reply in owner.replies)
     return (0, 0) if owner.refused and not gone else (0, 1)
 
