@@ -86,6 +86,7 @@ NOTES = promised(
         "A search tells the number of matches, and of each its page, title and property.",
     ),
     ("notes-36", "notes:search:every-match", "Every match is returned, however many the application lists at once."),
+    ("notes-99", "notes:pages:computed", "A Warning names the computed properties that a write leaves out."),
     ("notes-98", "notes:search:no-option", "A search for what is no option brings a Warning."),
     ("notes-97", "notes:search:case", "Case counts, except in an exact match of a person or an identifier."),
     ("notes-37", "notes:search:trimmed", "Values are compared without blanks around them, on both sides."),

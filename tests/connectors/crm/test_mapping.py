@@ -9,7 +9,7 @@ import pytest
 from connector_gateway.connectors.crm import casts, mapping
 from connector_gateway.connectors.crm.client import throttled
 from connector_gateway.connectors.crm.refusals import unwrap
-from connector_gateway.connectors.crm.wire import Definition, Record
+from connector_gateway.connectors.crm.wire import Definition, Owner, Record
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
     ContactNotFound,
@@ -258,3 +258,25 @@ def test_what_was_sought_is_named_where_it_is_missing() -> None:
         unwrap(answer(404, {"message": "no"}), Record, ContactNotFound, "50912")
 
     assert [{"value": "50912"}] == refused.value.details
+
+
+OWNERS = {
+    owner.id: owner
+    for owner in (
+        Owner(id="1", email="ana@acme.test", archived=False),
+        Owner(id="2", email="Ana@Acme.test", archived=False),
+        Owner(id="3", email="ben@acme.test", archived=False),
+        Owner(id="4", email="ben@acme.test", archived=True),
+    )
+}
+
+
+def test_an_address_that_two_owners_have_names_neither() -> None:
+    with pytest.raises(OptionMissing) as error:
+        mapping.owners.by_id({}, OWNERS, {"owner_email": "ana@acme.test"})
+
+    assert [["1", "2"]] == [detail["allowed"] for detail in error.value.details]
+
+
+def test_an_active_owner_goes_before_a_deactivated_one_of_the_same_address() -> None:
+    assert {"hubspot_owner_id": "3"} == mapping.owners.by_id({}, OWNERS, {"owner_email": "ben@acme.test"})

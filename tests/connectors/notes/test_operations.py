@@ -107,6 +107,17 @@ def test_a_page_is_created_with_its_values_cast(gateway: Gateway, leads: str) ->
     assert ["Score"] == created.data["properties_skipped"]
 
 
+@requirement("notes:pages:computed")
+def test_an_update_warns_of_the_computed_properties_that_it_leaves_out(gateway: Gateway, leads: str) -> None:
+    created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "computed", "Score": 1})
+    updated = gateway.patch(f"/notes/pages/{created.data['page_id']}", properties={"Value": 2, "Score": 3})
+
+    assert ["Value"] == updated.data["updated"]
+    assert ['199 - "Not written, since the application computes them: Score."'] * 2 == [
+        reply.headers["warning"] for reply in (created, updated)
+    ]
+
+
 @requirement("notes:pages:created")
 def test_a_created_page_is_told_with_its_address_and_time(gateway: Gateway, leads: str) -> None:
     created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "told"}).data
