@@ -930,7 +930,7 @@ class UpstreamConflict(UpstreamFailure):
 
     status = 409
     code = "upstream_conflict"
-    remedy = "Call again once; if the conflict stays, change what vendor_message in details or the application names."
+    remedy = "Call again once. If the conflict persists, change the value that vendor_message in details names."
 
 
 class UpstreamRateLimited(UpstreamFailure):
