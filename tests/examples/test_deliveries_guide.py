@@ -20,14 +20,10 @@ from jsonschema import Draft202012Validator
 
 from connector_gateway_client import Gateway as Client
 from connector_gateway_client import webhooks
-from connectors.chat.observing import change, connect, prove, say
+from connectors.chat.observing import change, connect, prove, say, watching
 from connectors.chat.reading import GENERAL, RANDOM
-from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import OPERATOR, Gateway, serving
-from workspace_sandbox.chat import ChatEmulator
-from workspace_sandbox.chat.deliveries import SIGNING_SECRET
+from harness.serving import OPERATOR, Gateway
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "deliveries.md").read_text(encoding="utf-8")
 CREATE, RUNS, ENABLE, REPLAY, ROTATE = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
@@ -37,17 +33,7 @@ PLACE = "http://127.0.0.1:8000/events"
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with (
-        playing(chat=ChatEmulator) as sandbox,
-        serving(
-            sandbox,
-            tmp_path_factory.mktemp("deliveries"),
-            connectors=only("chat"),
-            GATEWAY_WATCH="on",
-            GATEWAY_CHAT_HOOK_SECRET=SIGNING_SECRET,
-            GATEWAY_PRIVATE_WEBHOOKS="on",
-        ) as gateway,
-    ):
+    with watching(tmp_path_factory.mktemp("deliveries"), GATEWAY_PRIVATE_WEBHOOKS="on") as gateway:
         gateway.clear("chat")
         gateway.knob("chat", events_url=f"{gateway.base_url}/hooks/chat")
         yield gateway

@@ -4,17 +4,33 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from harness.serving import Gateway, Reply
+from harness.playing import playing
+from harness.rooms import only
+from harness.serving import Gateway, Reply, serving
 from harness.waiting import wait_until
 from harness.watches import watch_of
+from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 TEAM = "T04NW2K7QLM"
 BOT_USER = "U05RELAYBOT"
 APP = "A05RELAY7X2"
+
+
+@contextmanager
+def watching(folder: Path, secrets: str = SIGNING_SECRET, **settings: str) -> Iterator[Gateway]:
+    """A started gateway that takes the deliveries of chat, signed by one of *secrets*."""
+    watched: dict[str, Any] = {"GATEWAY_WATCH": "on", "GATEWAY_CHAT_HOOK_SECRET": secrets, **settings}
+    with (
+        playing(chat=ChatEmulator) as sandbox,
+        serving(sandbox, folder, connectors=only("chat"), **watched) as gateway,
+    ):
+        yield gateway
 
 
 def connect(gateway: Gateway, **settings: Any) -> str:

@@ -30,15 +30,13 @@ from connectors.chat.observing import (
     signed,
     status_of,
     texts,
+    watching,
 )
 from connectors.chat.reading import EMPTY, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED
-from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import Gateway, Reply, serving
+from harness.serving import Gateway, Reply
 from harness.waiting import wait_until
 from harness.watches import watch_of
-from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 MAX_BODY_BYTES = 100_000
@@ -47,17 +45,9 @@ BOT = "B05RELAY9KD"
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with (
-        playing(chat=ChatEmulator) as sandbox,
-        serving(
-            sandbox,
-            tmp_path_factory.mktemp("events"),
-            connectors=only("chat"),
-            GATEWAY_WATCH="on",
-            GATEWAY_CHAT_HOOK_SECRET=f"an older secret,{SIGNING_SECRET}",
-            GATEWAY_MAX_BODY_BYTES=str(MAX_BODY_BYTES),
-        ) as gateway,
-    ):
+    secrets = f"an older secret,{SIGNING_SECRET}"
+    settings = {"GATEWAY_MAX_BODY_BYTES": str(MAX_BODY_BYTES)}
+    with watching(tmp_path_factory.mktemp("events"), secrets, **settings) as gateway:
         yield gateway
 
 

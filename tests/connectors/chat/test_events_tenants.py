@@ -17,17 +17,14 @@ from connectors.chat.observing import (
     message,
     status_of,
     texts,
+    watching,
 )
 from connectors.chat.reading import EMPTY, PERSON, PRIVATE
-from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import Gateway, serving
+from harness.serving import Gateway
 from harness.waiting import wait_until
 from harness.watches import settle, watch_of
-from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.access import VISITOR_TOKEN
-from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 from workspace_sandbox.chat.seed import VISITOR
 
 NAMED = {"team_id": TEAM, "user_id": BOT_USER, "is_bot": True}
@@ -36,17 +33,7 @@ MANY = 1000
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with (
-        playing(chat=ChatEmulator) as sandbox,
-        serving(
-            sandbox,
-            tmp_path_factory.mktemp("tenants"),
-            connectors=only("chat"),
-            GATEWAY_WATCH="on",
-            GATEWAY_CHAT_HOOK_SECRET=SIGNING_SECRET,
-            GATEWAY_CHAT_WATCH_SECONDS="3600",
-        ) as gateway,
-    ):
+    with watching(tmp_path_factory.mktemp("tenants"), GATEWAY_CHAT_WATCH_SECONDS="3600") as gateway:
         yield gateway
 
 
