@@ -74,6 +74,23 @@ def test_every_folder_of_a_stand_in_is_registered() -> None:
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
+def test_every_declared_route_says_how_far_it_is_played_and_is_served(
+    stand_ins: Mapping[str, Emulator], application: str
+) -> None:
+    emulator = stand_ins[application]
+    served = {
+        (host, route.method, route.resource.canonical.removesuffix("{_}"))
+        for host, made in emulator.applications().items()
+        for route in made.router.routes()
+        if route.resource and route.method != "HEAD"
+    }
+    declared = [(route.host, route.method, path) for route in emulator.routes for path in route.paths]
+
+    assert served == {(host, method, re.sub(r":[^{}]+}", "}", path)) for host, method, path in declared}
+    assert {"fully", "partly"} == {route.support for route in emulator.routes}
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
 def test_a_stand_in_has_the_files_that_all_have(application: str) -> None:
     assert set() == SHARED - modules(application)
 

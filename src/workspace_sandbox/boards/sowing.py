@@ -11,7 +11,7 @@ from workspace_sandbox.kit.sowing import SeedValue
 def sow(seed: Seed, now: float, given: SeedValue) -> dict[str, Any]:
     """Make what *given* tells, as the account and its colleague have it; the identifiers by name."""
     given.object_of("boards")
-    author = Author(seed.token.member, None, now)
+    author = Author(seed.owner, None, now)
     boards = [one.object_of("name", "desc", "labels", "lists", needs="name") for one in given.each("boards")]
     return {"boards": {one.text("name"): _board(seed, author, one) for one in boards}}
 

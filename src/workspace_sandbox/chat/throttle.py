@@ -1,12 +1,9 @@
 """What may be called how often: by method and workspace, and for posts by channel."""
 
-import math
-
-from workspace_sandbox.chat.wire import Throttled
+from workspace_sandbox.chat.wire import rate_limited
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.kit.throttling import SlidingWindow, TokenBucket
 
-TIER_1 = 1
 TIER_2 = 20
 TIER_3 = 50
 TIER_4 = 100
@@ -69,5 +66,4 @@ class Limits:
             return
         seconds = budget.take(self._stage.clock.now())
         if seconds > 0:
-            # ``Retry-After`` is in whole seconds. A zero would invite the client to come back at once.
-            raise Throttled(max(1, math.ceil(seconds)), code)
+            raise rate_limited(seconds, code)

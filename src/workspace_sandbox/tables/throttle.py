@@ -1,11 +1,10 @@
 """How often the vendor may be asked: per base, per token and per month."""
 
-import math
 from dataclasses import dataclass, field
 
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.kit.throttling import SlidingWindow
-from workspace_sandbox.tables.wire import Refusal, billing_limit_exceeded, rate_limited
+from workspace_sandbox.tables.wire import billing_limit_exceeded, throttled
 
 PER_BASE = 5
 PER_TOKEN = 50
@@ -30,7 +29,7 @@ class Limits:
             raise billing_limit_exceeded(self.stage.knobs["throttle_envelope"])
         wait = self._take(self._tokens, token, PER_TOKEN)
         if wait:
-            raise self.refusal(wait)
+            raise throttled(self.stage, wait)
         self._calls += 1
 
     def spend_base(self, base_id: str) -> None:
@@ -39,21 +38,15 @@ class Limits:
             return
         now = self.stage.clock.now()
         if now < self._closed_until.get(base_id, 0.0):
-            raise self.refusal(self._closed_until[base_id] - now)
+            raise throttled(self.stage, self._closed_until[base_id] - now)
         if self._take(self._bases, base_id, PER_BASE):
             seconds = float(self.stage.knobs["lockout_seconds"])
             # One request too many costs half a minute ("Rate limits"), and for everybody who works in this base.
             self._closed_until[base_id] = now + seconds
-            raise self.refusal(seconds)
+            raise throttled(self.stage, seconds)
 
     def _take(self, windows: dict[str, SlidingWindow], key: str, most: int) -> float:
         if not self.stage.knobs["limits"]:
             return 0.0
         window = windows.setdefault(key, SlidingWindow(most, SECOND))
         return window.take(self.stage.clock.now())
-
-    def refusal(self, wait: float) -> Refusal:
-        """What is answered who has to *wait* for so many seconds."""
-        # Airtable documents no such header for this refusal; some clients report one. The knob plays both.
-        headers = {"Retry-After": str(max(1, math.ceil(wait)))} if self.stage.knobs["retry_after"] else {}
-        return rate_limited(self.stage.knobs["throttle_envelope"], headers)

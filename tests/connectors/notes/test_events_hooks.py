@@ -39,7 +39,7 @@ def token(room: Watched) -> str:
 def watched(room: Watched, token: str) -> Watched:
     """The room, with nothing under way."""
     room.emulator.stage.knobs["events_url"] = ""
-    room.emulator._deliverer.background.drop()
+    room.emulator.hooks.drop()
     room.settle()
     return room
 
@@ -51,7 +51,7 @@ def delivered(watched: Watched) -> Iterator[Watched]:
     watched.emulator.stage.knobs |= {"events_url": address, "deliver_twice": False, "deliver_disordered": False}
     yield watched
     # One that arrives later would wake the room while the next test looks whether something else does.
-    wait_until(lambda: not watched.emulator._deliverer.background._tasks)
+    wait_until(lambda: watched.emulator.hooks.is_idle)
 
 
 def opened(watched: Watched) -> str:
