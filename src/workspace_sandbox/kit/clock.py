@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -35,9 +34,6 @@ class SteeredClock:
 
     def __init__(self, clock: Clock) -> None:
         self.below = clock
-        self.gone_back: Callable[[], None] = lambda: None
-        """Called when the time has gone back."""
-
         self.ahead = 0.0
         """Seconds that it is ahead of the clock below it."""
         self.stopped_at: float | None = None
@@ -118,8 +114,6 @@ class SteeredClock:
         for moved in list(self._waiting):
             # Tests steer from another thread than the one that serves.
             moved.get_loop().call_soon_threadsafe(_moved, moved, gone_back)
-        if gone_back:
-            self.gone_back()
 
 
 def _moved(waiting: asyncio.Future[float], gone_back: float) -> None:
