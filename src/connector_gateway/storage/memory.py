@@ -194,7 +194,7 @@ class InMemory:
         self._closed = {name: until for name, until in self._closed.items() if not name.startswith(prefix)}
         for name, ledger in self._ledgers.items():
             if name.startswith(prefix):
-                ledger.closed_until = 0.0
+                ledger.reopen()
 
     def closed_seconds(self, name: str) -> float:
         """For how many seconds a budget is closed still, but for what was only held back here."""

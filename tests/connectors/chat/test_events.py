@@ -624,6 +624,17 @@ def test_a_look_waits_until_deliveries_are_complete_again(gateway: Gateway, ahea
     assert minute + 120 <= watch_of(gateway, connection).due_at < minute + 600
 
 
+def test_a_look_that_failed_is_taken_again_once_the_vendor_is_known_to_have_room(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    minute = int(time.time() // 60) * 60
+    deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": APP})
+    wait_until(lambda: watch_of(gateway, connection).failures == 1)
+
+    gateway.run(gateway.app.retry_upstream())
+
+    wait_until(lambda: watch_of(gateway, connection).failures == 0)
+
+
 def test_the_vendors_own_remark_that_it_leaves_deliveries_out_is_understood(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[EMPTY])
     gateway.knob("chat", events_per_hour=1)
