@@ -310,7 +310,7 @@ def _command() -> str:
 async def _answer(session: aiohttp.ClientSession, described: Mapping[str, Any], stop: Stop) -> str:
     """The envelope of one call of the tour, as JSON."""
     url = described["base_url"] + stop.path
-    headers = {"Authorization": f"Bearer {described['keys']['write']}"}
+    headers = {"Authorization": f"Bearer {described['keys']['write']}", **stop.headers}
     async with session.request(stop.method, url, params=stop.query, json=stop.body, headers=headers) as response:
         return json.dumps(await response.json(), ensure_ascii=False)
 
