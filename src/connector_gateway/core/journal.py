@@ -42,6 +42,9 @@ class JournalEntry:
     restored: bool = False
     """Whether it counts as sent only because the database was restored."""
 
+    in_doubt_before: bool = False
+    """Whether it was in doubt in the backup already."""
+
     marks: list[str] = field(default_factory=list)
     """The marks that it may have been sent with in a time that the database has lost."""
 

@@ -296,7 +296,7 @@ class Attempt:
             return
         # A step that was in doubt already when the backup was made may have ended since, and others may have followed.
         before, settles_at = (entry.sent_at, entry.settles_at), lost.until + self.work.call.settle_seconds
-        entry.restored, entry.refusal = True, None
+        entry.restored, entry.in_doubt_before, entry.refusal = True, entry.sent_at is not None, None
         entry.sent_at = lost.since if entry.sent_at is None else min(entry.sent_at, lost.since)
         entry.settles_at = max(entry.settles_at, settles_at)
         if entry.mark:
@@ -323,8 +323,7 @@ class Attempt:
         names = () if step.makes else step.changes(entry.value)
         if not names:
             return
-        lost = self._writing.restores.lost
-        if entry.restored and lost is not None and (entry.sent_at or 0.0) < lost.since:
+        if entry.in_doubt_before:
             raise OutcomeUnknown(
                 "This change was in doubt when the database was backed up, and was lost with what followed; whether it"
                 " was carried out is not known, and it was not sent again.",
