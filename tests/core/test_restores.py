@@ -191,11 +191,12 @@ async def test_a_change_in_doubt_in_the_backup_is_not_sent_over_what_followed_it
     copied: tuple[str, Callable[[], str]], clock: HandClock
 ) -> None:
     lives = Lives(*copied, clock)
+    lives.backup_at = clock.at - 1
     async with rehearsing(lives._url, clock) as stage:
         stage.shelf.troubles.append(doubtful("interrupted"))
         await refusal(stage, name="first", operation=label_thing)
-    # The last sign of life in a backup is older than the last commit in it.
-    lives.stage, lives._backup, lives.backup_at = stage, lives._copy(), clock.at - 1
+    # The operator names a time that is somewhat earlier than the last commit in the backup.
+    lives.stage, lives._backup = stage, lives._copy()
     async with lives.lost() as stage:
         await stage.put("second", None, operation=label_thing)
     async with lives.restored() as stage:
