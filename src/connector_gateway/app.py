@@ -320,7 +320,6 @@ class App:
                 self._stay_alone,
                 self.restores.beat,
                 self.runs.refusals.commit,
-                self.connections.note_uses,
                 self._shared.tidy,
                 self.audit.commit,
             ),
@@ -340,7 +339,8 @@ class App:
             self._connect_links.purge,
             self._sessions.purge,
             self._positions.purge,
-            self.keys.note_uses,
+            self.keys.last_used.store_last_used,
+            self.connections.last_used.store_last_used,
         )
         return Retention(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
