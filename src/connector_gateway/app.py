@@ -143,7 +143,7 @@ class App:
         self._transport = transport or self._new_transport()
         self._tokens = Tokens(settings.sites, self._transport, self._shared, self._steady)
         self.connections = self._new_connections(connectors)
-        self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url, settings.connect_seconds)
+        self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
         self._accounts = self._new_accounts()
         self.connecting = self._new_connecting()
         self._idle = IdleRenewals(
