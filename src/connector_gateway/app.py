@@ -45,7 +45,7 @@ from connector_gateway.core.operators import Operators
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.restores import Restores
-from connector_gateway.core.retention import Retention
+from connector_gateway.core.retention import JobRunner
 from connector_gateway.core.rotation import Rotation
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.seals import check_seals
@@ -151,7 +151,6 @@ class App:
             self._vault,
             self._renewals,
             self.clock,
-            steady=self._steady,
             processes=lambda: self._processes.count,
         )
         self.rotation = Rotation(self.database, self._vault)
@@ -326,7 +325,7 @@ class App:
             stopwatch=stopwatch,
         )
 
-    def _new_retention(self) -> Retention:
+    def _new_retention(self) -> JobRunner:
         async def purge_runs() -> int:
             return await self.runs.purge(self.clock.now() - self.settings.keep_runs_days * DAY_SECONDS)
 
@@ -342,7 +341,7 @@ class App:
             self.keys.last_used.store_last_used,
             self.connections.last_used.store_last_used,
         )
-        return Retention(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
+        return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
     def http(self) -> Served:
         """The service over HTTP; what stands behind it is opened and closed with it."""
@@ -440,7 +439,7 @@ class App:
             await stack.enter_async_context(self.restores)
             await stack.enter_async_context(self._processes)
             await stack.enter_async_context(self._retention)
-            await stack.enter_async_context(self._idle)
+            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle.renew_idle_tokens]))
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
                 await stack.enter_async_context(self.deliverer)
