@@ -1,11 +1,10 @@
 """The one place where objects are built and joined."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-import structlog
 from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
@@ -76,11 +75,10 @@ from connector_gateway.kit.operation import AnyConnector, names_of
 from connector_gateway.kit.transport import Transport
 from connector_gateway.mcp.endpoint import McpEndpoint
 from connector_gateway.settings import DAY_SECONDS, Settings
-from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.engines import database_file
 from connector_gateway.storage.epochs import FileWitness, Witness
-from connector_gateway.storage.files import AlreadyServed
+from connector_gateway.storage.files import FileLock
 from connector_gateway.storage.memory import InMemory
 from connector_gateway.storage.recount import Peers
 from connector_gateway.storage.share import WithFallback
@@ -88,8 +86,6 @@ from connector_gateway.storage.shared import Shared
 
 if TYPE_CHECKING:
     from connector_gateway.http.tracing import Tracing
-
-log = structlog.get_logger()
 
 
 class App:
@@ -124,7 +120,8 @@ class App:
         self.clients = Clients(settings.clients)
         # Several processes may serve where what they count is counted together, on a database for several.
         alone = alone and (settings.shared_url is None or self.database.embedded)
-        self._alone = alone_on(self.database.url, settings.storage_seconds) if alone else Unshared()
+        file = database_file(self.database.url) if alone and self.database.embedded else None
+        self._lock = FileLock(file) if file is not None else nullcontext()
         secrets = SecretKeys(settings.secret_keys, settings.decrypt_only_keys)
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
@@ -315,8 +312,8 @@ class App:
             runs=self.runs,
             claims=self._claims,
             alone=alone,
+            stopping=self.stopping,
             also=(
-                self._stay_alone,
                 self.restores.beat,
                 self.runs.refusals.commit,
                 self._shared.tidy,
@@ -431,7 +428,9 @@ class App:
         async with AsyncExitStack() as stack:
             # The order matters: nothing is opened while another process serves on the database, and nobody polls or
             # deletes before this process gives signs of life.
-            await stack.enter_async_context(self._alone)
+            await stack.enter_async_context(self._lock)
+            stack.callback(self.database.dispose)
+            await self._processes.require_alone()
             await stack.enter_async_context(self.database)
             await check_seals(self.database, self._vault)
             await stack.enter_async_context(self._counting_together())
@@ -446,17 +445,6 @@ class App:
             if self._siblings is not None:
                 await stack.enter_async_context(self._siblings.asked(metrics))
             yield
-
-    async def _stay_alone(self) -> None:
-        """Stop taking calls when another process serves on the database by now."""
-        try:
-            await self._alone.keep()
-        except AlreadyServed as taken:
-            reason = str(taken)
-        else:
-            return
-        log.error("stopping", reason=reason)
-        self.stopping.begin(reason)
 
     def _watchers(self, gateway: Gateway) -> Watchers:
         return Watchers(
