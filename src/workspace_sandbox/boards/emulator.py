@@ -1,7 +1,6 @@
 """Trello on HTTP: how a request is admitted, throttled and answered."""
 
 from collections.abc import Coroutine, Mapping
-from email.utils import formatdate
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
@@ -102,10 +101,9 @@ class BoardsEmulator(Emulator):
             raise wire.too_long()
 
     def headers(self, request: web.Request) -> Mapping[str, str]:
-        """Return the time, and the budgets that are left."""
-        now = self.stage.clock.now()
-        told = self.throttle.headers(request.get(SPENDER, Spender(None, None)), now)
-        return {"Date": formatdate(now, usegmt=True), "Access-Control-Expose-Headers": ", ".join(told), **told}
+        """Return the budgets that are left."""
+        told = self.throttle.headers(request.get(SPENDER, Spender(None, None)), self.stage.now())
+        return {"Access-Control-Expose-Headers": ", ".join(told), **told}
 
     async def serve(self, route: ApiRoute, request: web.Request) -> web.StreamResponse:
         """Answer a request of the API."""

@@ -611,15 +611,28 @@ def test_what_cannot_be_read_is_told_with_the_feed_and_in_the_history(gateway: G
     assert run["run_id"] in warning
 
 
-def test_a_look_waits_until_deliveries_are_complete_again(gateway: Gateway) -> None:
+@pytest.mark.parametrize("ahead", [0, 3600])
+def test_a_look_waits_until_deliveries_are_complete_again(gateway: Gateway, ahead: int) -> None:
     connection = connect(gateway, channels=[EMPTY])
     minute = int(time.time() // 60) * 60
-    deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": APP})
+    left_out = {"team_id": TEAM, "minute_rate_limited": minute + ahead, "api_app_id": APP}
+    deliver(gateway, {"type": "app_rate_limited", **left_out})
     wait_until(lambda: watch_of(gateway, connection).failures == 1)
     (run,) = gateway.request("GET", f"/v1/runs?connection_id={connection}").data
 
     assert ("observe_events", "upstream_rate_limited") == (run["operation"], run["code"])
-    assert minute + 120 <= watch_of(gateway, connection).due_at
+    assert minute + 120 <= watch_of(gateway, connection).due_at < minute + 600
+
+
+def test_a_look_that_failed_is_taken_again_once_the_vendor_is_known_to_have_room(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    minute = int(time.time() // 60) * 60
+    deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": APP})
+    wait_until(lambda: watch_of(gateway, connection).failures == 1)
+
+    gateway.run(gateway.app.retry_upstream())
+
+    wait_until(lambda: watch_of(gateway, connection).failures == 0)
 
 
 def test_the_vendors_own_remark_that_it_leaves_deliveries_out_is_understood(gateway: Gateway) -> None:

@@ -40,5 +40,5 @@ NOTES = Connector(
     ),
     oauth=OAUTH,
     identify=identify,
-    sample=SampleCall("the first databases", operations.list_databases, lambda _: {"limit": 3}),
+    sample=SampleCall("the first databases", operations.list_databases, lambda _: {"limit": 1}),
 )

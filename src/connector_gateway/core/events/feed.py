@@ -79,7 +79,7 @@ class Feed:
         self._database = database
         self._vault = vault
         self._clock = clock
-        self.authorisations = Authorisations(steady or clock)
+        self._authorisations = Authorisations(steady or clock)
 
     async def page(
         self,
@@ -92,16 +92,13 @@ class Feed:
         event_type: str | None = None,
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,
-        heeds_polls: bool = False,
     ) -> Page[R]:
         """Events of a connection, oldest first, from *since* or after *position*.
 
         *confirm* asks the third party whether it still accepts the connection; where that cannot be asked, what was
         observed last holds.
         """
-        confirmed = confirm is not None and await self.authorisations.confirm(
-            connection_id, confirm, heeds_polls=heeds_polls
-        )
+        confirmed = confirm is not None and await self._authorisations.confirm(connection_id, confirm)
         now = self._clock.now()
 
         def read(reading: Writing) -> tuple[Sequence[Row[Any]], Sequence[Row[Any]], float]:

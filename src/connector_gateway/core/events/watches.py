@@ -185,6 +185,13 @@ class Watches:
         change = update(tables.watches).where(or_(never, _watches.due_at > now + longest_pause))
         await self._database.write(lambda writing: writing.execute(change.values(due_at=now, whole_at=now)))
 
+    async def retry(self) -> None:
+        """Make polls due whose last attempt failed."""
+        now = self._database.time()
+        failed = update(tables.watches).where(_watches.failures > 0, _watches.due_at > now)
+        await self._database.write(lambda writing: writing.execute(failed.values(due_at=now, whole_at=now)))
+        self.roused.set()
+
     async def release(self) -> None:
         """Give back every poll of this process, to be taken by others at once."""
         now = self._database.time()

@@ -123,7 +123,8 @@ def _receipt(envelope: wire.Envelope, received_at: float) -> Receipt:
         case "event_callback" if envelope.event is not None:
             return _event_receipt(envelope.event, envelope, received_at)
         case "app_rate_limited" if envelope.minute_rate_limited is not None:
-            return _limit(envelope.minute_rate_limited, _audience(envelope))
+            # The vendor's clock may be ahead of ours; a poll must not wait for a minute that is far away.
+            return _limit(min(envelope.minute_rate_limited, int(received_at)), _audience(envelope))
     return Receipt()
 
 
