@@ -17,10 +17,8 @@ from workspace_sandbox.boards.seed import plant
 from workspace_sandbox.boards.state import Action as Happened
 from workspace_sandbox.boards.state import Author
 from workspace_sandbox.boards.throttle import MEMBER_ROUTES, Spender, Throttle
-from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.coverage import Played
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.sowing import SeedValue
 
 LONGEST_LINE = 8192
 """Bytes of a request line; a longer one is answered with 414."""
@@ -51,7 +49,7 @@ class BoardsEmulator(Emulator):
         "webhook_retry_seconds": [30, 60, 120],
     }
 
-    acts: ClassVar[Acts] = {**acts.ACTS, **acts.SETTINGS}
+    acts = acts.ACTS
     routes = ROUTES
     takes_trailing_slash = True
     refusals = wire
@@ -85,15 +83,12 @@ class BoardsEmulator(Emulator):
         """Return boards, lists, cards and labels, some of them out of reach."""
         return self.seed.examples
 
-    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Let a colleague do something, or read how deliveries went."""
-        if action.get("action") == "deliveries":
-            return {"deliveries": self.hooks.journal.described()}
-        return acts.perform(self.store, Author(self.seed.colleague, None, self.stage.clock.now()), action)
+    @property
+    def colleague(self) -> Author:
+        """The colleague, by hand and now."""
+        return Author(self.seed.colleague, None, self.stage.now())
 
-    def sow(self, given: SeedValue) -> dict[str, Any]:
-        """Create what a seed tells, beside what there is."""
-        return sowing.sow(self.seed, self.stage.clock.now(), given)
+    sow = sowing.sow
 
     def check(self, request: web.Request) -> None:
         """Refuse a request line that is too long."""

@@ -16,10 +16,8 @@ from workspace_sandbox.chat.scheduled import post_due
 from workspace_sandbox.chat.state import unheard
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, Limits
 from workspace_sandbox.chat.wire import SlackError
-from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, one_of
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.sowing import SeedValue
 
 SCOPES = (
     "chat:write,chat:write.public,channels:read,groups:read,im:read,channels:history,groups:history,im:history,"
@@ -61,7 +59,7 @@ class ChatEmulator(Emulator):
     ``edit_window_seconds`` 0 never closes; an empty ``events_url`` sends nothing.
     """
 
-    acts: ClassVar[Acts] = {**acts.ACTIONS, **acts.SETTINGS}
+    acts = acts.ACTS
     routes = ROUTES
     refusals = wire
     oauth: Installations
@@ -80,7 +78,7 @@ class ChatEmulator(Emulator):
         self.oauth = Installations(self.stage, {home.workspace.team.id: home for home in self._homes})
         self.oauth.install(self._homes[0], TOKEN)
         self.oauth.install(Home(seed.visitor(self.stage.now)), VISITOR_TOKEN)
-        self._deliverer = Deliverer(self.stage, self.hooks)
+        self.deliverer = Deliverer(self.stage, self.hooks)
         for home in self._homes:
             home.workspace.emit = partial(self._emit, home)
             home.workspace.addresses = self.stage.addresses
@@ -106,21 +104,11 @@ class ChatEmulator(Emulator):
             self._uninstall(home)
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a person would do, verify the events' address, or read how deliveries went."""
-        match action.get("action"):
-            case "verify_url" if not self.stage.knobs["events_url"]:
-                raise ValueError("the knob events_url is empty")
-            case "verify_url":
-                return {"challenge": self._deliverer.verify()}
-            case "deliveries":
-                return {"deliveries": self.hooks.journal.described()}
-            case _:
-                post_due(self.workspace)
-                return acts.perform(self.workspace, action)
+        """Do what a person would do, after what was due before."""
+        post_due(self.workspace)
+        return super().act(action)
 
-    def sow(self, given: SeedValue) -> dict[str, Any]:
-        """Create what a seed tells, beside what there is."""
-        return sowing.sow(self.workspace, given)
+    sow = sowing.sow
 
     def _uninstall(self, home: Home) -> None:
         """Remove the application from a workspace; the vendor says so in two last events."""
@@ -134,7 +122,7 @@ class ChatEmulator(Emulator):
             return
         # An uninstalled application hears nothing more.
         if home.is_installed:
-            self._deliverer.tell(home.workspace.team, event)
+            self.deliverer.tell(home.workspace.team, event)
 
     async def _post_at(self, home: Home, at: int) -> None:
         """Post what is due at that time also if nobody asks for anything then."""

@@ -14,12 +14,10 @@ from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.throttle import Throttle
 from workspace_sandbox.crm.wire import Rejection, page
-from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, object_of, one_of
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null
 from workspace_sandbox.kit.refusals import Refused
-from workspace_sandbox.kit.sowing import SeedValue
 
 LONGEST_ADDRESS = 7_500
 
@@ -62,7 +60,7 @@ class CrmEmulator(Emulator):
     Without ``redirect_uris`` any address may be gone back to; ``token_seconds`` is for tokens by OAuth.
     """
 
-    acts: ClassVar[Acts] = {**acts.ACTS, **acts.SETTINGS}
+    acts = acts.ACTS
     routes = ROUTES
     # The vendor's own library sends one for owners.
     takes_trailing_slash = True
@@ -83,7 +81,7 @@ class CrmEmulator(Emulator):
         seed.plant(self.portal)
         seed.plant_annex(annex)
         self._portals = {portal.account.portal_id: portal for portal in (self.portal, annex)}
-        self._hooks_url = ""
+        self.hooks_url = ""
         for portal in self._portals.values():
             portal.emit = self._emit
         self._throttles = {number: Throttle(self.stage, one.account.zone) for number, one in self._portals.items()}
@@ -96,29 +94,11 @@ class CrmEmulator(Emulator):
         """Return identifiers of seeded objects worth trying."""
         return seed.examples(self.portal)
 
-    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a person would do, see to the webhooks in the settings, or read how deliveries went."""
-        match action.get("action"):
-            case "subscribe":
-                return self._subscribe(action.get("url"))
-            case "deliveries":
-                return {"deliveries": self.hooks.journal.described()}
-            case _:
-                return acts.perform(self.portal, action)
-
-    def sow(self, given: SeedValue) -> dict[str, Any]:
-        """Make what a seed tells, beside what there is."""
-        return sowing.sow(self.portal, given)
-
-    def _subscribe(self, url: Any) -> dict[str, Any]:
-        if not isinstance(url, str) or (url and not url.startswith(("http://", "https://"))):
-            raise ValueError("url must be an address, or empty")
-        self._hooks_url = url
-        return {"url": url}
+    sow = sowing.sow
 
     def _emit(self, portal: Portal, happened: str, record: Record, **more: Any) -> None:
         about = {"portalId": portal.account.portal_id, "appId": portal.account.app_id}
-        self._deliverer.tell(about, self._hooks_url, happened, record, **more)
+        self._deliverer.tell(about, self.hooks_url, happened, record, **more)
 
     def check(self, request: web.Request) -> None:
         """Refuse an address that is too long."""

@@ -40,7 +40,7 @@ class Emulator(LazyState, ABC):
     knob_readers: ClassVar[Mapping[str, Field]] = {}
     """Readers of knobs whose first values do not show what they take."""
 
-    acts: ClassVar[Acts]
+    acts: Acts
     """What people can do in it."""
 
     routes: Sequence[Route[Any]]
@@ -135,9 +135,15 @@ class Emulator(LazyState, ABC):
         """Give all of it back."""
         self.oauth.restore()
 
-    @abstractmethod
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do in the application. Unknown keys are ignored, a bad action is a ``ValueError``."""
+        act = self.acts.get(str(action.get("action")))
+        if act is None:
+            raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(self.acts)}")
+        try:
+            return act.perform(self, action)
+        except Refused as refusal:
+            raise ValueError(str(refusal)) from refusal
 
     @abstractmethod
     async def serve(self, route: Any, request: web.Request) -> web.StreamResponse:

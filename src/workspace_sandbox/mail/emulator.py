@@ -7,13 +7,11 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, one_of, whole
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null, texts
 from workspace_sandbox.kit.oauth import Token
 from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import Exchange
 from workspace_sandbox.mail import acts, refusals, schema, seed, sowing, uploads
 from workspace_sandbox.mail.access import AUTH, Grants
@@ -64,7 +62,7 @@ class MailEmulator(Emulator):
     ``latency_seconds`` is how long a request is at work, and so how many can be at once; without ``limits`` it is 0.
     """
 
-    acts: ClassVar[Acts] = acts.ACTS
+    acts = acts.ACTS
     routes = ROUTES
     refusals = refusals
     oauth: Grants
@@ -100,13 +98,17 @@ class MailEmulator(Emulator):
         """Return identifiers of seeded objects worth trying."""
         return dict(self._examples)
 
-    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a person would do: write to the mailbox, or tidy it up."""
-        return acts.perform(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], action)
+    def authorise(self) -> None:
+        """Give all of it back, and the seeded token also if its client gave it back."""
+        super().authorise()
+        self._token = self.oauth.seed(seed.ADDRESS)
 
-    def sow(self, given: SeedValue) -> dict[str, Any]:
-        """Create what a seed tells, beside what there is."""
-        return sowing.sow(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], given)
+    @property
+    def mailbox(self) -> Mailbox:
+        """The full mailbox, in which people act."""
+        return self.desk.office.mailboxes[seed.ADDRESS]
+
+    sow = sowing.sow
 
     async def serve(self, route: Route[Any], request: web.Request) -> web.StreamResponse:
         """Answer a request of the API, or several in one."""

@@ -5,12 +5,10 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, number, one_of
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null
 from workspace_sandbox.kit.oauth import bearer
-from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.notes import acts, seed, sowing, wire
 from workspace_sandbox.notes.access import TOKEN, Authorisations
 from workspace_sandbox.notes.answers import Answers
@@ -18,7 +16,7 @@ from workspace_sandbox.notes.call import Call, body_of, version_of
 from workspace_sandbox.notes.deliveries import Deliverer
 from workspace_sandbox.notes.paging import Cursors
 from workspace_sandbox.notes.routes import ROUTES, Request
-from workspace_sandbox.notes.state import Change, Home
+from workspace_sandbox.notes.state import Change, Home, User
 from workspace_sandbox.notes.subscription import VERIFICATION_TOKEN, Subscription
 from workspace_sandbox.notes.throttle import Limits
 from workspace_sandbox.notes.wire import Refusal
@@ -55,7 +53,7 @@ class NotesEmulator(Emulator):
     what the routes of users show the integrations: `with_email`, `without_email`, or `none`.
     """
 
-    acts: ClassVar[Acts] = {**acts.ACTIONS, **acts.SETTINGS}
+    acts = acts.ACTS
     routes = ROUTES
     refusals = wire
 
@@ -68,14 +66,14 @@ class NotesEmulator(Emulator):
     def plant(self) -> None:
         """Hold the seed, with webhooks if there was an address from the start."""
         self._subscription: Subscription | None = None
-        self._seeded = seed.plant(self.stage.now, self.stage.random)
-        self.workspace = self._seeded.workspace
+        self.seeded = seed.plant(self.stage.now, self.stage.random)
+        self.workspace = self.seeded.workspace
         self.workspace.emit = self._emit
         self._deliverer = Deliverer(self.stage, self.hooks)
         self._cursors = Cursors(self.workspace.new_id)
         if self.stage.default_knobs["events_url"]:
-            self._subscription = Subscription(self.workspace, self._seeded.internal, VERIFICATION_TOKEN)
-        self.oauth = Authorisations(self.stage, self.workspace, self._seeded.internal, self._seeded.homes)
+            self._subscription = Subscription(self.workspace, self.seeded.internal, VERIFICATION_TOKEN)
+        self.oauth = Authorisations(self.stage, self.workspace, self.seeded.internal, self.seeded.homes)
         self.limits = Limits(self.stage)
 
     def credentials(self) -> dict[str, str]:
@@ -84,40 +82,30 @@ class NotesEmulator(Emulator):
 
     def examples(self) -> dict[str, Any]:
         """Return a database with a page of it, and databases with something special."""
-        return dict(self._seeded.examples)
+        return dict(self.seeded.examples)
 
-    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a person would do, see to the webhooks in the settings, or read how deliveries went."""
-        match action.get("action"):
-            case "subscribe":
-                return self._subscribe(action)
-            case "verify_webhook":
-                return self._verify(action.get("verification_token"))
-            case "deliveries":
-                return {"deliveries": self.hooks.journal.described()}
-            case _:
-                return acts.perform(self.workspace, self._seeded.person, action)
+    sow = sowing.sow
 
-    def sow(self, given: SeedValue) -> dict[str, Any]:
-        """Create what a seed tells, beside what there is."""
-        return sowing.sow(self._seeded, given)
+    @property
+    def person(self) -> User:
+        """The person who acts."""
+        return self.seeded.person
 
-    def _subscribe(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Set up webhooks to the address of the action or else the knob, in place of those there are."""
-        bots = {"internal": self._seeded.internal, "public": self._seeded.public}
-        bot = bots.get(action.get("connection", "internal"))
-        if bot is None:
-            raise ValueError(f"there is no connection {action['connection']!r}; there are {', '.join(bots)}")
-        url = action.get("url") or self.stage.knobs["events_url"]
+    def subscribe(self, url: str = "", connection: str = "internal") -> dict[str, Any]:
+        """Set up webhooks to the address, or else that of the knob, in place of those there are."""
+        bots = {"internal": self.seeded.internal, "public": self.seeded.public}
+        if connection not in bots:
+            raise ValueError(f"there is no connection {connection!r}; there are {', '.join(bots)}")
+        url = url or self.stage.knobs["events_url"]
         if not str(url).startswith(("http://", "https://")):
             raise ValueError("a url is needed, in the action or in the knob events_url")
         self.stage.knobs["events_url"] = url
-        self._subscription = Subscription(self.workspace, bot)
+        self._subscription = Subscription(self.workspace, bots[connection])
         self.hooks.drop()
         self._deliverer.hand_over(self._subscription)
         return self._subscription.described()
 
-    def _verify(self, token: Any) -> dict[str, Any]:
+    def verify(self, token: Any) -> dict[str, Any]:
         """Take the token that a person has found at the address."""
         if self._subscription is None:
             raise ValueError("there is no subscription yet; subscribe first")

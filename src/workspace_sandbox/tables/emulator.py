@@ -7,11 +7,9 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, one_of, whole
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null
-from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.tables import acts, attachments, queries, seed, sowing, wire
 from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, Authorisations
 from workspace_sandbox.tables.call import Call
@@ -49,7 +47,7 @@ class TablesEmulator(Emulator):
         "webhook_retry_seconds": [10.0, 20.0, 40.0, 80.0, 160.0, 320.0],
     }
 
-    acts: ClassVar[Acts] = {**acts.ACTS, **acts.SETTINGS}
+    acts = acts.ACTS
     routes = ROUTES
     takes_trailing_slash = True
     refusals = wire
@@ -79,18 +77,14 @@ class TablesEmulator(Emulator):
         return dict(seed.examples(self.workspace))
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what somebody does in the application."""
-        if action.get("action") == "deliveries":
-            return {"deliveries": self.hooks.journal.described()}
+        """Do what somebody does in the application, which webhooks of the base hear of."""
         base = self.workspace.base(str(action.get("base_id")))
         if base is None:
-            return acts.perform(self.workspace, self._reader, action)
+            return super().act(action)
         with self._told(Action(base, "client", seed.COLLEAGUE, base.role(seed.COLLEAGUE))):
-            return acts.perform(self.workspace, self._reader, action)
+            return super().act(action)
 
-    def sow(self, given: SeedValue) -> dict[str, Any]:
-        """Make what a seed tells, beside what there is."""
-        return sowing.sow(self.workspace, given)
+    sow = sowing.sow
 
     async def serve(self, route: Endpoint, request: web.Request) -> web.StreamResponse:
         """Let a request in, or not, and answer it: who it is of, how often, where, whether, what."""
@@ -117,7 +111,7 @@ class TablesEmulator(Emulator):
         yield
         base.transactions += 1
         if listened:
-            self._deliverer.tell(webhooks, action, Comparison(self._reader(base), before, picture(base)))
+            self._deliverer.tell(webhooks, action, Comparison(self.reader(base), before, picture(base)))
 
     def _base(self, access: Access, identifier: str | None) -> Base:
         """The base of a path; without one, it does not matter which."""
@@ -148,13 +142,14 @@ class TablesEmulator(Emulator):
             path=request.match_info,
             query=request.query,
             body=body,
-            reader=self._reader(base),
+            reader=self.reader(base),
             permission=partial(self._permission, access),
             replaces=request.method == "PUT",
             ping=partial(self._deliverer.ping, self.workspace.webhooks),
         )
 
-    def _reader(self, base: Base) -> Reader:
+    def reader(self, base: Base) -> Reader:
+        """Return what shows the records of *base*."""
         return Reader(base, self.stage.clock.now(), partial(attachments.address, self.stage))
 
     def _fail_writing(self, route: Endpoint) -> None:
