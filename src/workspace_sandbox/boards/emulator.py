@@ -67,7 +67,7 @@ class BoardsEmulator(Emulator):
         self.store = self.seed.store
         self.store.random = self.stage.random
         self.store.emit = self._emit
-        self.throttle = Throttle()
+        self.throttle = Throttle(self.stage)
         self.oauth = Consent(self.stage, (self.seed.owner, self.seed.colleague), self.seed.allowed_at)
         self._deliverer = Deliverer(self.stage, self.hooks)
 
@@ -97,7 +97,7 @@ class BoardsEmulator(Emulator):
 
     def headers(self, request: web.Request) -> Mapping[str, str]:
         """Return the budgets that are left."""
-        told = self.throttle.headers(request.get(SPENDER, Spender(None, None)), self.stage.now())
+        told = self.throttle.headers(request.get(SPENDER, Spender(None, None)))
         return {"Access-Control-Expose-Headers": ", ".join(told), **told}
 
     async def serve(self, route: ApiRoute, request: web.Request) -> web.StreamResponse:
@@ -105,8 +105,7 @@ class BoardsEmulator(Emulator):
         arguments = await arguments_of(request)
         presented = credentials_of(request.headers.get("Authorization", ""), arguments)
         request[SPENDER] = spender = self._spender(presented, request.path, arguments)
-        if self.stage.knobs["limits"]:
-            self.throttle.spend(spender, self.stage.clock.now())
+        self.throttle.spend(spender)
         await self.stage.admitted()
         answer = self._perform(route, request.match_info, presented, arguments)
         # Of all routes the making of a webhook alone asks somebody else first.

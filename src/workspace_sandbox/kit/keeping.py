@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 from workspace_sandbox.kit.emulator import Emulator
@@ -204,12 +204,9 @@ class _Writer(pickle.Pickler):
     def __init__(self, target: io.BytesIO, emulator: Emulator) -> None:
         super().__init__(target, protocol=5)
         self._names = {id(value): name for name, value in _named(emulator)}
-        self._now = emulator.stage.clock.now
 
     def persistent_id(self, obj: Any) -> str | None:
-        # A method is another object each time that it is asked for, and equal all the same.
-        is_now = isinstance(obj, MethodType | BuiltinFunctionType) and obj == self._now
-        return "now" if is_now else self._names.get(id(obj))
+        return self._names.get(id(obj))
 
     def reducer_override(self, obj: Any) -> Any:
         # The usual way names ``getattr``, with which bytes could reach anything.
@@ -219,7 +216,7 @@ class _Writer(pickle.Pickler):
 class _Reader(pickle.Unpickler):
     def __init__(self, source: io.BytesIO, emulator: Emulator) -> None:
         super().__init__(source)
-        self._named = dict(_named(emulator)) | {"now": emulator.stage.clock.now}
+        self._named = dict(_named(emulator))
 
     def persistent_load(self, pid: str) -> Any:
         return self._named[pid]

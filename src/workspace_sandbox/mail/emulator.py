@@ -79,7 +79,7 @@ class MailEmulator(Emulator):
         now, knobs, random = self.stage.now, self.stage.knobs, self.stage.random
         office = PostOffice(Random(seed.NUMBER), now, knobs)
         attachments = Attachments(random, now, knobs)
-        self.desk = Desk(office, Resources(attachments, knobs), attachments, Ledger(now, knobs))
+        self.desk = Desk(office, Resources(attachments, knobs), attachments, Ledger(self.stage))
         self._uploads = uploads.Uploads(random)
         self._examples = seed.fill(office)
         office.random = random
