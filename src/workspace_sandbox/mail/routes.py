@@ -6,7 +6,7 @@ The methods of the API have price, scopes and parameters as the vendor's discove
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workspace_sandbox.kit.routes import Page, Route
+from workspace_sandbox.kit.routes import Route, page
 from workspace_sandbox.mail import batch, drafts, history, labels, messages, profile, schema, threads, uploads, watches
 from workspace_sandbox.mail.access import CONSENT_PATH, FULL, Grants
 from workspace_sandbox.mail.methods import Method, Operation, scopes_of
@@ -166,12 +166,12 @@ BATCHES = tuple(Batch(method="POST", path=path, handler=None) for path in batch.
 
 NO_IDENTITY = "identity tokens are not told of"
 CONSENT = (
-    Page(method="GET", path=CONSENT_PATH, handler=Grants.authorize),
-    Page(method="POST", path=CONSENT_PATH, handler=Grants.authorize),
-    Page(method="POST", path="/token", handler=Grants.token),
-    Page(method="POST", path="/revoke", handler=Grants.revoke),
-    Page(method="GET", path="/tokeninfo", handler=Grants.inspect, lacks=NO_IDENTITY),
-    Page(method="POST", path="/tokeninfo", handler=Grants.inspect, lacks=NO_IDENTITY),
+    page(f"GET {CONSENT_PATH}", Grants.authorize),
+    page(f"POST {CONSENT_PATH}", Grants.authorize),
+    page("POST /token", Grants.token),
+    page("POST /revoke", Grants.revoke),
+    page("GET /tokeninfo", Grants.inspect, NO_IDENTITY),
+    page("POST /tokeninfo", Grants.inspect, NO_IDENTITY),
 )
 
 ROUTES: Sequence[Route[Any]] = (*METHODS, *UPLOADS, *BATCHES, *CONSENT)
