@@ -157,9 +157,17 @@ class Application:
             f"{self._base}{dialect.token}", auth=known if dialect.basic else httpx.USE_CLIENT_DEFAULT, **sent
         )
 
+    @property
+    def own(self) -> str:
+        """What the sandbox's own client presents, which is let in from the start."""
+        known = self.emulator.credentials()
+        pair = f'OAuth oauth_consumer_key="{known.get("key")}", oauth_token="{known["token"]}"'
+        return pair if "key" in known else known["token"]
+
     def ask(self, token: str) -> httpx.Response:
         """The answer to who it is that the token is of."""
-        headers = {"Authorization": f"Bearer {token}", **(self.dialect.headers or {})}
+        presented = token if token.startswith("OAuth ") else f"Bearer {token}"
+        headers = {"Authorization": presented, **(self.dialect.headers or {})}
         return self._http.request(self.dialect.verb, f"{self._base}{self.dialect.who}", headers=headers)
 
     def account(self, token: str) -> str:

@@ -105,6 +105,15 @@ def test_an_act_without_a_field_that_it_needs_is_refused(stand_ins: Mapping[str,
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
+@pytest.mark.parametrize("action", [{}, {"action": "dance"}], ids=str)
+def test_an_act_that_there_is_not_is_refused_with_those_there_are(
+    stand_ins: Mapping[str, Emulator], application: str, action: dict[str, str]
+) -> None:
+    with pytest.raises(ValueError, match=f"; there are {', '.join(stand_ins[application].acts)}"):
+        stand_ins[application].act(action)
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
 def test_a_stand_in_has_no_file_that_is_named_for_nothing(application: str) -> None:
     assert set() == NOUNLESS & modules(application)
 

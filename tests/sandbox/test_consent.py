@@ -74,6 +74,22 @@ def test_a_code_is_bound_to_where_it_was_sent(app: Application, browser: Browser
     assert "access_token" not in app.exchange(code, redirect_uri="http://127.0.0.1:9/elsewhere").json()
 
 
+def test_a_code_is_good_for_a_few_minutes(
+    app: Application, browser: Browser, control: httpx.Client, played: Sandbox
+) -> None:
+    code = browser.allow(app.address())["code"]
+    control.post(f"{played.address}/_control/clock", json={"advance_seconds": 601})
+
+    assert "access_token" not in app.exchange(code).json()
+
+
+def test_a_knob_says_yes_on_every_page(app: Application, control: httpx.Client) -> None:
+    control.post("/knobs", json={"auto_approve": True})
+    back = httpx.get(app.address())
+
+    assert (302, True) == (back.status_code, "code=" in back.headers["Location"])
+
+
 def test_a_client_without_its_secret_gets_nothing(app: Application, browser: Browser) -> None:
     code = browser.allow(app.address())["code"]
     app.client = app.client | {"client_secret": "wrong"}
@@ -84,12 +100,16 @@ def test_a_client_without_its_secret_gets_nothing(app: Application, browser: Bro
 def test_withdrawn_access_is_refused_until_it_is_given_back(
     app: Application, browser: Browser, control: httpx.Client, name: str
 ) -> None:
-    token = app.exchange(browser.allow(app.address())["code"]).json()["access_token"]
+    tokens = app.exchange(browser.allow(app.address())["code"]).json()
+    values = [tokens["access_token"], app.own]
     control.post("/revoke")
-    withdrawn = app.state(token)
+    withdrawn = [app.state(value) for value in values]
+    refreshed = app.refresh(tokens.get("refresh_token", "")).json()
     control.post("/authorise")
 
-    assert (app.dialect.gone, 200) == (withdrawn, app.state(token))
+    assert [app.dialect.gone] * 2 == withdrawn
+    assert "access_token" not in refreshed
+    assert [200, 200] == [app.state(value) for value in values]
 
 
 def test_access_that_was_withdrawn_can_be_allowed_anew(

@@ -1,14 +1,16 @@
 """Faults: how they are asked for, what they meet, and what is told of them."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import httpx
 import pytest
 
-from harness.playing import playing
+from harness.playing import playing, stand_in
 from workspace_sandbox import EMULATORS, Sandbox
 from workspace_sandbox.kit.faults import KINDS, fault_of
+from workspace_sandbox.notes import NotesEmulator
 
 NOTES = {"Notion-Version": "2026-03-11"}
 
@@ -163,3 +165,61 @@ def test_a_throttle_names_the_seconds_where_the_vendor_does(sandbox: Sandbox, co
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_fault_can_be_asked_for(kind: str) -> None:
     assert kind == fault_of({"fault": kind, "method": None}).fault
+
+
+@pytest.mark.parametrize(
+    ("fault", "answered", "written"),
+    [
+        ({"fault": "status", "status": 502, "body": "no"}, 502, False),
+        ({"fault": "status", "status": 502, "served": True}, 502, True),
+        ({"fault": "delay", "seconds": 0.01}, 200, True),
+        ({"fault": "drop_before"}, None, False),
+        ({"fault": "drop_after"}, None, True),
+        ({"fault": "garbage"}, 200, True),
+        ({"fault": "slow_body", "seconds": 0.02}, 200, True),
+    ],
+    ids=str,
+)
+def test_a_fault_strikes_before_or_after_the_work(
+    sandbox: Sandbox, control: httpx.Client, fault: dict[str, Any], answered: int | None, *, written: bool
+) -> None:
+    notes = stand_in(sandbox, NotesEmulator)
+    notes.stage.knobs["limits"] = False
+    control.post("/notes/faults", json={"method": "POST", "path": "/v1/pages", **fault})
+    before, status = len(notes.workspace.pages), None
+    headers = NOTES | {"Authorization": f"Bearer {notes.credentials()['token']}"}
+    page = {"parent": {"database_id": notes.examples()["database_id"]}, "properties": {}}
+
+    with suppress(httpx.TransportError):
+        answer = httpx.post(f"{notes.stage.addresses['base']}/v1/pages", headers=headers, json=page)
+        status = answer.status_code
+        assert (b"<html>" in answer.content) == (fault["fault"] == "garbage")
+
+    assert (answered, written) == (status, len(notes.workspace.pages) > before)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("notes", '"code": "internal_server_error"'),
+        ("boards", "Internal Server Error"),
+        ("mail", '"reason": "backendError"'),
+        ("chat", '"error": "internal_error"'),
+        ("crm", '"message": "internal error"'),
+        ("tables", "SERVER_ERROR"),
+    ],
+)
+def test_a_failure_of_the_stand_in_is_logged_and_looks_like_one_of_the_vendors(
+    sandbox: Sandbox,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr(sandbox.emulators[name], "check", None)
+
+    answer = httpx.get(f"{sandbox.emulators[name].stage.addresses['base']}/any")
+
+    assert 500 == answer.status_code
+    assert said in answer.text
+    assert "TypeError" in caplog.text

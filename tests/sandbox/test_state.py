@@ -126,6 +126,20 @@ WITH_IDENTIFIERS = [name for name in APPLICATIONS if name != "chat"]
 
 
 @pytest.mark.parametrize("name", WITH_IDENTIFIERS)
+def test_a_reset_forgets_what_was_made(name: str) -> None:
+    sandbox = Sandbox({name: EMULATORS[name]}, clock=HandClock())
+    emulator = sandbox.emulators[name]
+    before, examples = len(held(emulator)), emulator.examples()
+    made_in(sandbox, name)
+    more = len(held(emulator))
+
+    sandbox.reset()
+
+    assert more > before == len(held(emulator))
+    assert examples == emulator.examples()
+
+
+@pytest.mark.parametrize("name", WITH_IDENTIFIERS)
 def test_no_identifier_comes_again(name: str) -> None:
     sandbox = Sandbox({name: EMULATORS[name]}, clock=HandClock())
     sandbox.save("beginning")

@@ -78,14 +78,6 @@ def test_the_token_is_looked_at_before_permission_and_existence(trello: Trello) 
     assert [refused(answer) for answer in answers] == [(401, TEXT, "invalid token")] * 2
 
 
-def test_a_revoked_token_is_authorised_again(trello: Trello) -> None:
-    trello.steer("/boards/revoke")
-    revoked = trello.ask("GET", "/1/members/me").status_code
-    trello.steer("/boards/authorise")
-
-    assert (401, 200) == (revoked, trello.ask("GET", "/1/members/me").status_code)
-
-
 def test_a_token_tells_about_itself_and_deletes_itself(trello: Trello) -> None:
     me = trello.get("/members/me", fields="username")
 

@@ -41,15 +41,6 @@ def test_scopes_stand_in_the_headers_of_those_let_in(chat: Chat) -> None:
     assert "x-oauth-scopes" not in stranger.headers
 
 
-def test_a_revoked_application_is_refused_until_it_is_authorised(chat: Chat) -> None:
-    chat.steer("revoke")
-    refused = chat("auth.test")
-    chat.steer("authorise")
-    again = chat("auth.test")
-
-    assert [{"ok": False, "error": "account_inactive"}, True] == [refused, again["ok"]]
-
-
 @pytest.mark.parametrize("method", ["auth.revoke", "apps.uninstall"])
 def test_revoking_the_token_removes_the_application(chat: Chat, method: str) -> None:
     client = {"client_id": access.CLIENT_ID, "client_secret": access.CLIENT_SECRET}

@@ -30,12 +30,6 @@ def test_the_consent_page_asks_and_sends_the_decision_back(chat: Chat) -> None:
     assert allowed.headers["Location"].endswith("&state=s+t")
 
 
-def test_consent_can_be_given_by_itself(chat: Chat) -> None:
-    chat.steer("knobs", auto_approve=True)
-
-    assert 302 == consent(chat).status_code
-
-
 @pytest.mark.parametrize(
     ("query", "refusal"),
     [
@@ -109,13 +103,6 @@ def test_a_code_is_bound_to_the_path_below_the_registered_address_that_it_was_is
 
     assert "bad_redirect_uri" in beside.text
     assert "bad_redirect_uri" == exchange(chat, code=code, redirect_uri="https://gateway.test/back/2")["error"]
-
-
-def test_a_code_grows_old(chat: Chat, clock: HandClock) -> None:
-    code = code_of(consent(chat, auto_approve="1"))
-    clock.at += 600
-
-    assert "invalid_code" == exchange(chat, code=code)["error"]
 
 
 def test_a_challenge_needs_its_verifier(chat: Chat) -> None:

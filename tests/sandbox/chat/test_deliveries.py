@@ -111,15 +111,6 @@ def test_a_failed_delivery_is_tried_three_times_more(chat: Chat, clock: HandCloc
     ] == [(headers.get("X-Slack-Retry-Num"), headers.get("X-Slack-Retry-Reason")) for headers, _ in tries]
 
 
-def test_a_slow_answer_counts_as_none(chat: Chat, clock: HandClock, inbox: Inbox) -> None:
-    chat.steer("knobs", ack_seconds=0.05)
-    inbox.answers.append((200, {"Content-Length": "5"}, b""))
-    chat.act("message", channel_id=GENERAL, text="x")
-    inbox.take()
-
-    assert "http_timeout" == inbox.take()[0]["X-Slack-Retry-Reason"]
-
-
 def test_a_receiver_may_refuse_retries(chat: Chat, clock: HandClock, inbox: Inbox) -> None:
     inbox.answers.append((500, {"X-Slack-No-Retry": "1"}, b""))
     chat.act("message", channel_id=GENERAL, text="first")

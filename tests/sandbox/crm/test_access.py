@@ -15,17 +15,6 @@ def test_a_call_without_a_known_token_is_refused(crm: Api, header: dict[str, str
     assert "x-hubspot-auth-failure" in answer.headers
 
 
-def test_a_withdrawn_authorisation_is_refused_until_it_is_given_again(crm: Api) -> None:
-    token = crm.emulator.credentials()
-    crm.control("crm/revoke")
-    refused = crm("GET", "/account-info/2026-09/details")
-    crm.control("crm/authorise")
-    served = crm("GET", "/account-info/2026-09/details")
-
-    assert (401, 200) == (refused.status_code, served.status_code)
-    assert crm.emulator.credentials() == token
-
-
 @pytest.mark.parametrize(
     ("method", "path", "granted", "needed"),
     [

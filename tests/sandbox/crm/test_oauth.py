@@ -4,19 +4,15 @@ import pytest
 
 from harness.clocks import HandClock
 from sandbox.crm.portal import OBJECTS, Api, consent, exchange, token
-from workspace_sandbox.kit.oauth import challenge_of
 
 
-def test_the_consent_page_asks_and_offers_both_portals(crm: Api) -> None:
+@pytest.mark.parametrize(
+    "wrong", [{"scope": ""}, {"client_id": "x"}, {"redirect_uri": "ftp:x"}, {"code_challenge": "x"}]
+)
+def test_a_consent_that_cannot_be_asked_for_is_a_page_with_an_error(crm: Api, wrong: dict[str, str]) -> None:
     asked = {"client_id": crm.emulator.knobs["client_id"], "redirect_uri": "http://localhost/c", "scope": "oauth"}
-    page = crm.session.get(f"{crm.base}/oauth/authorize", params=asked, timeout=60)
-    wrong = [{"scope": ""}, {"client_id": "x"}, {"redirect_uri": "ftp:x"}, {"code_challenge": "x"}]
-    refused = [crm.session.get(f"{crm.base}/oauth/authorize", params=asked | one, timeout=60) for one in wrong]
 
-    assert page.headers["Content-Type"].startswith("text/html")
-    assert "fjordlicht.example" in page.text
-    assert "nordwolke.example" in page.text
-    assert [400, 400, 400, 400] == [answer.status_code for answer in refused]
+    assert 400 == crm.session.get(f"{crm.base}/oauth/authorize", params=asked | wrong, timeout=60).status_code
 
 
 def test_a_code_gives_a_long_token_for_the_granted_scopes(crm: Api) -> None:
@@ -51,15 +47,6 @@ def test_a_code_is_good_once_for_a_while_and_for_its_redirect(limited: Api, cloc
     assert "MISMATCH_REDIRECT_URI_AUTH_CODE" == other.json()["status"]
     assert "EXPIRED_AUTH_CODE" == late.json()["status"]
     assert "invalid_grant" == late.json()["error"]
-
-
-def test_a_challenge_wants_its_verifier(crm: Api) -> None:
-    challenge = {"code_challenge": challenge_of("v" * 43), "code_challenge_method": "S256"}
-    form = {"grant_type": "authorization_code", "redirect_uri": "http://localhost/callback?x=1"}
-    wrong = token(crm, **form, code=consent(crm, **challenge)["code"][0], code_verifier="w" * 43)
-    right = token(crm, **form, code=consent(crm, **challenge)["code"][0], code_verifier="v" * 43)
-
-    assert (400, 200) == (wrong.status_code, right.status_code)
 
 
 def test_a_token_lasts_half_an_hour_and_is_refreshed(limited: Api, clock: HandClock) -> None:

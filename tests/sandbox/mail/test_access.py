@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.mail.calling import OWN, USER, Mail, written
+from sandbox.mail.calling import USER, Mail, written
 
 # --- credentials, scopes, faults
 
@@ -23,16 +23,6 @@ def test_the_token_may_come_in_the_query(mail: Mail, name: str) -> None:
     answer = mail.http.get(f"{USER}/profile", params={name: mail.token}, headers={"Authorization": ""})
 
     assert 200 == answer.status_code
-
-
-def test_withdrawing_and_granting_again_gives_the_same_access(mail: Mail) -> None:
-    mail.control.post("/mail/revoke")
-    revoked = mail.refusal("GET", "/profile")
-    mail.control.post("/mail/authorise")
-
-    assert (401, "authError") == revoked[:2]
-    assert mail.token == mail.emulator.credentials()["token"]
-    assert OWN == mail.get("/profile")["emailAddress"]
 
 
 def test_a_scope_that_is_missing_is_told(mail: Mail) -> None:

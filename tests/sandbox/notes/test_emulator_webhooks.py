@@ -5,7 +5,6 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
-from socket import create_server
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -549,70 +548,6 @@ def test_a_failed_delivery_is_tried_eight_times_over_a_day(
     assert [bodies[0]] * 8 == bodies
     assert sorted(pauses) == pauses
     assert 24 * 3600 < sum(pauses) < 25 * 3600
-
-
-def test_a_delivery_is_given_up_after_its_last_attempt(notes: Notes, clock: Standstill, subscriber: Inbox) -> None:
-    notes.turn(webhook_retry_seconds=[1])
-    subscriber.answers += [FAILED] * 2
-    created(notes)
-    clock.wake()
-    clock.wake()
-    first, second = subscriber.next(), subscriber.next()
-    later = created(notes)
-    clock.wake()
-
-    assert (first["id"], 2) == (second["id"], second["attempt_number"])
-    assert later == subscriber.next()["entity"]["id"]
-
-
-@pytest.mark.parametrize("status", [200, 201, 204, 299])
-def test_any_success_will_do(notes: Notes, clock: Standstill, subscriber: Inbox, status: int) -> None:
-    notes.turn(deliver_twice=True)
-    subscriber.answers.append((status, {}, b""))
-    created(notes)
-    clock.wake()
-    first, second = subscriber.next(), subscriber.next()
-
-    assert first["id"] == second["id"]
-    assert {"event_id": first["id"], "type": "page.created", "attempt": 1, "status": status, "reason": None} == (
-        journal(notes)[0]
-    )
-
-
-@pytest.mark.parametrize("answer", [FAILED, (404, {}, b""), (307, {"Location": "/elsewhere"}, b"")])
-def test_anything_else_is_a_failure(notes: Notes, clock: Standstill, subscriber: Inbox, answer: Answer) -> None:
-    subscriber.answers.append(answer)
-    created(notes)
-    clock.wake()
-    clock.wake()
-    tried = journal(notes)[0]
-
-    assert (1, answer[0], "http_error") == (tried["attempt"], tried["status"], tried["reason"])
-    assert [1, 2] == [subscriber.next()["attempt_number"] for _ in range(2)]
-
-
-@pytest.mark.parametrize(
-    ("address", "reason"), [("http://127.0.0.1:1/", "connection_failed"), ("nowhere", "unknown_error")]
-)
-def test_an_address_that_cannot_be_reached_is_tried_again(
-    notes: Notes, clock: Standstill, address: str, reason: str, subscriber: Inbox
-) -> None:
-    notes.turn(events_url=address)
-    created(notes)
-    clock.wake()
-    clock.wake()
-
-    assert (None, reason) == (journal(notes)[0]["status"], journal(notes)[0]["reason"])
-
-
-def test_a_receiver_that_says_nothing_is_not_waited_for(notes: Notes, clock: Standstill, subscriber: Inbox) -> None:
-    with create_server(("127.0.0.1", 0)) as silent:
-        notes.turn(events_url=f"http://127.0.0.1:{silent.getsockname()[1]}/", webhook_ack_seconds=0.05)
-        created(notes)
-        clock.wake()
-        clock.wake()
-
-    assert "http_timeout" == journal(notes)[0]["reason"]
 
 
 def test_an_event_can_come_twice_under_one_id(notes: Notes, subscriber: Inbox) -> None:

@@ -1,25 +1,8 @@
 """OAuth of the notes stand-in."""
 
-from urllib.parse import parse_qs, urlsplit
-
 import pytest
 
-from harness.clocks import HandClock
-from sandbox.notes.asking import ASKED, BASIC, REDIRECT, Notes, consent, exchange, pair, status_with
-
-
-def test_the_user_is_asked_for_consent_and_sent_back(notes: Notes) -> None:
-    page = notes.http.get("/v1/oauth/authorize", params=ASKED)
-    notes.turn(auto_approve=True)
-    sent = notes.http.get("/v1/oauth/authorize", params=ASKED)
-    query = parse_qs(urlsplit(sent.headers["location"]).query)
-
-    assert "text/html" in page.headers["content-type"]
-    assert "Fernweh Studios" in page.text
-    assert "Lantern Bakery" in page.text
-    assert 302 == sent.status_code
-    assert ["s&1"] == query["state"]
-    assert {"code", "state"} == query.keys()
+from sandbox.notes.asking import ASKED, BASIC, Notes, exchange, pair, status_with
 
 
 @pytest.mark.parametrize("wrong", [{"client_id": "x"}, {"response_type": "token"}, {"redirect_uri": "javascript:x"}])
@@ -41,20 +24,6 @@ def test_a_code_gives_a_pair_that_works(notes: Notes) -> None:
     assert ("bearer", made["bot_id"]) == (made["token_type"], me["id"])
     assert "user" == me["bot"]["owner"]["type"] == made["owner"]["type"]
     assert found["results"]
-
-
-def test_a_code_is_good_once_and_for_its_redirect_only(notes: Notes, clock: HandClock) -> None:
-    code, other, late = consent(notes), consent(notes), consent(notes)
-
-    first = exchange(notes, grant_type="authorization_code", code=code, redirect_uri=REDIRECT)
-    again = exchange(notes, grant_type="authorization_code", code=code, redirect_uri=REDIRECT)
-    elsewhere = exchange(notes, grant_type="authorization_code", code=other, redirect_uri="https://other.example")
-    clock.at += 601
-    expired = exchange(notes, grant_type="authorization_code", code=late, redirect_uri=REDIRECT)
-
-    assert 200 == first.status_code
-    assert [answer.json()["code"] for answer in (again, elsewhere, expired)] == ["invalid_grant"] * 3
-    assert 400 == again.status_code
 
 
 def test_refreshing_ends_the_old_pair(notes: Notes) -> None:

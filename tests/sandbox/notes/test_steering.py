@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import httpx
 import pytest
 
 from harness.clocks import HandClock
-from sandbox.notes.asking import Notes, exchange, pair, plain, status_with, text, title
+from sandbox.notes.asking import Notes, pair, plain, status_with, text, title
 
 
 def test_a_burst_is_taken_and_then_three_requests_a_second(notes: Notes, clock: HandClock) -> None:
@@ -45,13 +44,6 @@ def test_a_reset_repeats_everything_but_new_identifiers(notes: Notes) -> None:
     assert not made & made_again
 
 
-def test_a_reset_forgets_what_was_done(notes: Notes) -> None:
-    page = notes.create()
-    notes.reset()
-
-    assert 404 == notes.refused("GET", f"/v1/pages/{page['id']}")[0]
-
-
 def test_the_examples_are_what_they_say(notes: Notes) -> None:
     examples = notes.examples
     page = notes.ask("GET", f"/v1/pages/{examples['page_id']}")
@@ -61,20 +53,6 @@ def test_the_examples_are_what_they_say(notes: Notes) -> None:
     assert examples["data_source_id"] == page["parent"]["data_source_id"] == database["data_sources"][0]["id"]
     assert examples["database_id"] == page["parent"]["database_id"]
     assert 52 == len(notes.rows(examples["data_source_id"]))
-
-
-def test_a_withdrawn_authorisation_can_be_given_back(notes: Notes) -> None:
-    made = pair(notes)
-    notes.control.post("/_control/notes/revoke")
-    refused = notes.refused("GET", "/v1/users/me")
-    refresh = exchange(notes, grant_type="refresh_token", refresh_token=made["refresh_token"])
-    granted_anew = pair(notes)
-    notes.control.post("/_control/notes/authorise")
-
-    assert (401, "unauthorized") == refused[:2]
-    assert "invalid_grant" == refresh.json()["code"]
-    assert 200 == status_with(notes, granted_anew["access_token"]) == status_with(notes, made["access_token"])
-    assert notes.ask("GET", "/v1/users/me")
 
 
 def test_a_person_creates_and_updates_pages_in_plain_values(notes: Notes) -> None:
@@ -176,8 +154,6 @@ def test_a_schema_cannot_be_changed_into_what_it_cannot_be(notes: Notes, action:
 @pytest.mark.parametrize(
     "action",
     [
-        {},
-        {"action": "dance"},
         {"action": "create_page", "database_id": "nowhere", "properties": {}},
         {"action": "update_page", "page_id": "nowhere", "properties": {}},
         {"action": "trash_page"},
@@ -192,52 +168,3 @@ def test_a_bad_value_of_a_person_is_told_so(notes: Notes, properties: Any) -> No
     response = notes.act(action="update_page", page_id=notes.examples["page_id"], properties=properties)
 
     assert 422 == response.status_code
-
-
-def test_a_status_fault_answers_in_place_of_the_vendor(notes: Notes) -> None:
-    blocked = {"object": "error", "status": 429, "code": "rate_limited", "message": "Blocked."}
-    notes.fault(fault="status", method="POST", status=429, headers={"Retry-After": "7"}, body=blocked)
-
-    response = notes.http.post("/v1/search", json={})
-
-    assert (429, "7", "Blocked.") == (
-        response.status_code,
-        response.headers["Retry-After"],
-        response.json()["message"],
-    )
-    assert 200 == notes.http.post("/v1/search", json={}).status_code
-
-
-@pytest.mark.parametrize("kind", ["delay", "slow_body"])
-def test_a_slow_fault_answers_all_the_same(notes: Notes, kind: str) -> None:
-    notes.fault(fault=kind, seconds=0.05)
-
-    assert "bot" == notes.ask("GET", "/v1/users/me")["type"]
-
-
-def test_garbage_is_no_json(notes: Notes) -> None:
-    notes.fault(fault="garbage")
-
-    with pytest.raises(ValueError, match=r"codec|Expecting"):
-        notes.http.get("/v1/users/me").json()
-
-
-@pytest.mark.parametrize(("kind", "written"), [("drop_before", 0), ("drop_after", 1)])
-def test_a_cut_connection_leaves_the_outcome_open(notes: Notes, kind: str, written: int) -> None:
-    source_id = notes.examples["data_source_id"]
-    before = len(notes.rows(source_id))
-    notes.fault(fault=kind, method="POST", path="/v1/pages")
-
-    with pytest.raises(httpx.TransportError):
-        notes.create({"Name": {"title": text("Perhaps")}})
-
-    assert before + written == len(notes.rows(source_id))
-
-
-def test_requests_are_kept_in_the_journal(notes: Notes) -> None:
-    notes.control.delete("/_control/notes/requests")
-    notes.ask("GET", "/v1/users/me")
-    notes.refused("GET", "/v1/invalid")
-    journal = notes.control.get("/_control/notes/requests").json()
-
-    assert [("/v1/users/me", 200), ("/v1/invalid", 400)] == [(raw["path"], raw["status"]) for raw in journal]
