@@ -68,10 +68,10 @@ class ListConnections(ListParams):
     """The requested page of connections."""
 
     workspace_id: Identifier | None = None
-    """Returns only connections of this workspace."""
+    """Only connections of this workspace."""
 
     connector: str | None = None
-    """Returns only connections of this connector."""
+    """Only connections of this connector."""
 
 
 class NameConnection(Params):
