@@ -76,7 +76,8 @@ def _print_error(body: Mapping[str, Any]) -> None:
     printed = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
     printed.print(Text(printable(error["code"]), "red") + Text(f": {printable(error['message'])}"))
     for detail in error.get("details", []):
-        printed.print(f"  {printable(_fault(detail))}")
+        if detail.keys() - {"code", *PLACES}:
+            printed.print(f"  {printable(_fault(detail))}")
     printed.print(f"  → {printable(error['remedy'])}")
     for name, unit in (("retry_after", " s"), ("run_id", "")):
         if body.get(name) is not None:
@@ -89,15 +90,16 @@ def _fault(detail: Mapping[str, Any]) -> str:
     meant = [f"Did you mean {detail['did_you_mean']}?"] if "did_you_mean" in detail else []
     message = [f"{str(detail['message']).rstrip('.')}."] if "message" in detail else []
     said = {"code", "message", "did_you_mean", *PLACES}
-    facts = [f"{name}: {_fact(value)}" for name, value in detail.items() if name not in said]
+    facts = [f"{name}: {_fact(name, value)}" for name, value in detail.items() if name not in said]
     more = [f"({'; '.join(facts)})"] if facts else []
     return ": ".join(part for part in (place, " ".join([*message, *meant, *more])) if part)
 
 
-def _fact(value: Any) -> str:
-    if isinstance(value, list) and len(value) > MAX_ALLOWED:
-        return f"{inline(value[:MAX_ALLOWED])}, and {len(value) - MAX_ALLOWED} more"
-    return inline(value)
+def _fact(name: str, value: Any) -> str:
+    if name != "allowed":
+        return cell(value)
+    more = len(value) - MAX_ALLOWED
+    return inline(value[:MAX_ALLOWED]) + (f", and {more} more" if more > 0 else "")
 
 
 def _print_object(data: Row) -> None:

@@ -27,7 +27,7 @@ from connector_gateway.management.request import ManagementRequest, position_bef
 
 RESOURCE = Resource(
     "connections",
-    columns=("connection_id", "connector", "status", "account_name", "name", "updated_at", "workspace_id"),
+    columns=("connection_id", "connector", "status", "name", "account_name", "updated_at", "workspace_id"),
 )
 
 UPSTREAM_ERRORS = (
