@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from slack_sdk.signature import SignatureVerifier
+from structlog.testing import capture_logs
 
 from connector_gateway.cli import main
+from connector_gateway.core.events import hooks
 from connectors.chat.observing import (
     APP,
     BOT_USER,
@@ -420,6 +422,29 @@ def test_a_delivery_that_was_signed_at_another_time_is_refused(gateway: Gateway,
 
     assert (401, "invalid_signature") == (reply.status, reply.code)
     assert "replayed" not in texts(gateway, lasting, limit=200)
+
+
+def rejected(gateway: Gateway, connection_id: str) -> Any:
+    """What a connection tells of a delivery that was rejected."""
+    return gateway.operator("GET", f"/v1/connections/{connection_id}").data["deliveries_rejected"]
+
+
+@requirement("chat:hook:signature")
+def test_a_connection_whose_deliveries_are_rejected_says_so_and_the_log_does_once(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "REJECTED_SECONDS", 0.0)
+    connection = connect(gateway, channels=[EMPTY])
+    body = json.dumps(callback(message(RANDOM, "signed elsewhere"))).encode()
+    with capture_logs() as lines:
+        post(gateway, body, signed(body, secret="of nobody"))
+        post(gateway, body, signed(body, secret="of nobody"))
+    told = rejected(gateway, connection)
+    deliver(gateway, callback(message(RANDOM, "signed as it should be")))
+
+    assert "The delivery is not signed with a secret of this installation." == told["why"]
+    assert 1 == sum(connection in line.get("connection_ids", ()) for line in lines)
+    assert rejected(gateway, connection) is None
 
 
 def test_any_of_the_secrets_will_do(gateway: Gateway, lasting: str) -> None:

@@ -37,6 +37,7 @@ NOTES = Connector(
         signed_with="verification_token",
         hands_over=True,
         receive=events.deliveries.receive,
+        addressed=events.deliveries.addressed,
     ),
     oauth=OAUTH,
     identify=identify,
