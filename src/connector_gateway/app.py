@@ -265,6 +265,15 @@ class App:
             quotas=self.settings.quotas,
         )
 
+    async def retry_upstream(self) -> None:
+        """Send requests again to vendors that have asked for a pause, since they have room again.
+
+        Pauses that a shared store knows of stay.
+        """
+        if isinstance(self._shared, InMemory):
+            self._shared.reopen()
+        await self._watches.retry()
+
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """What commands work with, open while inside: the database, and the way to the third parties."""

@@ -35,6 +35,11 @@ class Playing(Protocol):
     emulators: dict[str, Emulator]
     clock: SteeredClock
 
+    @property
+    def released(self) -> Callable[[], None]:
+        """Called when clients that were told to wait may send requests again."""
+        ...
+
     def reset(self) -> None:
         """Everything as at the start."""
         ...
@@ -69,6 +74,8 @@ class Control:
     path: str
     steer: Steer | None = None
     steer_all: SteerAll | None = None
+    releases: bool = False
+    """Whether clients that were told to wait may send requests again afterwards."""
 
 
 def control(playing: Playing, host: str) -> web.Application:
@@ -90,7 +97,10 @@ def control(playing: Playing, host: str) -> web.Application:
 def _handler(playing: Playing, route: Control) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def handle(request: web.Request) -> web.Response:
         try:
-            return web.json_response(_steered(playing, route, request, await _body(request)))
+            told = _steered(playing, route, request, await _body(request))
+            if route.releases:
+                playing.released()
+            return web.json_response(told)
         except UnknownEmulator as fault:
             return _refuse(404, str(fault))
         except Misread as fault:
@@ -276,18 +286,18 @@ CLOCK: Mapping[str, Field] = {"now": _instant, "advance_seconds": number, "froze
 HERE = "/_control/{connector}"
 CONTROLS: Sequence[Control] = (
     Control("GET", "/_control/openapi.json", steer_all=describe),
-    Control("POST", "/_control/reset", steer_all=reset),
+    Control("POST", "/_control/reset", steer_all=reset, releases=True),
     Control("GET", "/_control/clock", steer_all=tell_clock),
-    Control("POST", "/_control/clock", steer_all=turn_clock),
+    Control("POST", "/_control/clock", steer_all=turn_clock, releases=True),
     Control("GET", "/_control/snapshots", steer_all=list_snapshots),
     Control("POST", "/_control/save", steer_all=save),
-    Control("POST", "/_control/load", steer_all=load),
+    Control("POST", "/_control/load", steer_all=load, releases=True),
     Control("POST", "/_control/forget", steer_all=forget),
     Control("GET", f"{HERE}/requests", read_journal),
     Control("DELETE", f"{HERE}/requests", clear_journal),
     Control("GET", f"{HERE}/faults", list_faults),
     Control("POST", f"{HERE}/faults", add_fault),
-    Control("DELETE", f"{HERE}/faults", clear_faults),
+    Control("DELETE", f"{HERE}/faults", clear_faults, releases=True),
     Control("POST", f"{HERE}/knobs", turn_knobs),
     Control("POST", f"{HERE}/revoke", revoke),
     Control("POST", f"{HERE}/authorise", authorise),

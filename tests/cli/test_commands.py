@@ -543,12 +543,12 @@ def test_an_identifier_of_dots_leads_to_no_other_address(gateway: Gateway, shell
     )
 
 
-def test_why_nobody_answers_is_told_in_words() -> None:
+def test_a_gateway_that_does_not_answer_is_reported_with_the_reason_and_a_remedy() -> None:
     nowhere = Shell({"GATEWAY_URL": "http://127.0.0.1:1", "GATEWAY_API_KEY": "k"})
 
     result = nowhere.run("call", "notes", "list-databases", "--connection", "c")
 
-    assert result.stderr.endswith("does not answer: Connection refused.\n")
+    assert result.stderr.endswith("does not answer: Connection refused. Start it, or name another with GATEWAY_URL.\n")
 
 
 def test_credentials_that_go_on_for_ever_are_refused(shell: Shell, gateway: Gateway) -> None:

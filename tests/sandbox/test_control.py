@@ -90,6 +90,28 @@ def test_a_cut_connection_is_in_the_journal_without_a_status(sandbox: Sandbox, c
     assert [None] == [seen["status"] for seen in control.get("/notes/requests").json()]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/reset", {}),
+        ("POST", "/clock", {"machine": True}),
+        ("POST", "/load", {"name": "room"}),
+        ("DELETE", "/notes/faults", {}),
+    ],
+    ids=str,
+)
+def test_what_gives_clients_room_again_is_made_known(
+    sandbox: Sandbox, control: httpx.Client, method: str, path: str, body: dict[str, object]
+) -> None:
+    control.post("/save", json={"name": "room"})
+    told: list[str] = []
+    sandbox.released = lambda: told.append(path)
+
+    control.request(method, path, json=body)
+
+    assert [path] == told
+
+
 def test_an_authorisation_is_withdrawn_and_granted_again(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/notes/revoke")
     withdrawn = me(sandbox).status_code

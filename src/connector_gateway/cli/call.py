@@ -18,7 +18,7 @@ from connector_gateway.cli.groups import Group
 from connector_gateway.cli.json_text import value_of
 from connector_gateway.cli.output import ENCODER, fail, note, show, show_json
 from connector_gateway.cli.output import as_json as json_option
-from connector_gateway.cli.running import data_folder, reached
+from connector_gateway.cli.running import data_folder, how_to_reach, reached
 from connector_gateway.cli.tour import address_of, query_text
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.arguments import decode
@@ -180,7 +180,12 @@ def _send(
         headers[PREFER] = values.pop(PREFER)
     values = {name: _joined(value) if isinstance(value, tuple) else value for name, value in values.items()}
     url = f"{base_url.rstrip('/')}{address_of(connector.name, operation, values)}"
-    return asyncio.run(_request(operation.method, url, headers, {"connection_id": connection} | values))
+    try:
+        return asyncio.run(_request(operation.method, url, headers, {"connection_id": connection} | values))
+    except (aiohttp.ClientConnectionError, TimeoutError) as fault:
+        raise click.ClickException(
+            f"The gateway at {url} does not answer: {_reason(fault)}. {how_to_reach(base_url, data)}"
+        ) from fault
 
 
 def _key(given: str) -> KeyText:
@@ -204,8 +209,8 @@ async def _request(method: str, url: str, headers: dict[str, str], values: dict[
         ):
             text = await response.read()
             return Answered(text, _envelope(text), response.headers.getall("Warning", []))
-    except (aiohttp.ClientConnectionError, TimeoutError) as fault:
-        raise click.ClickException(f"The gateway at {url} does not answer: {_reason(fault)}.") from fault
+    except (aiohttp.ClientConnectionError, TimeoutError):
+        raise
     except (aiohttp.ClientError, ValueError) as fault:
         raise click.ClickException(f"What answers at {url} is no gateway, or cannot be asked: {fault}.") from fault
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workspace_sandbox.boards.wire import Refusal, exhausted
+from workspace_sandbox.kit.clock import has_passed
 from workspace_sandbox.kit.throttling import SlidingWindow
 
 STRIKES = 200
@@ -94,10 +95,14 @@ class Throttle:
                 yield budget, self._windows[budget][owner], units
 
     def _locked_out(self, key: str | None, now: float) -> bool:
-        since, count = self._strikes.get(key or "", (now, 0))
-        return count > STRIKES and now < since + STRIKES_SECONDS
+        return self._struck(key, now)[1] > STRIKES
 
     def _refuse(self, key: str | None, budget: Budget, now: float) -> Refusal:
-        since, count = self._strikes.get(key or "", (now, 0))
-        self._strikes[key or ""] = (since, count + 1) if now < since + STRIKES_SECONDS else (now, 1)
+        since, count = self._struck(key, now)
+        self._strikes[key or ""] = since, count + 1
         return exhausted(budget.error, budget.message)
+
+    def _struck(self, key: str | None, now: float) -> tuple[float, int]:
+        """Return since when refusals of a key are counted, and their number."""
+        since, count = self._strikes.get(key or "", (now, 0))
+        return (now, 0) if has_passed(STRIKES_SECONDS, since, now) else (since, count)

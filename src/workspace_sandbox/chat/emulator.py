@@ -176,7 +176,10 @@ class ChatEmulator(LazyState):
 
     async def _post_at(self, home: Home, at: int) -> None:
         """Post what is due at that time also if nobody asks for anything then."""
-        await self.stage.clock.sleep(at - self.stage.clock.now())
+        clock = self.stage.clock
+        # Again, since time may go back meanwhile, and no wait becomes longer by that.
+        while (left := at - clock.now()) > 0:
+            await clock.sleep(left)
         post_due(home.workspace)
 
     def _home(self, received: Received) -> Home:

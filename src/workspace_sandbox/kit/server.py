@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from email.utils import formatdate
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
@@ -37,9 +38,13 @@ def staged(emulator: Emulator, application: web.Application) -> web.Application:
         stage.under_way += 1
         stage.touches += 1
         try:
-            return await answer(request, handler)
+            response = await answer(request, handler)
         finally:
             stage.under_way -= 1
+        # Of one time with all that the response tells: clients compare the two.
+        if not response.prepared:
+            response.headers.setdefault("Date", formatdate(stage.clock.now(), usegmt=True))
+        return response
 
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         at = stage.clock.now()
@@ -98,7 +103,8 @@ async def _trickle(
     stage: Stage, fault: Fault, request: web.Request, response: web.StreamResponse
 ) -> web.StreamResponse:
     body = response.body if isinstance(response, web.Response) and isinstance(response.body, bytes) else b""
-    slow = web.StreamResponse(status=response.status, headers={"Content-Type": response.content_type})
+    headers = {"Content-Type": response.content_type, "Date": formatdate(stage.clock.now(), usegmt=True)}
+    slow = web.StreamResponse(status=response.status, headers=headers)
     await slow.prepare(request)
     steps = 20
     for step in range(steps):

@@ -32,6 +32,9 @@ class SlidingWindow:
         return self.limit - self._sum
 
     def _forget(self, now: float) -> None:
+        # Time that has gone back releases what was counted in the future.
+        while self._spent and self._spent[-1][0] > now:
+            self._sum -= self._spent.pop()[1]
         # By request and not by whole windows: a strict vendor lets no burst through at the edge of two windows.
         while self._spent and self._spent[0][0] <= now - self.per_seconds:
             self._sum -= self._spent.popleft()[1]
@@ -44,13 +47,13 @@ class TokenBucket:
         self.rate = rate
         self.burst = burst
         self._level = burst
-        self._at: float | None = None
+        self._at = 0.0
 
     def take(self, now: float, units: float = 1) -> float:
         """Spend *units* and return 0, or spend nothing and return the seconds until there is room."""
-        elapsed = 0.0 if self._at is None else now - self._at
-        self._level = min(self.burst, self._level + elapsed * self.rate)
-        self._at = now
+        # Time that has gone back fills the bucket: it was emptied in the future.
+        missed = self.burst if now < self._at else (now - self._at) * self.rate
+        self._level, self._at = min(self.burst, self._level + missed), now
         if self._level >= units:
             self._level -= units
             return 0.0

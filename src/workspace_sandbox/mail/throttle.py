@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workspace_sandbox.kit.clock import has_passed
 from workspace_sandbox.kit.throttling import SlidingWindow
 from workspace_sandbox.mail.refusals import THROTTLES, concurrent, retry_after_429
 
@@ -26,7 +27,9 @@ class Ledger:
         self._knobs = knobs
         self._units: dict[str, SlidingWindow] = {}
         self._sends: dict[str, SlidingWindow] = {}
-        self._closed_until: dict[str, float] = {}
+        self._closed: dict[str, tuple[float, float]] = {}
+        """Since when and until when a user was told to wait."""
+
         self._running: Counter[str] = Counter()
 
     def charge(self, user: str, units: int) -> None:
@@ -36,16 +39,16 @@ class Ledger:
         now, dialect = self._now(), str(self._knobs["throttle"])
         window = self._units.setdefault(user, SlidingWindow(UNITS_PER_MINUTE, 60.0))
         window.limit = self._knobs["units_per_minute"]
-        closed_until = self._closed_until.get(user, 0.0)
+        since, closed_until = self._closed.get(user, (now, now))
         # Who asks before the named time is made to wait longer: several users reported it, no page of Google says it.
-        if dialect.startswith("retry_after") and now < closed_until:
+        if dialect.startswith("retry_after") and not has_passed(closed_until - since, since, now):
             until = closed_until + PUSHED_BY_SECONDS
         else:
             wait = window.take(now, units)
             if not wait:
                 return
             until = now + wait
-        self._closed_until[user] = until
+        self._closed[user] = now, until
         raise THROTTLES[dialect](until)
 
     def send(self, user: str) -> None:

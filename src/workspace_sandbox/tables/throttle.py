@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
+from workspace_sandbox.kit.clock import has_passed
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.kit.throttling import SlidingWindow
 from workspace_sandbox.tables.wire import Refusal, billing_limit_exceeded, rate_limited
@@ -19,7 +20,9 @@ class Limits:
     stage: Stage
     _tokens: dict[str, SlidingWindow] = field(default_factory=dict)
     _bases: dict[str, SlidingWindow] = field(default_factory=dict)
-    _closed_until: dict[str, float] = field(default_factory=dict)
+    _closed: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Since when each base is closed, and for how many seconds."""
+
     _calls: int = 0
 
     def spend_token(self, token: str) -> None:
@@ -38,12 +41,13 @@ class Limits:
         if not self.stage.knobs["limits"]:
             return
         now = self.stage.clock.now()
-        if now < self._closed_until.get(base_id, 0.0):
-            raise self.refusal(self._closed_until[base_id] - now)
+        since, seconds = self._closed.get(base_id, (now, 0.0))
+        if not has_passed(seconds, since, now):
+            raise self.refusal(since + seconds - now)
         if self._take(self._bases, base_id, PER_BASE):
             seconds = float(self.stage.knobs["lockout_seconds"])
             # One request too many costs half a minute ("Rate limits"), and for everybody who works in this base.
-            self._closed_until[base_id] = now + seconds
+            self._closed[base_id] = now, seconds
             raise self.refusal(seconds)
 
     def _take(self, windows: dict[str, SlidingWindow], key: str, most: int) -> float:

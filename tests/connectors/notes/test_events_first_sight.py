@@ -119,8 +119,10 @@ def test_a_delivery_is_heeded_in_the_middle_of_a_long_look(tmp_path: Path) -> No
         app = watched.gateway.app
         watched.gateway.run(app._watches.wake([watched.connection_id], [leads]))
         wait_until(lambda: watched.created() == [page_id])
+        progress = watched.gateway.run(app.connections.show(watched.connection_id))["watching_progress"]
 
         assert watched.is_due()
+        assert 0 < progress["done"] < progress["total"]
 
 
 # What is shared later

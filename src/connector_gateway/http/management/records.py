@@ -57,6 +57,21 @@ class CreatedKey(KeyRecord):
     """To be sent as ``Authorization: Bearer``; it is not stored and cannot be shown again."""
 
 
+class Progress(Result):
+    """How much of a connection has been read for the first time."""
+
+    done: int
+    total: int
+    """The databases or channels that there are."""
+
+
+class Rejection(Result):
+    """A delivery that was rejected."""
+
+    at: Instant
+    why: str
+
+
 class ConnectionRecord(Result):
     """A connection; its secrets are never shown."""
 
@@ -80,6 +95,12 @@ class ConnectionRecord(Result):
     settings: dict[str, Any]
     watching_since: Instant | None
     """When everything was read for the first time, from which on all changes become events; null until then."""
+
+    watching_progress: Progress | None
+    """How much has been read until then; null before that is known, and afterwards."""
+
+    deliveries_rejected: Rejection | None
+    """The last delivery for this connection, if its signature was not valid; null once one is accepted again."""
 
     created_at: Instant
     updated_at: Instant
