@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,9 @@ DRY_RUN_OPTION = "dry_run"
 PREFER = "Prefer"
 DRY_RUN_HELP = "Write nothing; show what would be sent, and how values would be cast."
 KEY_HELP = "Repeating it within 24 hours returns the first result, and does nothing again."
+WARNING = re.compile(r'199 - "([^"]*)"')
+"""A sentence in a ``Warning`` header."""
+
 PARTIAL = 4
 """Exit status where a part was done, and a part was not."""
 
@@ -104,6 +108,8 @@ def _tell(answer: Answered, *, json: bool) -> None:
     else:
         show(body["data"], json=False)
         _note_the_rest(answer)
+    for warning in answer.warnings:
+        note("warning", warning)
     sys.exit(1 if "error" in body else PARTIAL if body.get("status") == "partial" else 0)
 
 
@@ -114,8 +120,6 @@ def _note_the_rest(answer: Answered) -> None:
             note(name, answer.body[name])
     if answer.body.get("status") == "partial":
         note("status", "partial: not everything was done")
-    for warning in answer.warnings:
-        note("warning", warning)
 
 
 class Json(click.ParamType[Any]):
@@ -203,7 +207,8 @@ async def _request(method: str, url: str, headers: dict[str, str], values: dict[
             session.request(method, URL(url, encoded=True), **sent) as response,
         ):
             text = await response.read()
-            return Answered(text, _envelope(text), response.headers.getall("Warning", []))
+            warnings = WARNING.findall(", ".join(response.headers.getall("Warning", [])))
+            return Answered(text, _envelope(text), warnings)
     except (aiohttp.ClientConnectionError, TimeoutError) as fault:
         raise click.ClickException(f"The gateway at {url} does not answer: {_reason(fault)}.") from fault
     except (aiohttp.ClientError, ValueError) as fault:

@@ -35,6 +35,7 @@ from connector_gateway.core.dry_run import DryRun
 from connector_gateway.core.envelope import Envelope, reasoned
 from connector_gateway.core.evidence import Evidence, until
 from connector_gateway.core.journal import Journal, JournalEntry, owner_of, refusal_kept
+from connector_gateway.core.key_outcomes import different_parameters
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
 from connector_gateway.core.restores import Restores
 from connector_gateway.core.runs import Recording
@@ -68,9 +69,6 @@ RESTORED = (
 
 DAY_SECONDS = 24 * 60 * 60.0
 """The time for which a step has one mark: no longer than its key is remembered."""
-
-DIFFERS = "The parameters differ from those of the first call with this idempotency key, whose result this is."
-"""The warning about a repeat that asks for something else than the first call."""
 
 MAX_STANDING = 20
 """How many finished steps an error lists."""
@@ -130,7 +128,7 @@ class Writing:
         taken = await self.claims.take(name, wanted, recording, wait_seconds, exists=exists)
         differs = {} if taken.asked.parameters == wanted.parameters else {"parameters_differ": True}
         if differs:
-            work.warnings.append(DIFFERS)
+            work.warnings.append(different_parameters(taken.run_id if isinstance(taken, First) else None))
         if isinstance(taken, First):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id, **differs}
             return work.replay(taken, self._first_answer(name, taken))

@@ -270,6 +270,20 @@ class UpstreamRequest(Result):
     duration_ms: float
 
 
+class KeyOutcomeRecord(Result):
+    """Outcome of a call's idempotency key."""
+
+    key: str
+    outcome: Literal["first", "replayed", "recovered", "unfinished"]
+    """``replayed`` if the first result was returned again; ``recovered`` if the call completed an earlier one."""
+
+    first_run_id: str | None = None
+    """The run whose result was returned again."""
+
+    parameters_differ: bool = False
+    """True if the call's parameters differed from those of the first call, and were ignored."""
+
+
 class RunRecord(Result):
     """One call in the history."""
 
@@ -294,8 +308,8 @@ class RunRecord(Result):
     started_at: Instant
     duration_ms: float | None
     upstream: list[UpstreamRequest]
-    idempotency: dict[str, Any] | None
-    """What became of the idempotency key, where there was one."""
+    idempotency: KeyOutcomeRecord | None
+    """Outcome of the idempotency key, if there was one."""
 
     and_more: int | None
     """How many more calls of the key were refused in that hour because its minute was used up, and have no run."""
