@@ -15,6 +15,7 @@ import msgspec
 from pydantic.fields import FieldInfo
 from yarl import URL
 
+from connector_gateway import __version__
 from connector_gateway.cli.groups import Group
 from connector_gateway.cli.json_text import value_of
 from connector_gateway.cli.output import ENCODER, fail, note, show, show_json
@@ -174,7 +175,7 @@ def _send(
     connection = connection or described.get("connections", {}).get(connector.name)
     if connection is None:
         raise click.ClickException(f"No connection of {connector.name} is known: name one with --connection.")
-    headers = {"Authorization": f"Bearer {key}"}
+    headers = {"Authorization": f"Bearer {key}", "User-Agent": f"connector-gateway-cli/{__version__}"}
     # Before the path is filled in: what is left after it travels as parameters.
     if HEADER in values:
         headers[HEADER] = _key(values.pop(HEADER)).header

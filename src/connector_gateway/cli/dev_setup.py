@@ -80,10 +80,12 @@ async def _serve(place: Place, secret: Mapping[str, str], playing: Mapping[str, 
     settings = settings_of(_seldom() | environment() | _environment(place, playing))
     await forget_applications(Database(settings.database_url), SystemClock())
     app = App(settings)
-    running = server(app.http(), HOST, place.port, settings.stop_seconds, log_level=settings.log_level)
+    examples: dict[str, str] = {}
+    running = server(app.http(examples), HOST, place.port, settings.stop_seconds, log_level=settings.log_level)
     async with _serving(running):
         with acting(app.audit, Actor("cli", surface="cli")):
             described = await _set_up(app, place, secret, playing)
+        examples |= described["connections"]
         _write(place.data / "dev.json", described)
         if not quiet:
             await _show(described, place.data)

@@ -58,12 +58,15 @@ J = TypeVar("J")
 
 log = structlog.get_logger()
 
-LOOK_FIRST = "Look in the application whether it was done before you call again; an idempotency key makes repeats safe."
+LOOK_FIRST = "Look in {vendor} whether it was done before you call again; an {idempotency_key} makes repeats safe."
 """The remedy of a write in doubt that has no key."""
+
+READ_FIRST = "Read the object in {vendor}. If this change is still wanted, make it with another {idempotency_key}."
+"""The remedy of a change that another one may have followed."""
 
 RESTORED = (
     "The database of this service was restored from a backup, and what this key has done since may not be known. "
-    "Look in the application whether it was done; if it was not, call again without an idempotency key."
+    "Look in {vendor} whether it was done; if it was not, call again without an {idempotency_key}."
 )
 """The remedy of a write that cannot be told from others after a restore: only its caller can decide."""
 
@@ -327,7 +330,7 @@ class Attempt:
                 "This change was in doubt when the database was backed up, and was lost with what followed; whether it"
                 " was carried out is not known, and it was not sent again.",
                 {"restored": True},
-                remedy="Read the object. If this change is still wanted, make it with another key.",
+                remedy=READ_FIRST,
             )
         marks = [one.mark for one in self._journal.entries]
         later = await self._writing.change_log.later(
@@ -343,7 +346,7 @@ class Attempt:
                 "The object was changed by another call since; whether this change was carried out before is not known,"
                 " and it was not sent again.",
                 {"changed_since": True, **named},
-                remedy="Read the object. If this change is still wanted, make it with another key.",
+                remedy=READ_FIRST,
             )
 
     def _kept(self, intent: Intent) -> Intent:

@@ -18,6 +18,7 @@ from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import GatewayError, HookNotFound, HookSecretKnown, RouteNotFound, SecretUnreadable
 from connector_gateway.kit.observing import Delivery, Observing, Read, Receipt
+from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -52,6 +53,11 @@ class Hooks:
         self._clock = clock
         self.results: Counter[tuple[str, str]] = Counter()
         """How many deliveries were kept, or refused with which code, by connector."""
+
+    def connector(self, name: str) -> AnyConnector | None:
+        """Return the connector of that name, if there is one."""
+        site = self._sites.get(name)
+        return site.connector if site else None
 
     async def receive(self, connector: str, delivery: Delivery, address: str = "") -> Mapping[str, Any]:
         """What to answer to *delivery*, once it is safe to forget it.

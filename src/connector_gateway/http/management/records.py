@@ -1,6 +1,9 @@
 """What the management routes answer: records, as they are kept and may be seen."""
 
-from typing import Any, Literal
+from operator import not_
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from connector_gateway.core.operators import Role
 from connector_gateway.core.workspaces import Plan
@@ -277,10 +280,10 @@ class KeyOutcomeRecord(Result):
     outcome: Literal["first", "replayed", "recovered", "unfinished"]
     """``replayed`` if the first result was returned again; ``recovered`` if the call completed an earlier one."""
 
-    first_run_id: str | None = None
+    first_run_id: Annotated[str | None, Field(exclude_if=not_)] = None
     """The run whose result was returned again."""
 
-    parameters_differ: bool = False
+    parameters_differ: Annotated[bool, Field(exclude_if=not_)] = False
     """True if the call's parameters differed from those of the first call, and were ignored."""
 
 
