@@ -68,7 +68,7 @@ from connector_gateway.http.figures import Figures, Sources
 from connector_gateway.http.forwarded import ForwardedClient
 from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
-from connector_gateway.http.openapi.examples import RECORDED
+from connector_gateway.http.openapi.examples import RECORDED, Values
 from connector_gateway.http.routes import Edge
 from connector_gateway.http.siblings import Siblings
 from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
@@ -345,10 +345,10 @@ class App:
         )
         return Retention(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
-    def http(self, example_connections: Mapping[str, str] = RECORDED) -> Served:
+    def http(self, example_values: Values = RECORDED) -> Served:
         """The service over HTTP; what stands behind it is opened and closed with it.
 
-        Examples of the reference go through *example_connections*, by connector.
+        Examples of the reference have *example_values* instead of the recorded ones.
         """
         gateway = self._gateway()
         watchers = self._watchers(gateway)
@@ -380,7 +380,7 @@ class App:
             self._usage,
             self._sessions,
             McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
-            example_connections,
+            example_values,
             self._siblings,
             self.settings.admin_port,
         )

@@ -80,12 +80,15 @@ async def _serve(place: Place, secret: Mapping[str, str], playing: Mapping[str, 
     settings = settings_of(_seldom() | environment() | _environment(place, playing))
     await forget_applications(Database(settings.database_url), SystemClock())
     app = App(settings)
-    examples: dict[str, str] = {}
+    examples: dict[str, Mapping[str, Any]] = {}
     running = server(app.http(examples), HOST, place.port, settings.stop_seconds, log_level=settings.log_level)
     async with _serving(running):
         with acting(app.audit, Actor("cli", surface="cli")):
             described = await _set_up(app, place, secret, playing)
-        examples |= described["connections"]
+        examples |= {
+            name: {"connection_id": connection_id, **described["examples"][name]}
+            for name, connection_id in described["connections"].items()
+        }
         _write(place.data / "dev.json", described)
         if not quiet:
             await _show(described, place.data)

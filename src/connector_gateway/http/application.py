@@ -33,6 +33,7 @@ from connector_gateway.http.hooks import hook_routes
 from connector_gateway.http.management import MANAGEMENT, Management, ManagementRoute, management_routes
 from connector_gateway.http.metrics import Metrics, MetricsEndpoint
 from connector_gateway.http.openapi import openapi
+from connector_gateway.http.openapi.examples import Values
 from connector_gateway.http.pages import ASSETS, Pages, asset
 from connector_gateway.http.reference import reference, start, viewer
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
@@ -79,8 +80,8 @@ class Service:
     agents: ASGIApp
     """The surface for agents."""
 
-    example_connections: Mapping[str, str]
-    """The connections of the examples in the reference, by connector."""
+    example_values: Values
+    """Values of parameters for the examples in the reference."""
 
     siblings: Siblings | None = None
     """The workers that serve beside this one, where there are any."""
@@ -114,7 +115,7 @@ class Service:
 
     @cached_property
     def _described(self) -> dict[str, Any]:
-        return openapi(self.connectors.values(), self.base_url, self.example_connections)
+        return openapi(self.connectors.values(), self.base_url, self.example_values)
 
 
 class Served(Protocol):

@@ -10,7 +10,7 @@ from connector_gateway.http.answers import DRY_RUN
 from connector_gateway.http.guides import INDEX, guide_address, guides
 from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.openapi.deliveries import delivery, events_of, message
-from connector_gateway.http.openapi.examples import RECORDED, Example, examples
+from connector_gateway.http.openapi.examples import RECORDED, Example, Values, examples
 from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
 from connector_gateway.http.openapi.headers import header_components, success_headers
 from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, inlined, object_of, reference
@@ -77,13 +77,13 @@ GUIDES = {
 """Guides that the introduction names, in its order."""
 
 
-def openapi(connectors: Iterable[AnyConnector], base_url: str, connections: Mapping[str, str] = RECORDED) -> Schema:
+def openapi(connectors: Iterable[AnyConnector], base_url: str, values: Values = RECORDED) -> Schema:
     """Return the document of *connectors* and the management routes, version 3.1.
 
-    Examples go through *connections*, by connector.
+    Examples have *values* instead of the recorded ones.
     """
     connectors = list(connectors)
-    document = _Document(connectors, examples(connections))
+    document = _Document(connectors, examples(values))
     paths: dict[str, Schema] = {}
     for connector in connectors:
         for operation in connector.operations:

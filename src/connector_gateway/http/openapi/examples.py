@@ -8,8 +8,11 @@ from typing import Any
 
 from pydantic_core import from_json
 
-RECORDED: Mapping[str, str] = MappingProxyType({})
-"""No connections but the recorded ones."""
+Values = Mapping[str, Mapping[str, Any]]
+"""Values of parameters, by connector and name."""
+
+RECORDED: Values = MappingProxyType({})
+"""No values but the recorded ones."""
 
 
 @dataclass(frozen=True)
@@ -20,14 +23,12 @@ class Example:
     answer: Mapping[str, Any]
 
 
-def examples(connections: Mapping[str, str] = RECORDED) -> Mapping[str, Example]:
-    """Return one call of each operation, by its operationId.
-
-    The calls go through *connections*, by connector, and through the recorded connection if a connector has none.
-    """
+def examples(values: Values = RECORDED) -> Mapping[str, Example]:
+    """Return one call of each operation, by its operationId, with *values* instead of the recorded ones."""
     text = (files(__package__) / "examples.json").read_text(encoding="utf-8")
-    for name, call in from_json(text).items():
-        own = connections.get(name.partition("_")[0])
-        if own:
-            text = text.replace(call["arguments"]["connection_id"], own)
-    return {name: Example(**call) for name, call in from_json(text).items()}
+    for operation, call in from_json(text).items():
+        own = values.get(operation.partition("_")[0], {})
+        for name, recorded in call["arguments"].items():
+            if isinstance(recorded, str) and isinstance(own.get(name), str):
+                text = text.replace(f'"{recorded}"', f'"{own[name]}"')
+    return {operation: Example(**call) for operation, call in from_json(text).items()}
