@@ -67,6 +67,7 @@ from connector_gateway.http.figures import Figures, Sources
 from connector_gateway.http.forwarded import ForwardedClient
 from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
+from connector_gateway.http.openapi.examples import RECORDED, Values
 from connector_gateway.http.routes import Edge
 from connector_gateway.http.siblings import Siblings
 from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
@@ -349,8 +350,11 @@ class App:
         )
         return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
-    def http(self) -> Served:
-        """The service over HTTP; what stands behind it is opened and closed with it."""
+    def http(self, example_values: Values = RECORDED) -> Served:
+        """The service over HTTP; what stands behind it is opened and closed with it.
+
+        Examples of the reference have *example_values* instead of the recorded ones.
+        """
         gateway = self._gateway()
         watchers = self._watchers(gateway)
         metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))
@@ -381,6 +385,7 @@ class App:
             self._usage,
             self._sessions,
             McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
+            example_values,
             self._siblings,
             self.settings.admin_port,
         )

@@ -9,12 +9,13 @@ import socket
 import sqlite3
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -164,6 +165,34 @@ def test_the_examples_lead_to_seeded_objects(running: Dev) -> None:
     )
 
     assert example["page_id"] in [page["page_id"] for page in reply.json()["data"]["pages"]]
+
+
+def test_the_examples_of_the_reference_can_be_sent_as_they_are(running: Dev) -> None:
+    document = httpx.get(f"{running.described['base_url']}/openapi.json").json()
+    calls = [
+        example_call(method, path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if path.startswith("/v1/connectors/") and "/tables/attachments" not in path
+    ]
+    key = {"Authorization": f"Bearer {running.described['keys']['write']}"}
+    with httpx.Client(base_url=running.described["base_url"], headers=key, timeout=60) as http:
+        statuses = {f"{call['method']} {call['url']}": http.request(**call).status_code for call in calls}
+
+    assert len(statuses) == sum(len(connector.operations) for connector in CONNECTORS.values()) - 1
+    assert {} == {call: status for call, status in statuses.items() if status != 200}
+
+
+def example_call(method: str, path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request of the example of an operation in the OpenAPI document."""
+    given = [
+        parameter for parameter in operation["parameters"] if parameter["in"] != "header" and "example" in parameter
+    ]
+    inside = {one["name"]: quote(one["example"], safe="") for one in given if one["in"] == "path"}
+    query = {one["name"]: one["example"] for one in given if one["in"] == "query"}
+    body = operation.get("requestBody", {"content": {"application/json": {"example": None}}})
+    example = body["content"]["application/json"]["example"]
+    return {"method": method.upper(), "url": path.format(**inside), "params": query, "json": example}
 
 
 def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history(tmp_path: Path) -> None:

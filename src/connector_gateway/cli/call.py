@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import msgspec
 from pydantic.fields import FieldInfo
 from yarl import URL
 
+from connector_gateway import __version__
 from connector_gateway.cli.groups import Group
 from connector_gateway.cli.json_text import value_of
 from connector_gateway.cli.output import ENCODER, fail, note, show, show_json
@@ -33,6 +35,9 @@ DRY_RUN_OPTION = "dry_run"
 PREFER = "Prefer"
 DRY_RUN_HELP = "Write nothing; show what would be sent, and how values would be cast."
 KEY_HELP = "Repeating it within 24 hours returns the first result, and does nothing again."
+WARNING = re.compile(r'199 - "([^"]*)"')
+"""A sentence in a ``Warning`` header."""
+
 PARTIAL = 4
 """Exit status where a part was done, and a part was not."""
 
@@ -104,6 +109,8 @@ def _tell(answer: Answered, *, json: bool) -> None:
     else:
         show(body["data"], json=False)
         _note_the_rest(answer)
+    for warning in answer.warnings:
+        note("warning", warning)
     sys.exit(1 if "error" in body else PARTIAL if body.get("status") == "partial" else 0)
 
 
@@ -114,8 +121,6 @@ def _note_the_rest(answer: Answered) -> None:
             note(name, answer.body[name])
     if answer.body.get("status") == "partial":
         note("status", "partial: not everything was done")
-    for warning in answer.warnings:
-        note("warning", warning)
 
 
 class Json(click.ParamType[Any]):
@@ -170,7 +175,7 @@ def _send(
     connection = connection or described.get("connections", {}).get(connector.name)
     if connection is None:
         raise click.ClickException(f"No connection of {connector.name} is known: name one with --connection.")
-    headers = {"Authorization": f"Bearer {key}"}
+    headers = {"Authorization": f"Bearer {key}", "User-Agent": f"connector-gateway-cli/{__version__}"}
     # Before the path is filled in: what is left after it travels as parameters.
     if HEADER in values:
         headers[HEADER] = _key(values.pop(HEADER)).header
@@ -208,7 +213,8 @@ async def _request(method: str, url: str, headers: dict[str, str], values: dict[
             session.request(method, URL(url, encoded=True), **sent) as response,
         ):
             text = await response.read()
-            return Answered(text, _envelope(text), response.headers.getall("Warning", []))
+            warnings = WARNING.findall(", ".join(response.headers.getall("Warning", [])))
+            return Answered(text, _envelope(text), warnings)
     except (aiohttp.ClientConnectionError, TimeoutError):
         raise
     except (aiohttp.ClientError, ValueError) as fault:

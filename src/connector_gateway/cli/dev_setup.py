@@ -90,12 +90,19 @@ async def _serve(place: Place, playing: Mapping[str, Any], lines: asyncio.Stream
     if not goes_on:
         await forget_applications(Database(settings.database_url), SystemClock())
     app = App(settings)
-    running = server(app.http(), HOST, place.port, settings.stop_seconds, log_level=settings.log_level, is_read=True)
+    examples: dict[str, Mapping[str, Any]] = {}
+    running = server(
+        app.http(examples), HOST, place.port, settings.stop_seconds, log_level=settings.log_level, is_read=True
+    )
     async with _heeding(lines, app), _serving(running):
         with acting(app.audit, Actor("cli", surface="cli")):
             state, links = await _set_up(app, state, playing, goes_on=goes_on)
         keep(place.data, state)
         described = _description(place, playing, state, links)
+        examples |= {
+            name: {"connection_id": connection_id, **described["examples"][name]}
+            for name, connection_id in described["connections"].items()
+        }
         write(place.data / DESCRIPTION, described)
         if not quiet:
             await _show(described, place.data)

@@ -110,7 +110,7 @@ def act(data: Path | None, work: Callable[[App], Awaitable[Any]], *, json: bool,
 def _told(error: GatewayError) -> Mapping[str, Any]:
     """An error as the owner of the installation is told it: also why the database does not answer."""
     why = f" {error.private}" if isinstance(error, StorageUnavailable) and error.private else ""
-    return {**described(error), "message": f"{error.message}{why}"}
+    return {**described(error, "cli"), "message": f"{error.message}{why}"}
 
 
 def _chosen(data: Path | None) -> dict[str, str]:

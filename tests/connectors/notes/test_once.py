@@ -300,7 +300,7 @@ def test_without_a_key_a_page_in_doubt_is_never_sent_again(gateway: Gateway, lea
     reply = create(gateway, leads, new_name())
 
     assert (502, "outcome_unknown") == (reply.status, reply.code)
-    assert "Look in the application" in reply.body["error"]["remedy"]
+    assert "Look in Notion" in reply.body["error"]["remedy"]
     assert [None] == posts(gateway)
 
 

@@ -27,6 +27,7 @@ from connector_gateway.kit.errors import (
     SecretUnreadable,
 )
 from connector_gateway.kit.observing import Delivery, Observing, Read, Receipt
+from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -67,6 +68,11 @@ class Hooks:
 
         self._rejected_at: dict[str, float] = {}
         """When a rejected delivery was last looked into, by connector."""
+
+    def connector(self, name: str) -> AnyConnector | None:
+        """Return the connector of that name, if there is one."""
+        site = self._sites.get(name)
+        return site.connector if site else None
 
     async def receive(self, connector: str, delivery: Delivery, address: str = "") -> Mapping[str, Any]:
         """What to answer to *delivery*, once it is safe to forget it.
