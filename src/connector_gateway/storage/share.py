@@ -15,7 +15,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import SharedStoreUnavailable
 from connector_gateway.storage.epochs import Epoch
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.recount import AGAIN_SECONDS, Forgetful, Peers, Recount
+from connector_gateway.storage.recount import Forgetful, Recount
 from connector_gateway.storage.shared import Allowance, Counting, Lease, StoreAway, Take, Turn
 
 SHARE = 0.5
@@ -45,11 +45,6 @@ class StoreTurn(Turn, Protocol):
     @property
     def number(self) -> int:
         """Under which the store counts it."""
-        ...
-
-    @property
-    def provisional(self) -> bool:
-        """Whether it may come sooner, since the store has lost its data and does not know all yet."""
         ...
 
 
@@ -102,9 +97,6 @@ class TurnWithFallback:
     turn_at: float = 0.0
     """When that comes, or when the store is to be asked again."""
 
-    changes: int = 0
-    """What the store knew when it was asked."""
-
     local: Turn | None = None
     """That of the share, unless the store was never away."""
 
@@ -124,14 +116,10 @@ class TurnWithFallback:
     def wait(self) -> float:
         """Seconds until it comes, or until it is to be confirmed again, when it was given."""
         if self.turn is not None:
-            return self._again(self.turn.wait)
+            return self.turn.wait
         # Whoever waits for the share goes back to the store's queue as soon as the store is back (decision 65).
         longest = PROBE_SECONDS if self.granted else inf
-        return min(self.local.wait, longest) if self.local is not None else AGAIN_SECONDS
-
-    def _again(self, wait: float) -> float:
-        # A store that has lost its data gives turns that may come sooner, once it knows more.
-        return min(wait, AGAIN_SECONDS) if self.turn is not None and self.turn.provisional else wait
+        return min(self.local.wait, longest) if self.local is not None else 0.0
 
     def stale(self) -> bool:
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
@@ -160,11 +148,10 @@ class TurnWithFallback:
             self.turn = await self.shared.store.reserve(self.takes, inf)
             wait = self.turn.wait
         # All who wait come at once when the store is back; it would be slow again if each of them asked it.
-        elif rest > 0 and (self.local is not None or self._nothing_new):
+        elif rest > 0 and self.local is not None:
             wait = rest
         else:
             wait = await self.turn.confirm()
-        self.changes = self.shared.recount.changes
         self.turn_at = self.shared.clock.now() + wait
         if self.local is not None:
             self.local.release()
@@ -174,12 +161,7 @@ class TurnWithFallback:
         self.noted = wait <= 0
         if self.noted:
             self.shared.note(self.takes, self.turn.number)
-        return self._again(wait)
-
-    @property
-    def _nothing_new(self) -> bool:
-        provisional = self.turn is not None and self.turn.provisional
-        return provisional and self.changes == self.shared.recount.changes
+        return wait
 
     async def _confirm_locally(self, away: StoreAway | None) -> float:
         if self.local is None:
@@ -222,7 +204,6 @@ class WithFallback:
         local: InMemory,
         clock: Clock,
         processes: Callable[[], int],
-        peers: Callable[[], Peers | None] = lambda: None,
     ) -> None:
         self.store = store
         self._local = local
@@ -242,7 +223,7 @@ class WithFallback:
         """The most units that were taken at once of each budget by itself."""
 
         self.counted_locally = 0
-        self.recount = Recount(store, local, clock, peers)
+        self.recount = Recount(store, local, clock)
 
     @asynccontextmanager
     async def opened(self, installation_id: str, *, fresh: bool) -> AsyncIterator[None]:
@@ -331,10 +312,7 @@ class WithFallback:
         away = None
         if self._away_since is None:
             try:
-                turn = await self.store.reserve(takes, max_wait_seconds)
-                if turn.granted or not turn.provisional or max_wait_seconds < AGAIN_SECONDS:
-                    return self._given(takes, turn)
-                return TurnWithFallback(self, takes)
+                return self._given(takes, await self.store.reserve(takes, max_wait_seconds))
             except StoreAway as fault:
                 away = fault
         local = await self.reserve_share(takes, max_wait_seconds, away)
@@ -370,7 +348,7 @@ class WithFallback:
         noted = turn.granted and turn.wait <= 0
         if noted:
             self.note(takes, turn.number)
-        return TurnWithFallback(self, takes, turn, self.clock.now() + turn.wait, self.recount.changes, noted=noted)
+        return TurnWithFallback(self, takes, turn, self.clock.now() + turn.wait, noted=noted)
 
     def note(self, takes: Sequence[Take], number: int) -> None:
         """Note what the store let through: the share begins with what this process has used already (decision 65)."""
