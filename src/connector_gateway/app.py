@@ -392,10 +392,12 @@ class App:
                 clients=self.clients,
                 backlogs=Backlogs(self.database, self._steady),
                 calls_under_way=lambda: gateway.under_way,
-                deliveries=self.hooks.results,
-                polls=watchers.results,
-                refreshes=self._renewals.results,
-                webhook_attempts=self.deliverer.results,
+                results={
+                    "gateway_hook_deliveries": self.hooks.results,
+                    "gateway_polls": watchers.results,
+                    "gateway_token_refreshes": self._renewals.results,
+                    "gateway_webhook_attempts": self.deliverer.results,
+                },
             )
         )
 

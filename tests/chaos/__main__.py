@@ -72,9 +72,7 @@ def _tell(outcome: Outcome) -> None:
         times = sum(sentence.startswith(beginnings) for sentence in outcome.broken)
         print(f"{f'broken {times} times' if times else 'held':>16}  {promise}")
     recovery = f"{outcome.recovery_seconds:.1f} s"
-    print(
-        f"{recovery:>16}  from the last fault to full speed, of {RECOVERY_SECONDS:.0f} at most"
-    )
+    print(f"{recovery:>16}  from the last fault to full speed, of {RECOVERY_SECONDS:.0f} at most")
     print(f"{len(outcome.broken)} broken")
 
 
