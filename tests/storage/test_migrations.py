@@ -5,11 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import create_engine, make_url, select, text
 
-from connector_gateway.storage import schema
+from connector_gateway.storage import schema, tables
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import Unusable
+from harness.requirement import requirement
 
 NEXT = """
 from alembic import op
@@ -23,11 +24,38 @@ def upgrade():
 """
 
 
+WRITTEN_BEFORE = """
+INSERT INTO owned VALUES ('row 1', 'conn_1', 'page', 'page 1', 'print', 'run_1', TRUE, NULL, 9e9, 'notes');
+INSERT INTO owned VALUES ('row 2', 'conn_1', 'page', NULL, 'print', 'run_2', TRUE, 'process', 9e9, 'notes');
+INSERT INTO claims (workspace_id, connection_id, operation, idempotency_key, target, parameters, run_id, attempt,
+ state, settle_seconds, status, expires_at)
+VALUES ('ws_1', 'conn_1', 'create_page', 'key', 'digest', 'digest', 'run_1', 1, 'done', 0, 'ok', 9e9)
+"""
+"""Rows as the release before wrote them."""
+
+
 async def test_a_database_from_before_the_first_release_is_refused_in_one_sentence(database: Database) -> None:
     await database.write(lambda writing: writing.execute(text("UPDATE alembic_version SET version_num = '0027'")))
 
     with pytest.raises(Unusable, match=r"^The database has schema 0027, from .*an empty database\.$"):
         await asyncio.to_thread(database.migrate)
+
+
+@requirement("keys:upgrade")
+async def test_an_upgrade_keeps_owners_and_claims(empty_database_url: str) -> None:
+    database = Database(empty_database_url)
+    await asyncio.to_thread(schema._upgrade, database._engine, schema._configuration(), "0028")
+    with database._engine.connect().execution_options(writes=True) as connection:
+        for statement in WRITTEN_BEFORE.split(";"):
+            connection.execute(text(statement))
+        connection.commit()
+    await asyncio.to_thread(database.migrate)
+    async with database:
+        owned = await database.read(lambda reading: reading.execute(select(tables.owned.c.upstream_id)).scalars().all())
+        claim = await database.read(lambda reading: reading.execute(select(tables.claims)).one())
+
+    assert ["page 1", None] == owned
+    assert ("digest", "done") == (claim.target, claim.state)
 
 
 async def test_a_migration_that_gets_no_lock_is_tried_again(
