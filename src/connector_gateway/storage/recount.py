@@ -1,16 +1,19 @@
 """What each process tells a shared store that does not know it: requests sent without it, or lost (decision 80)."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import count
 from secrets import token_hex
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock
 from connector_gateway.storage.ledger import LedgerEntry
 from connector_gateway.storage.memory import InMemory
 from connector_gateway.storage.shared import StoreAway, Take
+
+if TYPE_CHECKING:
+    from connector_gateway.storage.valkey import Valkey
 
 LATE_SECONDS = 0.5
 """How much later than it was let through a request may have arrived, at most half a window: only the store knew."""
@@ -42,30 +45,10 @@ class Sent(NamedTuple):
     units: float
 
 
-class Forgetful(Protocol):
-    """A store that may lose its data."""
-
-    def tag(self, name: str) -> str:
-        """Where *name* is kept."""
-        ...
-
-    async def look(self) -> Looked:
-        """When data was lost, and what is closed."""
-        ...
-
-    async def close(self, takes: Sequence[Take], seconds: float) -> None:
-        """Give no turns of these budgets for so many seconds."""
-        ...
-
-    async def recount(self, name: str, budget: Budget, sent: Sequence[Sent]) -> None:
-        """Count what was sent, unless it is counted already."""
-        ...
-
-
 class Recount:
     """Tells the store what this process has sent: all of it after a loss, otherwise what was used without the store."""
 
-    def __init__(self, store: Forgetful, local: InMemory, clock: Clock) -> None:
+    def __init__(self, store: "Valkey", local: InMemory, clock: Clock) -> None:
         self._store = store
         self._local = local
         self._clock = clock

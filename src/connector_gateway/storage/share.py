@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol, Self
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -15,8 +15,11 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import SharedStoreUnavailable
 from connector_gateway.storage.epochs import Epoch
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.recount import Forgetful, Recount
-from connector_gateway.storage.shared import Allowance, Counting, Lease, StoreAway, Take, Turn
+from connector_gateway.storage.recount import Recount
+from connector_gateway.storage.shared import Allowance, Lease, StoreAway, Take, Turn
+
+if TYPE_CHECKING:
+    from connector_gateway.storage.valkey import Valkey, ValkeyTurn
 
 SHARE = 0.5
 """The part of a budget that all processes together go on with: what was taken before may be in the same window."""
@@ -39,59 +42,13 @@ KNOWN_SECONDS = 1.5 * PROBE_SECONDS
 log = structlog.get_logger()
 
 
-class StoreTurn(Turn, Protocol):
-    """A turn of the store."""
-
-    @property
-    def number(self) -> int:
-        """Under which the store counts it."""
-        ...
-
-
-class Store(Counting, Forgetful, Protocol):
-    """A store that may be away: its methods raise ``StoreAway`` then."""
-
-    @property
-    def name(self) -> str:
-        """Where it is."""
-        ...
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(self, *error: object) -> None: ...
-
-    async def begin(self, installation_id: str, *, fresh: bool) -> None:
-        """Count for this installation; in a *fresh* one nothing can have been counted before, and lost."""
-        ...
-
-    async def check(self) -> None:
-        """Write something."""
-        ...
-
-    async def epoch(self) -> int | None:
-        """Return the last epoch of the database that was written down; None if there is none."""
-        ...
-
-    async def set_epoch(self, number: int) -> None:
-        """Write down the epoch of the database."""
-        ...
-
-    async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> StoreTurn:
-        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
-        ...
-
-    async def reserve_if_spare(self, takes: Sequence[Take]) -> StoreTurn:
-        """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
-        ...
-
-
 @dataclass(slots=True)
 class TurnWithFallback:
     """A turn of the store; while that is away, one of this process's share, which may come first."""
 
     shared: "WithFallback"
     takes: Sequence[Take]
-    turn: StoreTurn | None = None
+    turn: "ValkeyTurn | None" = None
     """That of the store, unless it could not be asked yet."""
 
     turn_at: float = 0.0
@@ -200,7 +157,7 @@ class WithFallback:
 
     def __init__(
         self,
-        store: Store,
+        store: "Valkey",
         local: InMemory,
         clock: Clock,
         processes: Callable[[], int],
@@ -344,7 +301,7 @@ class WithFallback:
             self.recount.owe(takes)
         return turn
 
-    def _given(self, takes: Sequence[Take], turn: StoreTurn) -> Turn:
+    def _given(self, takes: Sequence[Take], turn: "ValkeyTurn") -> Turn:
         noted = turn.granted and turn.wait <= 0
         if noted:
             self.note(takes, turn.number)
