@@ -81,7 +81,6 @@ from connector_gateway.storage.engines import database_file
 from connector_gateway.storage.epochs import FileWitness, Witness
 from connector_gateway.storage.files import FileLock
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.recount import Peers
 from connector_gateway.storage.share import WithFallback
 from connector_gateway.storage.shared import Shared
 
@@ -209,16 +208,13 @@ class App:
             queue_seconds=self.settings.timeouts.queue_seconds,
             connectors=list(self.settings.sites),
         )
-        return WithFallback(store, memory, self._steady, lambda: self._processes.count, self._peers)
+        return WithFallback(store, memory, self._steady, lambda: self._processes.count)
 
     def _new_witnesses(self) -> list[Witness]:
         """What is beside the database, and shows that it was restored."""
         file = database_file(self.database.url) if self.database.embedded else None
         beside: list[Witness] = [] if file is None else [FileWitness(file)]
         return [*beside, self._shared] if isinstance(self._shared, WithFallback) else beside
-
-    def _peers(self) -> Peers | None:
-        return self._processes.peers()
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> Connections:
         changes = WatchChanges(connectors, self.clock, self.database.time)
@@ -410,10 +406,12 @@ class App:
                 clients=self.clients,
                 backlogs=Backlogs(self.database, self._steady),
                 calls_under_way=lambda: gateway.under_way,
-                deliveries=self.hooks.results,
-                polls=watchers.results,
-                refreshes=self._renewals.results,
-                webhook_attempts=self.deliverer.results,
+                results={
+                    "gateway_hook_deliveries": self.hooks.results,
+                    "gateway_polls": watchers.results,
+                    "gateway_token_refreshes": self._renewals.results,
+                    "gateway_webhook_attempts": self.deliverer.results,
+                },
             )
         )
 

@@ -136,7 +136,7 @@ AROUND = promised(
     (
         "common-199",
         "shared:lost-data",
-        "After a loss of the store's data, half of a window counts as used until all have told what they sent.",
+        "After a loss of the store's data, budgets go on at half speed for a window, and no window holds too much.",
     ),
     ("common-219", "shared:closed", "What an application has closed stays closed, with the store and without."),
     ("common-200", "shared:bounded-wait", "No call waits longer than a second for a store that hangs."),
