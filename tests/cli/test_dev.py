@@ -195,6 +195,18 @@ def example_call(method: str, path: str, operation: Mapping[str, Any]) -> dict[s
     return {"method": method.upper(), "url": path.format(**inside), "params": query, "json": example}
 
 
+def test_there_is_a_file_to_attach(running: Dev) -> None:
+    example = running.described["examples"]["tables"]
+    body = {"record_id": example["record_id"], "field": example["attachment_field"], "url": example["file_url"]}
+    reply = httpx.post(
+        f"{running.described['base_url']}/v1/connectors/tables/attachments",
+        json={"connection_id": running.described["connections"]["tables"], **body},
+        headers={"Authorization": f"Bearer {running.described['keys']['write']}"},
+    )
+
+    assert (200, "arrivals.csv") == (reply.status_code, reply.json()["data"]["filename"])
+
+
 def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history(tmp_path: Path) -> None:
     port = free_block()
     with dev(tmp_path, port, "--quiet") as first:

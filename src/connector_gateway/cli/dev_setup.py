@@ -32,6 +32,7 @@ from connector_gateway.cli.serving import Server, server
 from connector_gateway.cli.tour import Stop, curl, stops
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.acts import Actor, acting
+from connector_gateway.core.files import Files
 from connector_gateway.kit.background import end
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
@@ -89,7 +90,8 @@ async def _serve(place: Place, playing: Mapping[str, Any], lines: asyncio.Stream
     goes_on = state.get("sandbox") == playing["state"]
     if not goes_on:
         await forget_applications(Database(settings.database_url), SystemClock())
-    app = App(settings)
+    hosts = [url for described in playing["upstreams"].values() for url in _addresses(described).values()]
+    app = App(settings, files=Files(settings.upstream_timeout_seconds, settings.max_file_bytes, trusted=hosts))
     examples: dict[str, Mapping[str, Any]] = {}
     running = server(
         app.http(examples), HOST, place.port, settings.stop_seconds, log_level=settings.log_level, is_read=True

@@ -74,6 +74,7 @@ class TablesEmulator(LazyState):
     def applications(self) -> Mapping[str, web.Application]:
         """The host of the interface, with the OAuth pages, and the host of the files."""
         made = {host: application(self._routes(host), self._dialect) for host in ("base", "content")}
+        made["content"].add_routes([web.get(attachments.SAMPLE_PATH, attachments.serve_sample)])
         made["base"].on_startup.append(self._deliverer.hooks.background.start)
         made["base"].on_cleanup.append(self._deliverer.hooks.background.stop)
         return made
@@ -95,8 +96,9 @@ class TablesEmulator(LazyState):
         return {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET}
 
     def examples(self) -> dict[str, Any]:
-        """A table with everything in it, a record of it, and the other bases."""
-        return dict(seed.examples(self.workspace))
+        """A table with everything in it, a record of it, the other bases, and a file to attach."""
+        file_url = self.stage.addresses.get("content", "") + attachments.SAMPLE_PATH
+        return {**seed.examples(self.workspace), "file_url": file_url}
 
     def revoke(self) -> None:
         """Withdraw the token, and everything that was authorised with OAuth."""

@@ -123,13 +123,16 @@ def _is_single(call: NotesCall, first: Sources, database_id: str) -> bool:
 async def _look_up(call: NotesCall, first: Sources, database_ids: Sequence[str]) -> Mapping[str, str] | None:
     """Return the titles of databases, without those that have the title of their only data source.
 
-    Returns None if one of them has a data source that is not on the *first* upstream page.
+    Returns None if one of them has a data source that is not on the *first* upstream page, or cannot be read.
     """
     titles: dict[str, str] = {}
     listed = {source.id for source in first.results}
     for database_id in database_ids:
         now = call.clock.now()
-        database = await call.upstream.retrieve_database(database_id)
+        try:
+            database = await call.upstream.retrieve_database(database_id)
+        except DatabaseNotShared:
+            return None
         if not {source.id for source in database.data_sources} <= listed:
             return None
         if len(database.data_sources) == 1:
