@@ -13,10 +13,9 @@ from workspace_sandbox.guard import guarded
 from workspace_sandbox.kit.acts import told
 from workspace_sandbox.kit.asking import Field, Misread, flag, number, read
 from workspace_sandbox.kit.clock import SteeredClock, instant
-from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
 from workspace_sandbox.kit.faults import fault_of
 from workspace_sandbox.kit.knobs import turned
-from workspace_sandbox.kit.server import application
 from workspace_sandbox.snapshots import Snapshots, name_of
 
 DONE = {"done": True}
@@ -84,14 +83,12 @@ def control(playing: Playing, host: str) -> web.Application:
     async def unknown(request: web.Request) -> web.Response:
         return _refuse(404, f"There is nothing at {request.method} {request.path}. {THERE_IS}")
 
-    return application(
-        [
-            *(web.route(route.method, route.path, _handler(playing, route)) for route in CONTROLS),
-            # Last of all, so that a wrong method is told here, too.
-            web.route("*", "/{path:.*}", unknown),
-        ],
-        guarded(host, _refuse),
-    )
+    made = web.Application(middlewares=[guarded(host, _refuse)], client_max_size=MAX_REQUEST_BYTES)
+    for route in CONTROLS:
+        made.router.add_route(route.method, route.path, _handler(playing, route))
+    # Last of all, so that it answers a wrong method too.
+    made.router.add_route("*", "/{path:.*}", unknown)
+    return made
 
 
 def _handler(playing: Playing, route: Control) -> Callable[[web.Request], Awaitable[web.Response]]:

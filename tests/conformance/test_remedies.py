@@ -197,7 +197,7 @@ def not_shared(world: World) -> Reply:
 
 
 def share(world: World, _: Reply) -> Reply:
-    world.notes._seeded.internal.shared.add(world.known("notes")["unshared_database_id"])
+    world.notes.seeded.internal.shared.add(world.known("notes")["unshared_database_id"])
     return world.gateway.get("/notes/databases", query="Sal", limit=1)
 
 
@@ -217,7 +217,7 @@ def granted(world: World, _: Reply) -> Reply:
 
 
 def by_identifier(world: World, _: Reply) -> Reply:
-    return world.create_page(Owner=world.notes._seeded.person.id)
+    return world.create_page(Owner=world.notes.seeded.person.id)
 
 
 def modified(world: World) -> Reply:

@@ -187,7 +187,7 @@ def test_a_reset_application_holds_nothing_until_it_is_asked() -> None:
 
     sandbox.emulators["crm"].examples()
 
-    assert {"stage", "_deliverer", "_wake"} == asleep
+    assert {"stage", "hooks", "_wake"} == asleep
     assert vars(sandbox.emulators["crm"]).keys() > {"stage", "portal"}
 
 

@@ -24,15 +24,10 @@ FIRST_SUBSCRIPTION = 4_210_000
 class Deliverer:
     """Sends to the address that the application's settings name, once they name one."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, hooks: Hooks) -> None:
         self._stage = stage
-        self.hooks = Hooks(stage)
-        self.forget()
-
-    def forget(self) -> None:
-        """Drop what is under way, and count from the beginning."""
+        self._hooks = hooks
         self._count = 0
-        self.hooks.forget()
 
     def tell(self, about: Portalled, url: str, happened: str, record: Record, **more: Any) -> None:
         """Send that something *happened* to *record*; a change of associations names both records by itself."""
@@ -50,17 +45,17 @@ class Deliverer:
             **more,
         }
 
-        def written(attempt: int) -> tuple[bytes, Mapping[str, str]]:
+        def write(attempt: int, _: str | None) -> tuple[bytes, Mapping[str, str]]:
             # The vendor counts attempts from 0.
             raw = json.dumps([event | {"attemptNumber": attempt - 1}], ensure_ascii=False).encode()
             return raw, self._signed(url, raw)
 
-        self.hooks.send(
+        self._hooks.send(
             Letter(
                 event_id=str(self._count),
                 type=kind,
                 url=url,
-                written=written,
+                write=write,
                 pauses=self._stage.knobs["webhook_retry_seconds"],
                 ack_seconds=self._stage.knobs["webhook_ack_seconds"],
             )

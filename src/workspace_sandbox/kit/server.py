@@ -1,32 +1,14 @@
-"""An emulator on HTTP: its routes, with faults and journal in front of them."""
+"""Faults and request log in front of an emulator."""
 
 import asyncio
-from collections.abc import Iterable
 from email.utils import formatdate
 
 from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
+from aiohttp.typedefs import Handler
 
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.faults import Fault
 from workspace_sandbox.kit.stage import Exchange, Stage
-
-MAX_REQUEST_BYTES = 64 * 1024 * 1024
-
-
-class Refused(Exception):
-    """Ends a request with the vendor's own refusal, from wherever in the emulator it is found out."""
-
-    def __init__(self, response: web.Response) -> None:
-        super().__init__(response.status)
-        self.response = response
-
-
-def application(routes: Iterable[web.AbstractRouteDef], *middlewares: Middleware) -> web.Application:
-    """An application of *routes*; the *middlewares* run in order around every request, unknown routes included."""
-    made = web.Application(middlewares=middlewares, client_max_size=MAX_REQUEST_BYTES)
-    made.add_routes(routes)
-    return made
 
 
 def staged(emulator: Emulator, application: web.Application) -> web.Application:
@@ -76,17 +58,15 @@ async def _perform(
     if fault and fault.fault == "status" and not fault.served:
         return fault.answer()
     if fault and fault.fault == "throttle":
-        return emulator.throttled(request, fault.seconds)
+        return emulator.refused(emulator.refusals.throttled(stage, fault.seconds), request)
     if fault and fault.fault == "delay":
         # Read first, so that the request has certainly arrived although its answer is late.
         await request.read()
         stage.delay(fault)
     if absent := emulator.coverage.absent(request):
-        return emulator.absent(f"{request.method} {absent.path} is the vendor's, and this stand-in does not play it.")
-    try:
-        response = await handler(request)
-    except Refused as refused:
-        response = refused.response
+        message = f"{request.method} {absent.path} is the vendor's, and this stand-in does not play it."
+        return emulator.refused(emulator.refusals.absent(message), request)
+    response = await handler(request)
     # Whoever was refused before it was counted waits all the same.
     await stage.admitted()
     return response

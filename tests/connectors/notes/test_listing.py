@@ -84,7 +84,7 @@ def test_a_listing_that_was_forgotten_is_taken_up_with_what_was_edited_since(
 
 
 def test_a_list_of_one_upstream_page_is_asked_for_once(gateway: Gateway) -> None:
-    internal = stand_in(gateway.sandbox, NotesEmulator)._seeded.internal
+    internal = stand_in(gateway.sandbox, NotesEmulator).seeded.internal
     shared, few = internal.shared, set(sorted(internal.shared)[:5])
     internal.shared = few
     gateway.get("/notes/databases")
