@@ -12,7 +12,7 @@ from harness.playing import playing
 from harness.requirement import requirement
 from harness.rooms import Rooms, rooms
 from harness.serving import Reply
-from kit.test_rejections import EXAMPLES
+from kit.test_error_table import EXAMPLES
 from simulation.writes import KINDS
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.sandbox import Sandbox
