@@ -113,7 +113,7 @@ class Writing:
         return len([one for one in KINDS[self.name].made(self.started.world, self.content) if one.part == 0])
 
 
-@requirement("calls:outcome-looked-for", "idempotency:evidence", "tables:records:evidence")
+@requirement("calls:outcome-looked-for", "idempotency:evidence", "tables:records:evidence", "notes:wrong-shape")
 @every_step
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 @pytest.mark.parametrize("keyed", [True, False])

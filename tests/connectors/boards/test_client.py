@@ -50,6 +50,8 @@ def test_credentials_travel_in_a_header_and_cannot_break_out_of_it() -> None:
         (401, "invalid token", ConnectionRevoked),
         (401, "invalid app token", ConnectionRevoked),
         (401, "invalid key", ConnectionRevoked),
+        (401, {"message": "invalid token", "error": {"code": 7}}, ConnectionRevoked),
+        (400, {"error": {"code": 7, "why": ["unclear"]}}, UpstreamRefused),
         (401, "expired token", ConnectionRevoked),
         (401, {"message": "missing scopes"}, ConnectionScopeMissing),
         (401, "unauthorized permission requested", BoardNotAuthorised),

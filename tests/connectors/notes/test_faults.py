@@ -399,28 +399,6 @@ def test_a_503_that_names_nothing_is_a_failure_that_can_be_repeated(gateway: Gat
     assert 1 == found(gateway, leads, name)
 
 
-def test_a_write_whose_answer_is_empty_may_be_repeated_and_is_done_once(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    answers(gateway, "POST", PAGES, 200, body="")
-    first = create(gateway, leads, name, idempotency_key=name)
-    shown = gateway.operator("GET", f"/v1/runs/{first.body['run_id']}").body["data"]
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert shown["upstream"][-1]["path"].endswith("/query")
-    assert 200 == again.status
-    assert 1 == found(gateway, leads, name)
-
-
-@pytest.mark.parametrize("body", ["[]", "{}", '{"results": 5}', '"text"'])
-def test_an_answer_of_another_shape_ends_in_the_error_shape(gateway: Gateway, body: str) -> None:
-    answers(gateway, "POST", "/v1/search", 200, body=body)
-    reply = gateway.get("/notes/databases")
-
-    assert reply.status >= 500
-    assert {"code", "message", "remedy", "details", "docs"} == reply.body["error"].keys()
-
-
 def test_a_slow_body_is_waited_for_within_the_time(gateway: Gateway, leads: str) -> None:
     gateway.fault("notes", method="POST", path=PAGES, fault="slow_body", seconds=0.5)
 

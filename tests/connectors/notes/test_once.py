@@ -182,49 +182,6 @@ def test_a_lost_answer_is_found_after_each_reset_of_the_sandbox(tmp_path: Path) 
 # Answers of another shape
 
 
-@requirement("notes:wrong-shape")
-@pytest.mark.parametrize("body", [{"object": "page"}, [], {"id": "x", "url": "y"}])
-def test_a_page_that_is_told_in_another_shape_is_in_doubt_and_made_once(
-    gateway: Gateway, leads: str, body: Any
-) -> None:
-    name = new_name()
-    answers(gateway, "POST", PAGES, 200, body=body)
-    first = create(gateway, leads, name, idempotency_key=name)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert 200 == again.status
-    assert 1 == found(gateway, leads, name)
-
-
-@requirement("notes:wrong-shape", "notes:blocks:once")
-@pytest.mark.parametrize("body", [{}, {"results": []}, {"results": 5}])
-def test_blocks_that_are_told_in_another_shape_are_in_doubt_and_appended_once(
-    gateway: Gateway, leads: str, body: Any
-) -> None:
-    name = new_name()
-    answers(gateway, "PATCH", BLOCKS, 200, body=body)
-    first = create(gateway, leads, name, idempotency_key=name, children=LINES)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert LINES == body_of(gateway, again.data["page_id"])
-
-
-@requirement("notes:wrong-shape")
-def test_a_change_that_is_told_in_another_shape_is_in_doubt_and_made_by_a_repeat(
-    gateway: Gateway, page_id: str, workspace: Workspace
-) -> None:
-    header = {"Idempotency-Key": new_name()}
-    answers(gateway, "PATCH", PAGES, 200, body={"object": "page"})
-    first = update(gateway, page_id, headers=header, properties={"Value": 3})
-    again = update(gateway, page_id, headers=header, properties={"Value": 3})
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert ["Value"] == again.data["updated"]
-    assert 3 == value_of(workspace, page_id, "Value")
-
-
 # Blocks that follow
 
 
