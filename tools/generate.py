@@ -1,7 +1,5 @@
 """Makes the reference pages, tables of guides and the import contracts from the declarations.
 
-Also the dashboard, from its table.
-
 ``--check`` only compares.
 """
 
@@ -15,7 +13,6 @@ from typing import Any
 from application_page import application_rows, limit_rows, operation_rows
 from client_source import ClientSource, errors_module
 from command_page import command_page
-from dashboard import dashboard  # beside this file
 from pydantic.fields import FieldInfo
 
 from connector_gateway.connectors import CONNECTORS, ROOMS
@@ -52,7 +49,6 @@ def files() -> Iterator[tuple[Path, str]]:
     yield overview, between(overview.read_text(encoding="utf-8"), "applications", rows, remark=REMARK)
     yield REFERENCE / "errors.md", errors_page()
     yield REFERENCE / "commands.md", command_page()
-    yield PROJECT / "deploy" / "dashboard.json", dashboard()
     yield CLIENT / "errors.py", formatted(errors_module())
     source = ClientSource(CONNECTORS.values())
     yield CLIENT / "shapes.py", formatted(source.shapes_module())

@@ -18,6 +18,7 @@ from connector_gateway.connectors.tables.mapping.records import (
     fitted,
 )
 from connector_gateway.connectors.tables.models import CreatedRecords, CreateRecords, FailedRecord
+from connector_gateway.kit.casts import as_sent
 from connector_gateway.kit.errors import (
     FieldNotFound,
     GatewayError,
@@ -137,7 +138,7 @@ def refused_record(
         index=draft.index,
         error=refusal.code if isinstance(refusal, CASTING) and name else "upstream_refused",
         field=name,
-        value=casts.writing.plain(fields[name]) if name else None,
+        value=as_sent(fields[name]) if name else None,
         vendor_code=_told(refusal, "vendor_code"),
         vendor_message=_told(refusal, "vendor_message"),
     )
