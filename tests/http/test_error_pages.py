@@ -80,6 +80,7 @@ def test_the_front_leads_a_browser_to_the_reference(gateway: Gateway) -> None:
     assert (302, "/docs") == (front.status_code, front.headers["location"])
 
 
+@requirement("health:guides")
 def test_the_front_tells_others_where_to_look(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/")
 
@@ -88,6 +89,14 @@ def test_the_front_tells_others_where_to_look(gateway: Gateway) -> None:
         gateway.http.get(gateway.base_url + reply.body[name]).status_code
         for name in ("openapi", "guides", "errors", "health")
     }
+
+
+@requirement("answers:newline")
+@pytest.mark.parametrize(
+    "path", ["/", "/healthz", "/openapi.json", "/v1/runs", "/nowhere", "/v1/connectors/notes/databases"]
+)
+def test_json_ends_with_a_newline(gateway: Gateway, path: str) -> None:
+    assert b"}\n" == gateway.http.get(gateway.base_url + path).content[-2:]
 
 
 def test_nothing_is_written_to_the_front(gateway: Gateway) -> None:
