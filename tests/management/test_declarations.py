@@ -1,5 +1,7 @@
 """Declarations of management routes, and the commands that they become."""
 
+import subprocess
+import sys
 from collections.abc import Mapping
 
 import click
@@ -88,6 +90,15 @@ def test_remedies_name_routes_and_commands_as_they_are_declared(route: Managemen
 
     assert f"{route.method} {route.path}" == http
     assert f"'connector-gateway {route.resource.name} {route.commands[0].name}'" == command
+
+
+def test_help_of_commands_loads_no_service() -> None:
+    program = "import sys; from connector_gateway.cli.management import management_group; management_group('keys'); "
+    loaded = "print([name for name in ('sqlalchemy', 'aiohttp', 'starlette') if name in sys.modules])"
+
+    ended = subprocess.run([sys.executable, "-c", program + loaded], capture_output=True, text=True, check=True)
+
+    assert "[]\n" == ended.stdout
 
 
 class ListShelves(Params):

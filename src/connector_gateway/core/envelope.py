@@ -1,7 +1,7 @@
 """The envelope: the shape of every answer; it holds ``data`` as JSON text, ready to be stored, replayed and sent."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from pydantic import TypeAdapter
@@ -9,13 +9,15 @@ from pydantic_core import to_json
 
 from connector_gateway.core.details import DONE, details_of
 from connector_gateway.core.remedies import remedy_of
-from connector_gateway.core.runs import Run
 from connector_gateway.kit.errors import Detail, GatewayError
 from connector_gateway.kit.held import LARGE_BYTES
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.kit.nearest import MEANT, mistaken
-from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.shapes import Piece
+
+if TYPE_CHECKING:
+    from connector_gateway.core.runs import Run
+    from connector_gateway.kit.operation import AnyConnector
 
 Status = Literal["ok", "partial"]
 
@@ -65,7 +67,7 @@ class Envelope(Struct):
         return [b"%b%b%b" % (head, bytes(first), end)] if whole else [head, first, *more, end]
 
 
-def refusal(run: Run, connector: AnyConnector | None, error: GatewayError) -> dict[str, Any]:
+def refusal(run: "Run", connector: "AnyConnector | None", error: GatewayError) -> dict[str, Any]:
     """Return the body of an error response, in the words of the surface of *run*."""
     body: dict[str, Any] = {
         "run_id": run.run_id,
@@ -81,7 +83,7 @@ def reasoned(error: GatewayError) -> str:
     return " ".join([error.message[:MAX_MESSAGE], *reasons])
 
 
-def described(error: GatewayError, surface: str = "http", connector: AnyConnector | None = None) -> dict[str, Any]:
+def described(error: GatewayError, surface: str = "http", connector: "AnyConnector | None" = None) -> dict[str, Any]:
     """Return the public fields of *error* for *surface*; values that the caller sent are cut if they are long."""
     details = details_of(error)
     return {

@@ -7,9 +7,12 @@ Of ``{list_databases|list_properties}``, the names that the connector has are us
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.operation import AnyConnector, AnyOperation
+
+if TYPE_CHECKING:
+    from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 SURFACES = ("http", "cli", "console", "mcp")
 """Surfaces that have words of their own."""
@@ -58,7 +61,7 @@ ACTS: Mapping[str, tuple[str, str, str, str]] = {
 
 
 def remedy_of(
-    error: GatewayError | type[GatewayError], surface: str = "http", connectors: Sequence[AnyConnector] = ()
+    error: GatewayError | type[GatewayError], surface: str = "http", connectors: "Sequence[AnyConnector]" = ()
 ) -> str:
     """Return the remedy of *error* in the words of *surface*, which are those of HTTP if it has none of its own.
 
@@ -71,7 +74,7 @@ def remedy_of(
     return text
 
 
-def general_remedy(error: type[GatewayError], connectors: Iterable[AnyConnector]) -> str:
+def general_remedy(error: type[GatewayError], connectors: "Iterable[AnyConnector]") -> str:
     """Return the remedy of *error* over HTTP for whichever of *connectors* has operations that end with it."""
     every = list(connectors)
     own = [connector for connector in every if any(error in one.errors for one in connector.operations)]
@@ -81,7 +84,7 @@ def general_remedy(error: type[GatewayError], connectors: Iterable[AnyConnector]
 class _Words:
     """The words of one surface for the references of a remedy."""
 
-    def __init__(self, surface: str, connectors: Sequence[AnyConnector], retry_after: int | None) -> None:
+    def __init__(self, surface: str, connectors: "Sequence[AnyConnector]", retry_after: int | None) -> None:
         self.surface = surface
         self.only = connectors[0] if len(connectors) == 1 else None
         self._connectors = connectors
@@ -115,7 +118,7 @@ class _Words:
                 if operation.name == name:
                     yield self._operation(connector.name, operation)
 
-    def _operation(self, connector: str, operation: AnyOperation) -> str:
+    def _operation(self, connector: str, operation: "AnyOperation") -> str:
         if self.surface == "http":
             return f"{operation.method} /v1/connectors/{connector}{operation.path}"
         if self.surface == "cli":
