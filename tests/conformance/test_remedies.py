@@ -18,6 +18,7 @@ from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
 from connector_gateway.core.remedies import ACTS, REFERENCE, SURFACES, remedy_of
+from connector_gateway.core.writing import LOOK_FIRST, READ_FIRST, RESTORED
 from connector_gateway.http import pages
 from connector_gateway.http.console.declared import NAVIGATION
 from connector_gateway.http.management import MANAGEMENT
@@ -639,10 +640,21 @@ def own_connectors(error: type[GatewayError]) -> Sequence[AnyConnector]:
     return own or list(CONNECTORS.values())
 
 
+REMEDIES = [
+    *(pytest.param(error.remedy, id=error.code) for error in catalogue()),
+    *(
+        pytest.param(remedy, id=f"{room.name} {cause}")
+        for room in CONNECTORS.values()
+        for cause, remedy in room.error_table.remedies.items()
+    ),
+    *(pytest.param(text, id=text[:20]) for text in (LOOK_FIRST, READ_FIRST, RESTORED)),
+]
+
+
 @requirement("errors:surfaces")
-@pytest.mark.parametrize("error", list(catalogue()), ids=lambda error: error.code)
-def test_a_remedy_refers_to_nothing_but_what_there_is(error: type[GatewayError]) -> None:
-    references = {name for found in REFERENCE.findall(error.remedy) for name in found.split("|")}
+@pytest.mark.parametrize("remedy", REMEDIES)
+def test_a_remedy_refers_to_nothing_but_what_there_is(remedy: str) -> None:
+    references = {name for found in REFERENCE.findall(remedy) for name in found.split("|")}
     general = {name for name in references if name.isupper()} | {"vendor", "wait"}
 
     assert set() == references - general - ACTS.keys() - OPERATIONS - PARAMETERS - MANAGED
