@@ -72,9 +72,9 @@ class Caller:
 
 
 @pytest.fixture(scope="module")
-def installation(crm_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def installation(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder: Path = tmp_path_factory.mktemp("installation")
-    with installed(crm_sandbox, folder, GATEWAY_CRM_SETTLE_SECONDS="3") as started:
+    with installed(sandbox, folder, GATEWAY_CRM_SETTLE_SECONDS="3") as started:
         yield started
 
 

@@ -19,11 +19,11 @@ LIMITED = {"category": "RATE_LIMITS"}
 
 
 @pytest.fixture(scope="module")
-def hurried(crm_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway that waits half a second for an answer, and as long as it does in earnest for a doubt to settle."""
     folder = tmp_path_factory.mktemp("hurried")
     waits: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "160"}
-    with serving(crm_sandbox, folder, connectors=only("crm"), **waits) as gateway:
+    with serving(sandbox, folder, connectors=only("crm"), **waits) as gateway:
         yield gateway
 
 
@@ -34,10 +34,10 @@ def waiting(hurried: Gateway, portal: Looking) -> Writer:
 
 
 @pytest.fixture
-def hasty(crm_sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
+def hasty(sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
     """A caller of a gateway of its own, which lets nothing queue for longer than a moment."""
     waits: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
-    with serving(crm_sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
+    with serving(sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 
@@ -54,16 +54,14 @@ READS = [
 
 
 @requirement("idempotency:crash")
-def test_a_deal_that_one_process_lost_is_found_by_another(
-    crm_sandbox: Sandbox, portal: Looking, tmp_path: Path
-) -> None:
-    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
+def test_a_deal_that_one_process_lost_is_found_by_another(sandbox: Sandbox, portal: Looking, tmp_path: Path) -> None:
+    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         first = new_writer(gateway, portal)
         gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
         gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals/search", fault="status", status=500, times=6)
         lost = first.open(headers={"Idempotency-Key": first.mark})
-        with serving(crm_sandbox, tmp_path, connectors=only("crm"), alone=False) as other:
+        with serving(sandbox, tmp_path, connectors=only("crm"), alone=False) as other:
             second = replace(first, gateway=replace(gateway, base_url=other.base_url))
             found = second.open(headers={"Idempotency-Key": first.mark})
 

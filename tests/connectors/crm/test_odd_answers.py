@@ -31,9 +31,9 @@ PREPARED = [
 
 
 @pytest.fixture
-def fresh(crm_sandbox: Sandbox, portal: Looking, tmp_path: Path) -> Any:
+def fresh(sandbox: Sandbox, portal: Looking, tmp_path: Path) -> Any:
     """A caller of a gateway that remembers nothing yet."""
-    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
+    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 

@@ -23,8 +23,8 @@ SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_
 
 
 @pytest.fixture
-def slow(crm_sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
-    with serving(crm_sandbox, tmp_path, connectors=only("crm"), **SLOW) as gateway:
+def slow(sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
+    with serving(sandbox, tmp_path, connectors=only("crm"), **SLOW) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 
@@ -138,9 +138,9 @@ def test_a_deal_made_by_hand_is_not_returned_to_a_call_without_a_key(writer: Wri
 
 @requirement("crm:once:nobody-elses")
 def test_a_deal_made_by_an_application_is_ours_while_it_is_not_known_how_we_are_named(
-    crm_sandbox: Sandbox, tmp_path: Path, portal: Looking
+    sandbox: Sandbox, tmp_path: Path, portal: Looking
 ) -> None:
-    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
+    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         writer = new_writer(gateway, portal)
         writer.harm(CREATE_DEAL, fault="drop_after")

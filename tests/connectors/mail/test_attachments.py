@@ -292,7 +292,7 @@ def status(gateway: Gateway, run_id: str) -> str:
 
 @requirement("downloads:bounded")
 def test_many_who_stall_at_one_link_take_no_more_than_its_places_and_are_cut(
-    gateway: Gateway, mail_sandbox: Sandbox
+    gateway: Gateway, sandbox: Sandbox
 ) -> None:
     message_id = received(gateway, "Stalled", {"filename": "long.bin", "size_bytes": 6 * 1024 * 1024})
     (listed,) = one(gateway, 'subject:"Stalled"', include_body=True)["attachments"]
@@ -414,27 +414,27 @@ def test_a_cursor_is_no_link(gateway: Gateway) -> None:
 
 
 @requirement("mail:links:invalid")
-def test_a_link_expires(mail_sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_LINK_SECONDS="0.000001") as gateway:
+def test_a_link_expires(sandbox: Sandbox, tmp_path: Path) -> None:
+    with serving(sandbox, tmp_path, connectors=only("mail"), GATEWAY_LINK_SECONDS="0.000001") as gateway:
         gateway.clear("mail")
         response = follow(gateway, fetch(gateway, *attachment(gateway)).data["download_url"])
 
     assert (404, "link_not_found") == (response.status_code, code_of(response))
 
 
-def test_a_link_of_another_installation_leads_nowhere(gateway: Gateway, mail_sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_link_of_another_installation_leads_nowhere(gateway: Gateway, sandbox: Sandbox, tmp_path: Path) -> None:
     url = fetch(gateway, *attachment(gateway)).data["download_url"]
 
-    with serving(mail_sandbox, tmp_path, connectors=only("mail")) as other:
+    with serving(sandbox, tmp_path, connectors=only("mail")) as other:
         response = follow(other, url)
 
     assert (404, "link_not_found") == (response.status_code, code_of(response))
 
 
 @requirement("mail:links:address")
-def test_links_are_published_where_the_operator_says(mail_sandbox: Sandbox, tmp_path: Path) -> None:
+def test_links_are_published_where_the_operator_says(sandbox: Sandbox, tmp_path: Path) -> None:
     with serving(
-        mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_DOWNLOAD_BASE="https://files.test/mail/"
+        sandbox, tmp_path, connectors=only("mail"), GATEWAY_DOWNLOAD_BASE="https://files.test/mail/"
     ) as gateway:
         gateway.clear("mail")
         url = fetch(gateway, *attachment(gateway)).data["download_url"]
@@ -443,8 +443,8 @@ def test_links_are_published_where_the_operator_says(mail_sandbox: Sandbox, tmp_
         assert PDF == follow(gateway, url).content
 
 
-def test_a_link_of_a_removed_connection_leads_nowhere(mail_sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(mail_sandbox, tmp_path, connectors=only("mail")) as gateway:
+def test_a_link_of_a_removed_connection_leads_nowhere(sandbox: Sandbox, tmp_path: Path) -> None:
+    with serving(sandbox, tmp_path, connectors=only("mail")) as gateway:
         gateway.clear("mail")
         url = fetch(gateway, *attachment(gateway)).data["download_url"]
         gateway.operator("DELETE", f"/v1/connections/{gateway.connections['mail']}")
@@ -588,9 +588,9 @@ def test_a_download_is_tried_again_where_that_may_help(
 
 
 def test_a_download_that_the_application_throttles_for_long_says_when_to_come_back(
-    mail_sandbox: Sandbox, tmp_path: Path
+    sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    with serving(mail_sandbox, tmp_path, connectors=only("mail")) as gateway:
+    with serving(sandbox, tmp_path, connectors=only("mail")) as gateway:
         gateway.clear("mail")
         attachment_id, message_id = attachment(gateway)
         url = fetch(gateway, attachment_id, message_id).data["download_url"]

@@ -99,10 +99,10 @@ def writer(gateway: Gateway, mailbox: Looking) -> Writer:
 
 
 @pytest.fixture
-def fresh(mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path) -> Iterator[Writer]:
+def fresh(sandbox: Sandbox, mailbox: Looking, tmp_path: Path) -> Iterator[Writer]:
     """An impatient caller of a gateway of its own, whose budgets may be closed."""
     impatient: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:
+    with serving(sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:
         gateway.clear("mail")
         mark = f"Mark {next(numbers)}"
         yield Writer(gateway, mailbox, mark, received(gateway, mark))
@@ -587,8 +587,8 @@ def test_the_message_that_a_process_sent_before_it_died_is_found(writer: Writer)
 
 
 @requirement("limits:bursts")
-def test_requests_wait_for_the_accounts_budget_and_are_not_dropped(mail_sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="400/1") as gateway:
+def test_requests_wait_for_the_accounts_budget_and_are_not_dropped(sandbox: Sandbox, tmp_path: Path) -> None:
+    with serving(sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="400/1") as gateway:
         gateway.clear("mail")
         replies = gateway.together(*[lambda: call(gateway, "search", limit="10")] * 4)
 

@@ -20,8 +20,8 @@ NARROW: dict[str, Any] = PATIENT | {"GATEWAY_MAX_HELD_BYTES": "1000000"}
 
 
 @pytest.fixture(scope="module")
-def room(mail_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with serving(mail_sandbox, tmp_path_factory.mktemp("large"), connectors=only("mail"), **PATIENT) as gateway:
+def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with serving(sandbox, tmp_path_factory.mktemp("large"), connectors=only("mail"), **PATIENT) as gateway:
         yield gateway
 
 
@@ -104,11 +104,11 @@ def test_a_message_that_is_too_large_says_so_in_place_of_its_body(gateway: Gatew
 
 @requirement("clients:held-answers")
 def test_a_call_that_would_hold_too_much_is_refused_and_small_ones_go_on(
-    mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path
+    sandbox: Sandbox, mailbox: Looking, tmp_path: Path
 ) -> None:
     mailbox.receive(letter("Endless wait", 2 * MEBIBYTE))
     query = {"q": 'subject:"Endless wait"', "limit": 1}
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
+    with serving(sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
         refused = [narrow.get("/mail/messages", **query, include_body=True) for _ in range(2)]
         small = narrow.get("/mail/messages", **query)
 
@@ -118,10 +118,10 @@ def test_a_call_that_would_hold_too_much_is_refused_and_small_ones_go_on(
 
 @requirement("clients:held-answers")
 def test_an_attachment_that_would_hold_too_much_as_base64_is_refused(
-    mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path
+    sandbox: Sandbox, mailbox: Looking, tmp_path: Path
 ) -> None:
     file = {"filename": "long.bin", "size_bytes": 3 * MEBIBYTE}
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
+    with serving(sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
         narrow.act(
             "mail", action="receive", **{"from": "a@b.test"}, subject="Endless file", body_html="x", attachments=[file]
         )

@@ -274,10 +274,10 @@ def test_searches_at_the_same_time_never_read_more_at_once_than_the_application_
 
 @requirement("limits:bursts")
 def test_a_page_that_was_begun_waits_for_its_budget_longer_than_the_queue_time(
-    mail_sandbox: Sandbox, tmp_path: Path
+    sandbox: Sandbox, tmp_path: Path
 ) -> None:
     with serving(
-        mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="250/1", GATEWAY_QUEUE_SECONDS="0.3"
+        sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="250/1", GATEWAY_QUEUE_SECONDS="0.3"
     ) as gateway:
         reply = gateway.get("/mail/messages", q="in:inbox", limit=24)
 

@@ -8,7 +8,6 @@ from uuid import uuid4
 import pytest
 
 from harness.installed import Calling, Installation, installed
-from harness.playing import playing
 from harness.requirement import requirement
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
@@ -16,12 +15,6 @@ from workspace_sandbox.sandbox import Sandbox
 
 SETTLE_SECONDS = "4"
 """Longer than the application works on any request here."""
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with playing(notes=NotesEmulator) as started:
-        yield started
 
 
 @pytest.fixture
