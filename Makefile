@@ -98,8 +98,10 @@ sbom: .venv/test  ## List what is installed in production, with hashes, in Cyclo
 documents: .venv/test  ## Hold the sandbox against the vendors' API documents in FOLDER; JAVASCRIPT=1 takes the libraries for JavaScript too
 	@cd tests && PYTHONDONTWRITEBYTECODE= ../$(BIN)/python -m documents $(or $(FOLDER),$(error FOLDER=… is missing)) $(ARGS)
 
-clean:  ## Forget environment, state and caches
-	rm -rf .venv .data .site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean:  ## Remove all that was made here, but what serve keeps: .env and gateway.db
+	rm -rf .venv .data .site .cache dist src/*.egg-info .coverage* \
+	  .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Nothing is left of an environment that could not be made, so that a second try begins anew.
 .venv/bin/python:

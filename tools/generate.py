@@ -16,8 +16,9 @@ from command_page import command_page
 from pydantic.fields import FieldInfo
 
 from connector_gateway.connectors import CONNECTORS, ROOMS
+from connector_gateway.core.remedies import general_remedy
 from connector_gateway.http.routes import PREFIX
-from connector_gateway.kit.errors import catalogue
+from connector_gateway.kit.errors import GatewayError, catalogue
 from connector_gateway.kit.oauth import OAuth
 from connector_gateway.kit.operation import EVERY_CALL, AnyConnector, AnyOperation
 from workspace_sandbox import APPLICATIONS, EMULATORS
@@ -185,13 +186,16 @@ def kind(schema: Mapping[str, Any]) -> str:
 
 def errors_page() -> str:
     """The whole catalogue."""
-    rows = [
-        f"| {error.status} | `{error.code}` | {(error.__doc__ or '').strip()} | {error.remedy} |"
-        for error in catalogue()
-    ]
+    rows = [error_row(error) for error in catalogue()]
     head = ["# Errors", "", "Generated from the catalogue; do not edit.", ""]
     table = ["| Status | Code | When | Remedy |", "|---|---|---|---|", *rows]
     return "\n".join([*head, *table]) + "\n"
+
+
+def error_row(error: type[GatewayError]) -> str:
+    """Return one row of the catalogue."""
+    remedy = general_remedy(error, CONNECTORS.values())
+    return f"| {error.status} | `{error.code}` | {(error.__doc__ or '').strip()} | {remedy} |"
 
 
 def main(arguments: list[str]) -> int:

@@ -1,11 +1,10 @@
 """The one place where objects are built and joined."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-import structlog
 from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
@@ -45,7 +44,7 @@ from connector_gateway.core.operators import Operators
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.restores import Restores
-from connector_gateway.core.retention import Retention
+from connector_gateway.core.retention import JobRunner
 from connector_gateway.core.rotation import Rotation
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.seals import check_seals
@@ -68,6 +67,7 @@ from connector_gateway.http.figures import Figures, Sources
 from connector_gateway.http.forwarded import ForwardedClient
 from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
+from connector_gateway.http.openapi.examples import RECORDED, Values
 from connector_gateway.http.routes import Edge
 from connector_gateway.http.siblings import Siblings
 from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
@@ -76,20 +76,16 @@ from connector_gateway.kit.operation import AnyConnector, names_of
 from connector_gateway.kit.transport import Transport
 from connector_gateway.mcp.endpoint import McpEndpoint
 from connector_gateway.settings import DAY_SECONDS, Settings
-from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.engines import database_file
 from connector_gateway.storage.epochs import FileWitness, Witness
-from connector_gateway.storage.files import AlreadyServed
+from connector_gateway.storage.files import FileLock
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.recount import Peers
 from connector_gateway.storage.share import WithFallback
 from connector_gateway.storage.shared import Shared
 
 if TYPE_CHECKING:
     from connector_gateway.http.tracing import Tracing
-
-log = structlog.get_logger()
 
 
 class App:
@@ -124,7 +120,8 @@ class App:
         self.clients = Clients(settings.clients)
         # Several processes may serve where what they count is counted together, on a database for several.
         alone = alone and (settings.shared_url is None or self.database.embedded)
-        self._alone = alone_on(self.database.url, settings.storage_seconds) if alone else Unshared()
+        file = database_file(self.database.url) if alone and self.database.embedded else None
+        self._lock = FileLock(file) if file is not None else nullcontext()
         secrets = SecretKeys(settings.secret_keys, settings.decrypt_only_keys)
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
@@ -143,7 +140,7 @@ class App:
         self._transport = transport or self._new_transport()
         self._tokens = Tokens(settings.sites, self._transport, self._shared, self._steady)
         self.connections = self._new_connections(connectors)
-        self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url, settings.connect_seconds)
+        self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
         self._accounts = self._new_accounts()
         self.connecting = self._new_connecting()
         self._idle = IdleRenewals(
@@ -151,7 +148,6 @@ class App:
             self._vault,
             self._renewals,
             self.clock,
-            steady=self._steady,
             processes=lambda: self._processes.count,
         )
         self.rotation = Rotation(self.database, self._vault)
@@ -212,16 +208,13 @@ class App:
             queue_seconds=self.settings.timeouts.queue_seconds,
             connectors=list(self.settings.sites),
         )
-        return WithFallback(store, memory, self._steady, lambda: self._processes.count, self._peers)
+        return WithFallback(store, memory, self._steady, lambda: self._processes.count)
 
     def _new_witnesses(self) -> list[Witness]:
         """What is beside the database, and shows that it was restored."""
         file = database_file(self.database.url) if self.database.embedded else None
         beside: list[Witness] = [] if file is None else [FileWitness(file)]
         return [*beside, self._shared] if isinstance(self._shared, WithFallback) else beside
-
-    def _peers(self) -> Peers | None:
-        return self._processes.peers()
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> Connections:
         changes = WatchChanges(connectors, self.clock, self.database.time)
@@ -268,6 +261,15 @@ class App:
             base_url=self.settings.base_url,
             quotas=self.settings.quotas,
         )
+
+    async def retry_upstream(self) -> None:
+        """Send requests again to vendors that have asked for a pause, since they have room again.
+
+        Pauses that a shared store knows of stay.
+        """
+        if isinstance(self._shared, InMemory):
+            self._shared.reopen()
+        await self._watches.retry()
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -316,18 +318,17 @@ class App:
             runs=self.runs,
             claims=self._claims,
             alone=alone,
+            stopping=self.stopping,
             also=(
-                self._stay_alone,
                 self.restores.beat,
                 self.runs.refusals.commit,
-                self.connections.note_uses,
                 self._shared.tidy,
                 self.audit.commit,
             ),
             stopwatch=stopwatch,
         )
 
-    def _new_retention(self) -> Retention:
+    def _new_retention(self) -> JobRunner:
         async def purge_runs() -> int:
             return await self.runs.purge(self.clock.now() - self.settings.keep_runs_days * DAY_SECONDS)
 
@@ -340,12 +341,16 @@ class App:
             self._connect_links.purge,
             self._sessions.purge,
             self._positions.purge,
-            self.keys.note_uses,
+            self.keys.last_used.store_last_used,
+            self.connections.last_used.store_last_used,
         )
-        return Retention(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
+        return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
-    def http(self) -> Served:
-        """The service over HTTP; what stands behind it is opened and closed with it."""
+    def http(self, example_values: Values = RECORDED) -> Served:
+        """The service over HTTP; what stands behind it is opened and closed with it.
+
+        Examples of the reference have *example_values* instead of the recorded ones.
+        """
         gateway = self._gateway()
         watchers = self._watchers(gateway)
         metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))
@@ -376,6 +381,7 @@ class App:
             self._usage,
             self._sessions,
             McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
+            example_values,
             self._siblings,
             self.settings.admin_port,
         )
@@ -400,10 +406,12 @@ class App:
                 clients=self.clients,
                 backlogs=Backlogs(self.database, self._steady),
                 calls_under_way=lambda: gateway.under_way,
-                deliveries=self.hooks.results,
-                polls=watchers.results,
-                refreshes=self._renewals.results,
-                webhook_attempts=self.deliverer.results,
+                results={
+                    "gateway_hook_deliveries": self.hooks.results,
+                    "gateway_polls": watchers.results,
+                    "gateway_token_refreshes": self._renewals.results,
+                    "gateway_webhook_attempts": self.deliverer.results,
+                },
             )
         )
 
@@ -432,7 +440,9 @@ class App:
         async with AsyncExitStack() as stack:
             # The order matters: nothing is opened while another process serves on the database, and nobody polls or
             # deletes before this process gives signs of life.
-            await stack.enter_async_context(self._alone)
+            await stack.enter_async_context(self._lock)
+            stack.callback(self.database.dispose)
+            await self._processes.require_alone()
             await stack.enter_async_context(self.database)
             await check_seals(self.database, self._vault)
             await stack.enter_async_context(self._counting_together())
@@ -440,24 +450,13 @@ class App:
             await stack.enter_async_context(self.restores)
             await stack.enter_async_context(self._processes)
             await stack.enter_async_context(self._retention)
-            await stack.enter_async_context(self._idle)
+            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle.renew_idle_tokens]))
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
                 await stack.enter_async_context(self.deliverer)
             if self._siblings is not None:
                 await stack.enter_async_context(self._siblings.asked(metrics))
             yield
-
-    async def _stay_alone(self) -> None:
-        """Stop taking calls when another process serves on the database by now."""
-        try:
-            await self._alone.keep()
-        except AlreadyServed as taken:
-            reason = str(taken)
-        else:
-            return
-        log.error("stopping", reason=reason)
-        self.stopping.begin(reason)
 
     def _watchers(self, gateway: Gateway) -> Watchers:
         return Watchers(

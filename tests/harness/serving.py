@@ -44,7 +44,6 @@ IDLE_SECONDS = 600
 OPERATOR = "op_Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU"
 FAST = {
     "GATEWAY_WATCH": "off",
-    "GATEWAY_BACKOFF_SECONDS": "0.01",
     "GATEWAY_GRACE_SECONDS": "0.15",
     "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1",
 }
@@ -54,6 +53,7 @@ Budgets are opened wide unless a test is about pacing.
 """
 
 WIDE = "100000/1"
+BACKOFF_SECONDS = 0.001
 SETTLE_SECONDS = "0.3"
 """Twice the grace time: the first call says that nothing is known, and a repeat at once waits and then writes."""
 
@@ -221,12 +221,8 @@ class Gateway:
 
     async def _open_budgets(self, connector: str) -> None:
         """Open the budgets that refusals have closed: the next test is not about them."""
-        shared, budgets = self.app._shared, f"{UPSTREAM}:{connector}:"
-        if isinstance(shared, InMemory):
-            shared._closed = {name: until for name, until in shared._closed.items() if not name.startswith(budgets)}
-            for name, ledger in list(shared._ledgers.items()):
-                if name.startswith(budgets):
-                    ledger.closed_until = 0.0
+        if isinstance(self.app._shared, InMemory):
+            self.app._shared.reopen(f"{UPSTREAM}:{connector}:")
 
     def fault(self, connector: str, **fault: Any) -> None:
         """Let the next matching request to the third party go wrong (see the control route)."""
@@ -301,6 +297,7 @@ def serving(
     read = Settings.read(
         environment | settings_for(sandbox, connectors) | budgets | settling | FAST | settings, connectors
     )
+    read = replace(read, timeouts=replace(read.timeouts, backoff_seconds=BACKOFF_SECONDS))
     app = App(read, connectors=connectors, files=files, alone=alone)
     LEAKS.learn([OPERATOR], "the operator token")
     LEAKS.learn((site.client.client_secret for site in read.sites.values() if site.client), "a secret of a client")

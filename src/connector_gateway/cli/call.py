@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,12 @@ import msgspec
 from pydantic.fields import FieldInfo
 from yarl import URL
 
+from connector_gateway import __version__
 from connector_gateway.cli.groups import Group
 from connector_gateway.cli.json_text import value_of
 from connector_gateway.cli.output import ENCODER, fail, note, show, show_json
 from connector_gateway.cli.output import as_json as json_option
-from connector_gateway.cli.running import data_folder, reached
+from connector_gateway.cli.running import data_folder, how_to_reach, reached
 from connector_gateway.cli.tour import address_of, query_text
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.arguments import decode
@@ -33,6 +35,9 @@ DRY_RUN_OPTION = "dry_run"
 PREFER = "Prefer"
 DRY_RUN_HELP = "Write nothing; show what would be sent, and how values would be cast."
 KEY_HELP = "Repeating it within 24 hours returns the first result, and does nothing again."
+WARNING = re.compile(r'199 - "([^"]*)"')
+"""A sentence in a ``Warning`` header."""
+
 PARTIAL = 4
 """Exit status where a part was done, and a part was not."""
 
@@ -104,6 +109,8 @@ def _tell(answer: Answered, *, json: bool) -> None:
     else:
         show(body["data"], json=False)
         _note_the_rest(answer)
+    for warning in answer.warnings:
+        note("warning", warning)
     sys.exit(1 if "error" in body else PARTIAL if body.get("status") == "partial" else 0)
 
 
@@ -114,8 +121,6 @@ def _note_the_rest(answer: Answered) -> None:
             note(name, answer.body[name])
     if answer.body.get("status") == "partial":
         note("status", "partial: not everything was done")
-    for warning in answer.warnings:
-        note("warning", warning)
 
 
 class Json(click.ParamType[Any]):
@@ -170,7 +175,7 @@ def _send(
     connection = connection or described.get("connections", {}).get(connector.name)
     if connection is None:
         raise click.ClickException(f"No connection of {connector.name} is known: name one with --connection.")
-    headers = {"Authorization": f"Bearer {key}"}
+    headers = {"Authorization": f"Bearer {key}", "User-Agent": f"connector-gateway-cli/{__version__}"}
     # Before the path is filled in: what is left after it travels as parameters.
     if HEADER in values:
         headers[HEADER] = _key(values.pop(HEADER)).header
@@ -180,7 +185,12 @@ def _send(
         headers[PREFER] = values.pop(PREFER)
     values = {name: _joined(value) if isinstance(value, tuple) else value for name, value in values.items()}
     url = f"{base_url.rstrip('/')}{address_of(connector.name, operation, values)}"
-    return asyncio.run(_request(operation.method, url, headers, {"connection_id": connection} | values))
+    try:
+        return asyncio.run(_request(operation.method, url, headers, {"connection_id": connection} | values))
+    except (aiohttp.ClientConnectionError, TimeoutError) as fault:
+        raise click.ClickException(
+            f"The gateway at {url} does not answer: {_reason(fault)}. {how_to_reach(base_url, data)}"
+        ) from fault
 
 
 def _key(given: str) -> KeyText:
@@ -203,9 +213,10 @@ async def _request(method: str, url: str, headers: dict[str, str], values: dict[
             session.request(method, URL(url, encoded=True), **sent) as response,
         ):
             text = await response.read()
-            return Answered(text, _envelope(text), response.headers.getall("Warning", []))
-    except (aiohttp.ClientConnectionError, TimeoutError) as fault:
-        raise click.ClickException(f"The gateway at {url} does not answer: {_reason(fault)}.") from fault
+            warnings = WARNING.findall(", ".join(response.headers.getall("Warning", [])))
+            return Answered(text, _envelope(text), warnings)
+    except (aiohttp.ClientConnectionError, TimeoutError):
+        raise
     except (aiohttp.ClientError, ValueError) as fault:
         raise click.ClickException(f"What answers at {url} is no gateway, or cannot be asked: {fault}.") from fault
 

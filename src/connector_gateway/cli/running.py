@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from pydantic_core import from_json
 
 from connector_gateway.cli import env_file
-
-USUAL_FOLDER = Path(".data")
+from connector_gateway.cli.dev_folder import USUAL_FOLDER, describe, how_to_start
 
 data_folder = click.option(
     "--data",
@@ -27,19 +25,10 @@ def set_here() -> dict[str, str]:
     return env_file.kept() | {name: value for name, value in os.environ.items() if value}
 
 
-def describe(data: Path | None) -> Mapping[str, Any]:
-    """What the running dev installation in *data* tells tools; empty if there is none."""
-    try:
-        described: Mapping[str, Any] = from_json(((data or USUAL_FOLDER) / "dev.json").read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return described
-
-
 def reached(data: Path | None) -> tuple[str, str, Mapping[str, Any]]:
     """Address and key of the running gateway, and what a dev installation tells besides."""
     settings = {} if data else set_here()
-    described = describe(data)
+    described = describe(data or USUAL_FOLDER)
     base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
     key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
     if not base_url or not key:
@@ -47,3 +36,10 @@ def reached(data: Path | None) -> tuple[str, str, Mapping[str, Any]]:
             "No gateway is known: start one with 'make run', or set GATEWAY_URL and GATEWAY_API_KEY."
         )
     return base_url, key, described
+
+
+def how_to_reach(base_url: str, data: Path | None) -> str:
+    """Return what to do, in a sentence, if the gateway at *base_url* does not answer."""
+    folder = data or USUAL_FOLDER
+    is_dev = base_url == describe(folder).get("base_url")
+    return f"Start it with '{how_to_start(folder)}'." if is_dev else "Start it, or name another with GATEWAY_URL."

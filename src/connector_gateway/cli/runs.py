@@ -28,6 +28,7 @@ from connector_gateway.cli.printing import printable
 from connector_gateway.cli.running import data_folder
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.filters import operation_names
+from connector_gateway.core.key_outcomes import describe_outcome
 from connector_gateway.kit.errors import catalogue
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.nearest import nearest
@@ -215,7 +216,8 @@ def time_line(run: Mapping[str, Any]) -> Iterator[tuple[float, float | None, str
     if run["dry_run"]:
         yield 0.0, None, "dry run: nothing was to be written"
     if run["idempotency"]:
-        yield 0.0, None, _idempotency(run["idempotency"])
+        key = run["idempotency"]
+        yield 0.0, None, f"idempotency key {key['key']!r}: {describe_outcome(key)}"
     for number, exchange in enumerate(exchanges):
         at = _since(started_at, exchange)
         if exchange["wait_ms"] >= 1:
@@ -239,16 +241,6 @@ def _outcome(exchanges: list[Mapping[str, Any]], number: int) -> str:
         for method, path, failed in earlier[-1:]
     )
     return f"{status} (retry)" if again else status
-
-
-def _idempotency(idempotency: Mapping[str, Any]) -> str:
-    meaning = {
-        "first": "first call with this key",
-        "replayed": f"result of {idempotency.get('first_run_id')} given again",
-        "recovered": "an earlier attempt was taken up where it had ended",
-        "unfinished": "it ended before it was known who carries it out, or was cut off",
-    }
-    return f"idempotency key {idempotency['key']!r}: {meaning[idempotency['outcome']]}"
 
 
 def _end(run: Mapping[str, Any]) -> str:

@@ -307,6 +307,11 @@ class Connector(Generic[C]):
     examples: Callable[[Examples], Examples] = dict
     """The stand-in's examples by the names that callers of the gateway use."""
 
+    @property
+    def vendor(self) -> str:
+        """The name of the third-party application, such as ``Notion``."""
+        return self.oauth.application if self.oauth else self.name
+
 
 AnyConnector = Connector[Any]
 

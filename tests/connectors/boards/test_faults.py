@@ -9,6 +9,7 @@ import pytest
 from connectors.boards.desk import STEPS, Desk, Move
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
+from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.state import stamp
 
 HTML = "<html><body>Bad Gateway</body></html>"
@@ -69,11 +70,8 @@ def test_without_a_time_the_whole_window_is_told(desk: Desk, impatient: Move) ->
 @pytest.mark.parametrize(("error", "other"), [("API_TOKEN_LIMIT_EXCEEDED", 200), ("API_KEY_LIMIT_EXCEEDED", 429)])
 def test_a_token_rests_alone_and_a_key_with_all_its_tokens(desk: Desk, impatient: Move, error: str, other: int) -> None:
     desk = impatient(desk)
-    token, stage = desk.emulator.seed.token, desk.emulator.stage
-    more = desk.emulator.access.issue(
-        stage.random, token.app, token.member, token.scopes, now=stage.clock.now(), lifetime=None
-    )
-    credentials = {"key": token.app.key, "token": more.value}
+    oauth = desk.emulator.oauth
+    credentials = {"key": APP.key, "token": oauth.issue_key(oauth.seeded.grant, None).value}
     made = desk.gateway.operator(
         "POST",
         "/v1/connections",

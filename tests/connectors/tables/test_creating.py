@@ -215,6 +215,24 @@ def test_null_for_an_optional_parameter_is_as_if_it_were_absent(gateway: Gateway
     assert ["select_option_missing"] == [item["error"] for item in reply.data["failed"]]
 
 
+@requirement("tables:records:warned")
+def test_a_warning_has_message_and_remedy_of_every_failed_record(gateway: Gateway) -> None:
+    reply = create(gateway, {"Nmae": "x"}, {"Stage": "Maybe"}, {"Value": "{table} " * 100})
+    warnings = reply.headers["warning"].split(", 199 - ")
+
+    assert [
+        (
+            "Record 0 was not created: The table has no field 'Nmae'. Did you mean 'Name'? "
+            "Use a field name that GET /v1/connectors/tables/tables returns, spelled the same."
+        ),
+        (
+            "Record 1 was not created: 'Maybe' is not an option of 'Stage'. "
+            "Add the option in Airtable, or set allow_new_options to true."
+        ),
+    ] == [warning.removeprefix("199 - ").strip('"') for warning in warnings[:2]]
+    assert 3 == len(warnings)
+
+
 @requirement("tables:records:all-failed")
 def test_when_all_fail_nothing_is_sent(gateway: Gateway, inside: Looking) -> None:
     reply = create(gateway, {"Nmae": "x"}, {"Stage": "Maybe"})

@@ -33,6 +33,7 @@ CHAT = Connector(
         every_seconds=60.0,
         signed_with="signing_secret",
         receive=events.deliveries.receive,
+        addressed=events.deliveries.addressed,
         read=events.deliveries.read,
         names_app=True,
     ),

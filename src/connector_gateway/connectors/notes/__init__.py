@@ -37,8 +37,9 @@ NOTES = Connector(
         signed_with="verification_token",
         hands_over=True,
         receive=events.deliveries.receive,
+        addressed=events.deliveries.addressed,
     ),
     oauth=OAUTH,
     identify=identify,
-    sample=SampleCall("the first databases", operations.list_databases, lambda _: {"limit": 3}),
+    sample=SampleCall("the first databases", operations.list_databases, lambda _: {"limit": 1}),
 )

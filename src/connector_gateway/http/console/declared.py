@@ -129,7 +129,7 @@ class Visit:
             operator=self.operator if self.signed_in else None,
             may_change=self.operator.may_change,
             form_token=self.session.form_token,
-            problem=described(problem) if problem else None,
+            problem=described(problem, "console") if problem else None,
             given=self.form,
             done=self.query.get("done", ""),
             now=self.console.clock.now(),

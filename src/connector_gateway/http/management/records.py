@@ -1,6 +1,9 @@
 """What the management routes answer: records, as they are kept and may be seen."""
 
-from typing import Any, Literal
+from operator import not_
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from connector_gateway.core.operators import Role
 from connector_gateway.core.workspaces import Plan
@@ -57,6 +60,21 @@ class CreatedKey(KeyRecord):
     """To be sent as ``Authorization: Bearer``; it is not stored and cannot be shown again."""
 
 
+class Progress(Result):
+    """How much of a connection has been read for the first time."""
+
+    done: int
+    total: int
+    """The databases or channels that there are."""
+
+
+class Rejection(Result):
+    """A delivery that was rejected."""
+
+    at: Instant
+    why: str
+
+
 class ConnectionRecord(Result):
     """A connection; its secrets are never shown."""
 
@@ -80,6 +98,12 @@ class ConnectionRecord(Result):
     settings: dict[str, Any]
     watching_since: Instant | None
     """When everything was read for the first time, from which on all changes become events; null until then."""
+
+    watching_progress: Progress | None
+    """How much has been read until then; null before that is known, and afterwards."""
+
+    deliveries_rejected: Rejection | None
+    """The last delivery for this connection, if its signature was not valid; null once one is accepted again."""
 
     created_at: Instant
     updated_at: Instant
@@ -270,6 +294,20 @@ class UpstreamRequest(Result):
     duration_ms: float
 
 
+class KeyOutcomeRecord(Result):
+    """Outcome of a call's idempotency key."""
+
+    key: str
+    outcome: Literal["first", "replayed", "recovered", "unfinished"]
+    """``replayed`` if the first result was returned again; ``recovered`` if the call completed an earlier one."""
+
+    first_run_id: Annotated[str | None, Field(exclude_if=not_)] = None
+    """The run whose result was returned again."""
+
+    parameters_differ: Annotated[bool, Field(exclude_if=not_)] = False
+    """True if the call's parameters differed from those of the first call, and were ignored."""
+
+
 class RunRecord(Result):
     """One call in the history."""
 
@@ -294,8 +332,8 @@ class RunRecord(Result):
     started_at: Instant
     duration_ms: float | None
     upstream: list[UpstreamRequest]
-    idempotency: dict[str, Any] | None
-    """What became of the idempotency key, where there was one."""
+    idempotency: KeyOutcomeRecord | None
+    """Outcome of the idempotency key, if there was one."""
 
     and_more: int | None
     """How many more calls of the key were refused in that hour because its minute was used up, and have no run."""
