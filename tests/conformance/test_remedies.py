@@ -577,7 +577,7 @@ def test_every_error_of_the_catalogue_is_followed_or_says_why_not() -> None:
     assert sorted(error.code for error in catalogue()) == sorted([*FOLLOWED, *NOT_FOLLOWED])
 
 
-@requirement("errors:remedy-works")
+@requirement("common-227")
 @pytest.mark.parametrize("code", FOLLOWED)
 def test_a_call_works_once_the_remedy_is_followed(world: World, code: str) -> None:
     provoke, follow = FOLLOWED[code]
@@ -639,7 +639,7 @@ def own_connectors(error: type[GatewayError]) -> Sequence[AnyConnector]:
     return own or list(CONNECTORS.values())
 
 
-@requirement("errors:surfaces")
+@requirement("common-228")
 @pytest.mark.parametrize("error", list(catalogue()), ids=lambda error: error.code)
 def test_a_remedy_refers_to_nothing_but_what_there_is(error: type[GatewayError]) -> None:
     references = {name for found in REFERENCE.findall(error.remedy) for name in found.split("|")}
@@ -648,7 +648,7 @@ def test_a_remedy_refers_to_nothing_but_what_there_is(error: type[GatewayError])
     assert set() == references - general - ACTS.keys() - OPERATIONS - PARAMETERS - MANAGED
 
 
-@requirement("errors:surfaces")
+@requirement("common-228")
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("error", list(catalogue()), ids=lambda error: error.code)
 def test_everything_that_a_remedy_names_exists_on_its_surface(error: type[GatewayError], surface: str) -> None:
@@ -719,7 +719,7 @@ def named_operation(remedy: str, connector: str) -> AnyOperation:
     return found
 
 
-@requirement("errors:surfaces")
+@requirement("common-228")
 @pytest.mark.parametrize("ask", [over_http, on_the_command_line, by_an_agent])
 @pytest.mark.parametrize("code", LOOKED_UP)
 async def test_what_a_remedy_names_on_a_surface_returns_what_the_call_needs(

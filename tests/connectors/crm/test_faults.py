@@ -53,7 +53,7 @@ READS = [
 # Writes in doubt
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 def test_a_deal_that_one_process_lost_is_found_by_another(sandbox: Sandbox, portal: Looking, tmp_path: Path) -> None:
     with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
@@ -116,7 +116,7 @@ def test_a_contact_found_after_a_lost_answer_was_updated_if_it_is_older(writer: 
     assert "outcome_unknown" == skipped.code
 
 
-@requirement("idempotency:released")
+@requirement("common-92")
 def test_a_refusal_leaves_the_key_free(writer: Writer) -> None:
     refused = writer.open(pipeline="Nowhere", headers={"Idempotency-Key": writer.mark})
     repeated = writer.open(headers={"Idempotency-Key": writer.mark})
@@ -137,7 +137,7 @@ def test_a_move_that_the_application_refuses_leaves_the_key_free(writer: Writer)
 # Notes that fail
 
 
-@requirement("crm:deals:note-failed")
+@requirement("crm-29")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -156,7 +156,7 @@ def test_a_change_stands_even_if_its_note_fails(writer: Writer, fault: dict[str,
     assert [] == writer.portal.notes(writer.deal_id, "lost words")
 
 
-@requirement("calls:part-refused")
+@requirement("common-145")
 def test_why_a_note_was_not_logged_is_told_as_a_warning(writer: Writer) -> None:
     body = {"category": "FORBIDDEN", "message": "Notes are switched off for this portal."}
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="status", status=403, body=body)
@@ -166,7 +166,7 @@ def test_why_a_note_was_not_logged_is_told_as_a_warning(writer: Writer) -> None:
     assert "Notes are switched off for this portal." in reply.headers["Warning"]
 
 
-@requirement("crm:deals:note-in-doubt")
+@requirement("crm-30")
 @pytest.mark.parametrize("fault", [{"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}])
 def test_a_note_that_may_still_come_is_in_doubt_and_logged_once_by_a_repeat(
     writer: Writer, fault: dict[str, Any]
@@ -193,7 +193,7 @@ def test_a_note_is_logged_once_if_the_answer_to_it_or_to_the_change_is_lost(writ
     assert 1 == len(writer.portal.notes(writer.deal_id, "kept words"))
 
 
-@requirement("crm:deals:note-in-doubt")
+@requirement("crm-30")
 def test_a_note_whose_fate_cannot_be_told_is_not_denied(writer: Writer) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="drop_after")
     writer.gateway.fault("crm", method="POST", path="/crm/associations", fault="status", status=500, times=6)
