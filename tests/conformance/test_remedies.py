@@ -21,10 +21,10 @@ from connector_gateway.core.remedies import ACTS, REFERENCE, SURFACES, remedy_of
 from connector_gateway.core.writing import LOOK_FIRST, READ_FIRST, RESTORED
 from connector_gateway.http import pages
 from connector_gateway.http.console.declared import NAVIGATION
-from connector_gateway.http.management import MANAGEMENT
 from connector_gateway.http.openapi import openapi
 from connector_gateway.kit.errors import GatewayError, catalogue
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.mcp import resources
 from connectors.chat.reading import without
 from harness.agents import agent, named

@@ -25,7 +25,7 @@ from connector_gateway.cli.dev import HOST, Place
 from connector_gateway.cli.dev_folder import DESCRIPTION, State, empty, keep, state_of, write
 from connector_gateway.cli.dev_reset import forget_applications
 from connector_gateway.cli.environment import settings_of
-from connector_gateway.cli.installation import environment, environment_of, stand_ins
+from connector_gateway.cli.installation import dev_settings, environment
 from connector_gateway.cli.output import console
 from connector_gateway.cli.printing import printable_json
 from connector_gateway.cli.serving import Server, server
@@ -45,11 +45,6 @@ PROGRAM = "connector-gateway"
 
 SELDOM_SECONDS = "300"
 """How often everything is polled: since deliveries come at once, rarely; the environment may say otherwise."""
-
-SIGNED = {
-    name: connector.observing.signed_with for name, connector in CONNECTORS.items() if connector.observing is not None
-}
-"""What the stand-ins that deliver call their secret, by connector."""
 
 
 async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bool, quiet: bool) -> None:
@@ -86,7 +81,8 @@ async def _lines_of(sandbox: subprocess.Popen[bytes]) -> asyncio.StreamReader:
 
 async def _serve(place: Place, playing: Mapping[str, Any], lines: asyncio.StreamReader, *, quiet: bool) -> None:
     state = _state(place.data)
-    settings = settings_of(_defaults(quiet=quiet) | environment() | _environment(place, playing))
+    own = dev_settings(place.data, state, {**playing, "base_url": place.base_url})
+    settings = settings_of(_defaults(quiet=quiet) | environment() | own)
     goes_on = state.get("sandbox") == playing["state"]
     if not goes_on:
         await forget_applications(Database(settings.database_url), SystemClock())
@@ -174,26 +170,9 @@ def _state(data: Path) -> State:
     return state
 
 
-def _environment(place: Place, playing: Mapping[str, Any]) -> dict[str, str]:
-    upstreams, own = (
-        playing["upstreams"],
-        {
-            "GATEWAY_BASE_URL": place.base_url,
-            "GATEWAY_PRIVATE_WEBHOOKS": "on",
-            "GATEWAY_ADMIN_PORT": "",
-            "GATEWAY_SHARED_URL": "",
-        },
-    )
-    return stand_ins(upstreams, playing["clients"]) | environment_of(place.data) | _deliveries(upstreams) | own
-
-
-def _deliveries(upstreams: Mapping[str, Any]) -> dict[str, str]:
-    """The secrets that the sandbox signs its deliveries with."""
-    return {f"GATEWAY_{name.upper()}_HOOK_SECRET": upstreams[name][secret] for name, secret in SIGNED.items()}
-
-
 def _defaults(*, quiet: bool) -> dict[str, str]:
-    seldom = {f"GATEWAY_{name.upper()}_WATCH_SECONDS": SELDOM_SECONDS for name in SIGNED}
+    watched = [name for name, connector in CONNECTORS.items() if connector.observing is not None]
+    seldom = {f"GATEWAY_{name.upper()}_WATCH_SECONDS": SELDOM_SECONDS for name in watched}
     return seldom | ({"GATEWAY_LOG_LEVEL": "error"} if quiet else {})
 
 
