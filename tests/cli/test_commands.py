@@ -719,7 +719,7 @@ def test_the_vault_is_rotated_while_the_gateway_runs(gateway: Gateway, shell: Sh
     assert 200 == gateway.get("/notes/databases").status
 
 
-@requirement("management:cli")
+@requirement("common-127")
 def test_a_tested_connection_is_said_to_work(gateway: Gateway, shell: Shell) -> None:
     result = shell.run("connections", "test", gateway.connections["notes"])
 
