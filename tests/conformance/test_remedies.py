@@ -578,7 +578,7 @@ def test_every_error_of_the_catalogue_is_followed_or_says_why_not() -> None:
     assert sorted(error.code for error in catalogue()) == sorted([*FOLLOWED, *NOT_FOLLOWED])
 
 
-@requirement("errors:remedy-works")
+@requirement("common-227")
 @pytest.mark.parametrize("code", FOLLOWED)
 def test_a_call_works_once_the_remedy_is_followed(world: World, code: str) -> None:
     provoke, follow = FOLLOWED[code]
@@ -651,7 +651,7 @@ REMEDIES = [
 ]
 
 
-@requirement("errors:surfaces")
+@requirement("common-228")
 @pytest.mark.parametrize("remedy", REMEDIES)
 def test_a_remedy_refers_to_nothing_but_what_there_is(remedy: str) -> None:
     references = {name for found in REFERENCE.findall(remedy) for name in found.split("|")}
@@ -660,7 +660,7 @@ def test_a_remedy_refers_to_nothing_but_what_there_is(remedy: str) -> None:
     assert set() == references - general - ACTS.keys() - OPERATIONS - PARAMETERS - MANAGED
 
 
-@requirement("errors:surfaces")
+@requirement("common-228")
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("error", list(catalogue()), ids=lambda error: error.code)
 def test_everything_that_a_remedy_names_exists_on_its_surface(error: type[GatewayError], surface: str) -> None:
@@ -731,7 +731,7 @@ def named_operation(remedy: str, connector: str) -> AnyOperation:
     return found
 
 
-@requirement("errors:surfaces")
+@requirement("common-228")
 @pytest.mark.parametrize("ask", [over_http, on_the_command_line, by_an_agent])
 @pytest.mark.parametrize("code", LOOKED_UP)
 async def test_what_a_remedy_names_on_a_surface_returns_what_the_call_needs(

@@ -325,7 +325,7 @@ def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser,
 # Runs
 
 
-@requirement("runs:console")
+@requirement("common-118")
 def test_runs_are_filtered_and_lead_to_their_page(operator: Browser, gateway: Gateway, shelf: Shelf) -> None:
     shelf.troubles.append(Trouble(UpstreamRefused("No.")))
     reply = gateway.post("/shelf/things", name="one")
