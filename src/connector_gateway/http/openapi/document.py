@@ -104,10 +104,7 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str, values: Values = 
         "servers": [{"url": base_url}],
         "security": [{"key": []}],
         "tags": [
-            *(
-                {"name": connector.name, "description": f"{connector.vendor}: {connector.summary}"}
-                for connector in connectors
-            ),
+            *map(_tag, connectors),
             {"name": "management", "description": "Workspaces, keys, connections and the history of runs."},
         ],
         "paths": paths,
@@ -122,6 +119,12 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str, values: Values = 
             **document.components(),
         },
     }
+
+
+def _tag(connector: AnyConnector) -> Schema:
+    """Return the tag of a connector, which viewers show by the name of its application."""
+    shown = f"{connector.vendor} ({connector.name})"
+    return {"name": connector.name, "x-displayName": shown, "description": f"{connector.vendor}: {connector.summary}"}
 
 
 def _about(connectors: Sequence[AnyConnector], base_url: str) -> str:
