@@ -216,6 +216,5 @@ def _claim(key: str, at: float) -> dict[str, object]:
         "process_id": None,
         "settle_seconds": 60.0,
         "status": "ok",
-        "data": '{"page_id": "0123456789"}',
         "expires_at": at + 24 * 60 * 60,
     }
