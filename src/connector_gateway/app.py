@@ -65,14 +65,15 @@ from connector_gateway.http.application import Check
 from connector_gateway.http.clients import Clients
 from connector_gateway.http.figures import Figures, Sources
 from connector_gateway.http.forwarded import ForwardedClient
-from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
+from connector_gateway.http.openapi.examples import RECORDED, Values
 from connector_gateway.http.routes import Edge
 from connector_gateway.http.siblings import Siblings
 from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
 from connector_gateway.kit.identifiers import ProcessId, ulid
 from connector_gateway.kit.operation import AnyConnector, names_of
 from connector_gateway.kit.transport import Transport
+from connector_gateway.management.request import Management
 from connector_gateway.mcp.endpoint import McpEndpoint
 from connector_gateway.settings import DAY_SECONDS, Settings
 from connector_gateway.storage.database import Database
@@ -261,6 +262,15 @@ class App:
             quotas=self.settings.quotas,
         )
 
+    async def retry_upstream(self) -> None:
+        """Send requests again to vendors that have asked for a pause, since they have room again.
+
+        Pauses that a shared store knows of stay.
+        """
+        if isinstance(self._shared, InMemory):
+            self._shared.reopen()
+        await self._watches.retry()
+
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """What commands work with, open while inside: the database, and the way to the third parties."""
@@ -336,8 +346,11 @@ class App:
         )
         return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
-    def http(self) -> Served:
-        """The service over HTTP; what stands behind it is opened and closed with it."""
+    def http(self, example_values: Values = RECORDED) -> Served:
+        """The service over HTTP; what stands behind it is opened and closed with it.
+
+        Examples of the reference have *example_values* instead of the recorded ones.
+        """
         gateway = self._gateway()
         watchers = self._watchers(gateway)
         metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))
@@ -353,7 +366,7 @@ class App:
         service = Service(
             self._connectors,
             edge,
-            self._management(edge),
+            self.management,
             self.hooks,
             self._new_consents(),
             self.clock,
@@ -368,6 +381,7 @@ class App:
             self._usage,
             self._sessions,
             McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
+            example_values,
             self._siblings,
             self.settings.admin_port,
         )
@@ -405,9 +419,10 @@ class App:
         checks: dict[str, Check] = {"database": self._processes.prove_writable}
         return checks | ({"shared_store": self._shared.check} if isinstance(self._shared, WithFallback) else {})
 
-    def _management(self, edge: Edge) -> Management:
+    @property
+    def management(self) -> Management:
+        """The services that management routes use."""
         return Management(
-            edge,
             self._connectors,
             self.workspaces,
             self.keys,

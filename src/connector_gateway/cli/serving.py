@@ -18,7 +18,7 @@ import click
 import structlog
 import uvicorn
 
-from connector_gateway.cli.logs import LogOutput
+from connector_gateway.cli.logs import LogOutput, for_people
 from connector_gateway.cli.supervised import Line
 from connector_gateway.core.runs import UNDER_WAY
 from connector_gateway.http import Served
@@ -274,12 +274,14 @@ def server(
     ready: Ready | None = None,
     line: Line | None = None,
     retire_seconds: float = 0.0,
+    is_read: bool = False,
 ) -> Server:
     """A server of *application*, not yet started; calls under way have *stop_seconds* to end.
 
     Once calls are taken, *ready* is awaited. Told to end by SIGTERM, it goes on taking calls for *retire_seconds*.
+    Its log is written for people if it *is_read* by some.
     """
-    configure_log(log_level)
+    configure_log(log_level, is_read=is_read)
     config = uvicorn.Config(
         application,
         host=host,
@@ -299,8 +301,8 @@ def server(
     return Server(config, application, ready, line, retire_seconds)
 
 
-def configure_log(log_level: str) -> None:
-    """Have everything from *log_level* on logged, a line of JSON each."""
+def configure_log(log_level: str, *, is_read: bool = False) -> None:
+    """Log everything from *log_level* on, each as a line of JSON, or as a line for people if the log *is_read*."""
     logging.getLogger("alembic").setLevel(logging.WARNING)
     structlog.configure(
         processors=[
@@ -310,7 +312,7 @@ def configure_log(log_level: str) -> None:
             structlog.processors.format_exc_info,
             # Behind the tracebacks, which are texts by now.
             without_secrets,
-            structlog.processors.JSONRenderer(),
+            for_people if is_read else structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(log_level),
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", LogOutput())),

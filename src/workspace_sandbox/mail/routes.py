@@ -6,10 +6,9 @@ The methods of the API have price, scopes and parameters as the vendor's discove
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workspace_sandbox.kit.routes import Route
+from workspace_sandbox.kit.routes import Route, page
 from workspace_sandbox.mail import batch, drafts, history, labels, messages, profile, schema, threads, uploads, watches
-from workspace_sandbox.mail.access import FULL
-from workspace_sandbox.mail.consent import CONSENT_PATH, Answering, Consent
+from workspace_sandbox.mail.access import CONSENT_PATH, FULL, Grants
 from workspace_sandbox.mail.methods import Method, Operation, scopes_of
 from workspace_sandbox.mail.methods import method as _method
 from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind
@@ -44,272 +43,109 @@ IMPORT: Mapping[str, Kind] = {**INSERTION, "neverMarkSpam": BOOL, "processForCal
 
 _M, _T, _D, _L, _N = schema.MESSAGE, schema.THREAD, schema.DRAFT, schema.LABEL, schema.NOTHING
 METHODS: Sequence[Method] = (
-    _method(profile.get_profile, "getProfile", "GET /profile", "GetProfile", 1, scopes=PROFILE, answer=schema.PROFILE),
+    _method("getProfile GET /profile GetProfile 1", profile.get_profile, PROFILE, schema.PROFILE),
     _method(
+        "messages.list GET /messages ListMessages 5",
         messages.list_messages,
-        "messages.list",
-        "GET /messages",
-        "ListMessages",
-        5,
-        scopes=READ_METADATA,
-        answer=schema.MESSAGES,
+        READ_METADATA,
+        schema.MESSAGES,
         params=FILTERED,
     ),
     _method(
-        messages.send_message,
-        "messages.send",
-        "POST /messages/send",
-        "SendMessage",
-        100,
-        scopes=SEND,
-        answer=_M,
-        body=_M,
-        uploads=True,
+        "messages.send POST /messages/send SendMessage 100", messages.send_message, SEND, _M, body=_M, uploads=True
     ),
     _method(
+        "messages.insert POST /messages InsertMessage 25",
         messages.insert_message,
-        "messages.insert",
-        "POST /messages",
-        "InsertMessage",
-        25,
-        scopes=INSERT,
-        answer=_M,
+        INSERT,
+        _M,
         body=_M,
         params=INSERTION,
         uploads=True,
     ),
     _method(
+        "messages.import POST /messages/import ImportMessage 25",
         messages.insert_message,
-        "messages.import",
-        "POST /messages/import",
-        "ImportMessage",
-        25,
-        scopes=INSERT,
-        answer=_M,
+        INSERT,
+        _M,
         body=_M,
         params=IMPORT,
         uploads=True,
         lacks="neverMarkSpam and processForCalendar change nothing",
     ),
     _method(
+        "messages.batchModify POST /messages/batchModify BatchModifyMessages 50",
         messages.batch_modify,
-        "messages.batchModify",
-        "POST /messages/batchModify",
-        "BatchModifyMessages",
-        50,
-        scopes=MODIFY,
-        answer=_N,
+        MODIFY,
+        _N,
         body=schema.BATCH_MODIFICATION,
     ),
     _method(
+        "messages.batchDelete POST /messages/batchDelete BatchDeleteMessages 50",
         messages.batch_delete,
-        "messages.batchDelete",
-        "POST /messages/batchDelete",
-        "BatchDeleteMessages",
-        50,
-        scopes=DELETE,
-        answer=_N,
+        DELETE,
+        _N,
         body=schema.BATCH_DELETION,
     ),
+    _method("messages.get GET /messages/{id} GetMessage 20", messages.get_message, READ_METADATA, _M, params=READING),
+    _method("messages.delete DELETE /messages/{id} DeleteMessage 10", messages.delete_message, DELETE, _N),
     _method(
-        messages.get_message,
-        "messages.get",
-        "GET /messages/{id}",
-        "GetMessage",
-        20,
-        scopes=READ_METADATA,
-        answer=_M,
-        params=READING,
-    ),
-    _method(
-        messages.delete_message,
-        "messages.delete",
-        "DELETE /messages/{id}",
-        "DeleteMessage",
-        10,
-        scopes=DELETE,
-        answer=_N,
-    ),
-    _method(
+        "messages.modify POST /messages/{id}/modify ModifyMessage 5",
         messages.modify_message,
-        "messages.modify",
-        "POST /messages/{id}/modify",
-        "ModifyMessage",
-        5,
-        scopes=MODIFY,
-        answer=_M,
+        MODIFY,
+        _M,
         body=schema.MODIFICATION,
     ),
+    _method("messages.trash POST /messages/{id}/trash TrashMessage 20", messages.trash_message, MODIFY, _M, body=_N),
     _method(
-        messages.trash_message,
-        "messages.trash",
-        "POST /messages/{id}/trash",
-        "TrashMessage",
-        20,
-        scopes=MODIFY,
-        answer=_M,
-        body=_N,
+        "messages.untrash POST /messages/{id}/untrash UntrashMessage 5", messages.untrash_message, MODIFY, _M, body=_N
     ),
     _method(
-        messages.untrash_message,
-        "messages.untrash",
-        "POST /messages/{id}/untrash",
-        "UntrashMessage",
-        5,
-        scopes=MODIFY,
-        answer=_M,
-        body=_N,
-    ),
-    _method(
+        "messages.attachments.get GET /messages/{messageId}/attachments/{id} GetAttachment 20",
         messages.get_attachment,
-        "messages.attachments.get",
-        "GET /messages/{messageId}/attachments/{id}",
-        "GetAttachment",
-        20,
-        scopes=READ,
-        answer=schema.PART_BODY,
+        READ,
+        schema.PART_BODY,
     ),
     _method(
-        threads.list_threads,
-        "threads.list",
-        "GET /threads",
-        "ListThreads",
-        10,
-        scopes=READ_METADATA,
-        answer=schema.THREADS,
-        params=FILTERED,
+        "threads.list GET /threads ListThreads 10", threads.list_threads, READ_METADATA, schema.THREADS, params=FILTERED
     ),
+    _method("threads.get GET /threads/{id} GetThread 40", threads.get_thread, READ_METADATA, _T, params=THREAD_READING),
     _method(
-        threads.get_thread,
-        "threads.get",
-        "GET /threads/{id}",
-        "GetThread",
-        40,
-        scopes=READ_METADATA,
-        answer=_T,
-        params=THREAD_READING,
-    ),
-    _method(
+        "threads.modify POST /threads/{id}/modify ModifyThread 10",
         threads.modify_thread,
-        "threads.modify",
-        "POST /threads/{id}/modify",
-        "ModifyThread",
-        10,
-        scopes=MODIFY,
-        answer=_T,
+        MODIFY,
+        _T,
         body=schema.MODIFICATION,
     ),
+    _method("threads.trash POST /threads/{id}/trash TrashThread 20", threads.trash_thread, MODIFY, _T, body=_N),
+    _method("threads.untrash POST /threads/{id}/untrash UntrashThread 20", threads.untrash_thread, MODIFY, _T, body=_N),
+    _method("threads.delete DELETE /threads/{id} DeleteThread 20", threads.delete_thread, DELETE, _N),
+    _method("drafts.list GET /drafts ListDrafts 5", drafts.list_drafts, READ_DRAFT, schema.DRAFTS, params=SEARCH),
+    _method("drafts.create POST /drafts CreateDraft 10", drafts.create_draft, DRAFT, _D, body=_D, uploads=True),
+    _method("drafts.send POST /drafts/send SendDraft 100", drafts.send_draft, DRAFT, _M, body=_D, uploads=True),
     _method(
-        threads.trash_thread,
-        "threads.trash",
-        "POST /threads/{id}/trash",
-        "TrashThread",
-        20,
-        scopes=MODIFY,
-        answer=_T,
-        body=_N,
+        "drafts.get GET /drafts/{id} GetDraft 20", drafts.get_draft, READ_DRAFT, _D, params={"format": schema.FORMATS}
+    ),
+    _method("drafts.update PUT /drafts/{id} UpdateDraft 15", drafts.update_draft, DRAFT, _D, body=_D, uploads=True),
+    _method("drafts.delete DELETE /drafts/{id} DeleteDraft 10", drafts.delete_draft, DRAFT, _N),
+    _method("labels.list GET /labels ListLabels 1", labels.list_labels, LIST_LABELS, schema.LABELS),
+    _method("labels.create POST /labels CreateLabel 5", labels.create_label, LABELS, _L, body=_L),
+    _method("labels.get GET /labels/{id} GetLabel 1", labels.get_label, LIST_LABELS, _L),
+    _method("labels.update PUT /labels/{id} UpdateLabel 5", labels.update_label, LABELS, _L, body=_L),
+    _method("labels.patch PATCH /labels/{id} PatchLabel 5", labels.update_label, LABELS, _L, body=_L),
+    _method("labels.delete DELETE /labels/{id} DeleteLabel 5", labels.delete_label, LABELS, _N),
+    _method(
+        "history.list GET /history ListHistory 2", history.list_history, READ_METADATA, schema.HISTORY, params=HISTORY
     ),
     _method(
-        threads.untrash_thread,
-        "threads.untrash",
-        "POST /threads/{id}/untrash",
-        "UntrashThread",
-        20,
-        scopes=MODIFY,
-        answer=_T,
-        body=_N,
-    ),
-    _method(
-        threads.delete_thread, "threads.delete", "DELETE /threads/{id}", "DeleteThread", 20, scopes=DELETE, answer=_N
-    ),
-    _method(
-        drafts.list_drafts,
-        "drafts.list",
-        "GET /drafts",
-        "ListDrafts",
-        5,
-        scopes=READ_DRAFT,
-        answer=schema.DRAFTS,
-        params=SEARCH,
-    ),
-    _method(
-        drafts.create_draft,
-        "drafts.create",
-        "POST /drafts",
-        "CreateDraft",
-        10,
-        scopes=DRAFT,
-        answer=_D,
-        body=_D,
-        uploads=True,
-    ),
-    _method(
-        drafts.send_draft,
-        "drafts.send",
-        "POST /drafts/send",
-        "SendDraft",
-        100,
-        scopes=DRAFT,
-        answer=_M,
-        body=_D,
-        uploads=True,
-    ),
-    _method(
-        drafts.get_draft,
-        "drafts.get",
-        "GET /drafts/{id}",
-        "GetDraft",
-        20,
-        scopes=READ_DRAFT,
-        answer=_D,
-        params={"format": schema.FORMATS},
-    ),
-    _method(
-        drafts.update_draft,
-        "drafts.update",
-        "PUT /drafts/{id}",
-        "UpdateDraft",
-        15,
-        scopes=DRAFT,
-        answer=_D,
-        body=_D,
-        uploads=True,
-    ),
-    _method(drafts.delete_draft, "drafts.delete", "DELETE /drafts/{id}", "DeleteDraft", 10, scopes=DRAFT, answer=_N),
-    _method(
-        labels.list_labels, "labels.list", "GET /labels", "ListLabels", 1, scopes=LIST_LABELS, answer=schema.LABELS
-    ),
-    _method(labels.create_label, "labels.create", "POST /labels", "CreateLabel", 5, scopes=LABELS, answer=_L, body=_L),
-    _method(labels.get_label, "labels.get", "GET /labels/{id}", "GetLabel", 1, scopes=LIST_LABELS, answer=_L),
-    _method(
-        labels.update_label, "labels.update", "PUT /labels/{id}", "UpdateLabel", 5, scopes=LABELS, answer=_L, body=_L
-    ),
-    _method(
-        labels.update_label, "labels.patch", "PATCH /labels/{id}", "PatchLabel", 5, scopes=LABELS, answer=_L, body=_L
-    ),
-    _method(labels.delete_label, "labels.delete", "DELETE /labels/{id}", "DeleteLabel", 5, scopes=LABELS, answer=_N),
-    _method(
-        history.list_history,
-        "history.list",
-        "GET /history",
-        "ListHistory",
-        2,
-        scopes=READ_METADATA,
-        answer=schema.HISTORY,
-        params=HISTORY,
-    ),
-    _method(
+        "watch POST /watch Watch 100",
         watches.watch,
-        "watch",
-        "POST /watch",
-        "Watch",
-        100,
-        scopes=READ_METADATA,
-        answer=schema.WATCHED,
+        READ_METADATA,
+        schema.WATCHED,
         body=schema.WATCHING,
         lacks="whether the topic is there and may be written to is not asked",
     ),
-    _method(watches.stop, "stop", "POST /stop", "Stop", 50, scopes=READ_METADATA, answer=_N),
+    _method("stop POST /stop Stop 50", watches.stop, READ_METADATA, _N),
     *SETTINGS,
 )
 UPLOADS: Sequence[Route[Operation]] = tuple(
@@ -321,16 +157,21 @@ UPLOADS: Sequence[Route[Operation]] = tuple(
 )
 """Each method that takes uploads, and the pieces of resumable ones."""
 
-BATCHES = tuple(Route(method="POST", path=path, handler=batch.read_batch) for path in batch.PATHS)
+
+class Batch(Route[None]):
+    """Several requests in one."""
+
+
+BATCHES = tuple(Batch(method="POST", path=path, handler=None) for path in batch.PATHS)
 
 NO_IDENTITY = "identity tokens are not told of"
-CONSENT: Sequence[Route[Answering]] = (
-    Route(method="GET", path=CONSENT_PATH, handler=Consent.ask),
-    Route(method="POST", path=CONSENT_PATH, handler=Consent.ask),
-    Route(method="POST", path="/token", handler=Consent.token),
-    Route(method="POST", path="/revoke", handler=Consent.revoke),
-    Route(method="GET", path="/tokeninfo", handler=Consent.inspect, lacks=NO_IDENTITY),
-    Route(method="POST", path="/tokeninfo", handler=Consent.inspect, lacks=NO_IDENTITY),
+CONSENT = (
+    page(f"GET {CONSENT_PATH}", Grants.authorize),
+    page(f"POST {CONSENT_PATH}", Grants.authorize),
+    page("POST /token", Grants.token),
+    page("POST /revoke", Grants.revoke),
+    page("GET /tokeninfo", Grants.inspect, NO_IDENTITY),
+    page("POST /tokeninfo", Grants.inspect, NO_IDENTITY),
 )
 
 ROUTES: Sequence[Route[Any]] = (*METHODS, *UPLOADS, *BATCHES, *CONSENT)

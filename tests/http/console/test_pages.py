@@ -250,6 +250,15 @@ def test_a_connection_shows_its_last_calls_and_leads_to_its_events(operator: Bro
     assert "Events" not in operator.open(f"/console/connections/{gateway.connections['shelf']}").text
 
 
+def test_a_connection_shows_that_its_deliveries_are_rejected(operator: Browser, gateway: Gateway) -> None:
+    connection_id = gateway.connections["notes"]
+    gateway.run(gateway.app._watches.reject([connection_id], 0.0, "It was signed too long ago."))
+    page = operator.open(f"/console/connections/{connection_id}").text
+    gateway.run(gateway.app._watches.accept([connection_id]))
+
+    assert "It was signed too long ago." in page
+
+
 def test_events_are_shown_newest_first_page_by_page(operator: Browser, gateway: Gateway) -> None:
     connection_id = ConnectionId(gateway.connections["notes"])
     seen = [Observation((str(number),), "page.created", {"page_id": f"p{number}"}) for number in range(53)]
@@ -316,7 +325,7 @@ def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser,
 # Runs
 
 
-@requirement("runs:console")
+@requirement("common-118")
 def test_runs_are_filtered_and_lead_to_their_page(operator: Browser, gateway: Gateway, shelf: Shelf) -> None:
     shelf.troubles.append(Trouble(UpstreamRefused("No.")))
     reply = gateway.post("/shelf/things", name="one")

@@ -94,7 +94,7 @@ def test_the_wrong_token_is_not_repeated(visitor: Browser) -> None:
     assert "what-was-typed" not in visitor.sign_in("what-was-typed").response.text
 
 
-@requirement("throttle:delayed")
+@requirement("limits-2")
 def test_wrong_tokens_are_throttled_together_with_those_at_the_routes(tmp_path: Path) -> None:
     with serving(Sandbox({}), tmp_path, connectors={}) as gateway:
         browser = Browser(gateway)
@@ -202,7 +202,7 @@ def _status(place: Browser | Gateway, session: str) -> int:
     return httpx.get(f"{base.rstrip('/')}/console", headers={"Cookie": f"{SESSION}={session}"}).status_code
 
 
-@requirement("operators:idle")
+@requirement("administration-6")
 def test_a_session_is_in_use_while_somebody_asks_for_pages_and_no_longer(operator: Browser, gateway: Gateway) -> None:
     ago = gateway.app.clock.now() - IDLE_SECONDS / 2
     gateway.run(_written(gateway, ago))
@@ -215,7 +215,7 @@ def test_a_session_is_in_use_while_somebody_asks_for_pages_and_no_longer(operato
     assert used > ago
 
 
-@requirement("operators:idle")
+@requirement("administration-6")
 def test_a_session_that_nobody_used_leads_to_signing_in(operator: Browser, gateway: Gateway) -> None:
     gateway.run(_written(gateway, gateway.app.clock.now() - IDLE_SECONDS))
 

@@ -57,7 +57,7 @@ async def _operator(visit: Visit) -> Operator:
         await visit.management.audit.refuse(
             Actor("anonymous", visit.exchange.address, "console"), "sign_in", error.code
         )
-        await visit.management.edge.delay_wrong_token(visit.exchange)
+        await visit.console.edge.delay_wrong_token(visit.exchange)
         raise error
     return operator
 
