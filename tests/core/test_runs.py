@@ -98,7 +98,7 @@ class Node:
 
 
 def run_of(clock: HandClock) -> Run:
-    """A run whose identifier has the time of *clock*, by which whole days of the history are dropped."""
+    """A run whose identifier has the time of *clock*, by which the oldest are found."""
     return Run("test", RunId(f"run_{ulid(int(clock.at * 1000) << 80)}"))
 
 
@@ -230,6 +230,18 @@ async def test_runs_past_their_time_are_purged(node: Node) -> None:
 
     assert [young] == await node.listed()
     assert old != young
+
+
+async def test_an_older_run_that_comes_after_later_ones_were_purged_is_purged_too(node: Node) -> None:
+    await node.record(run=run_of(node.clock))
+    node.clock.at += 31 * DAY
+    first = await node.runs.purge(node.clock.at - 30 * DAY)
+    node.clock.at -= 40 * DAY
+    await node.record(run=run_of(node.clock))
+    node.clock.at += 40 * DAY
+    later = [await node.runs.purge(node.clock.at - 30 * DAY) for _ in range(2)]
+
+    assert (1, [0, 1]) == (first, later)
 
 
 # Storage that is away

@@ -16,13 +16,13 @@ FIRST, *STEPS = sorted(schema.versions())
 
 COLUMNS = text(
     "SELECT table_name, column_name, concat(data_type, character_maximum_length), is_nullable = 'YES', column_default"
-    " FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE 'runs\\_%'"
+    " FROM information_schema.columns WHERE table_schema = 'public'"
 )
 KEYS = text(
     "SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint"
-    " WHERE connamespace = 'public'::regnamespace AND conrelid::regclass::text NOT LIKE 'runs\\_%'"
+    " WHERE connamespace = 'public'::regnamespace"
     " UNION SELECT tablename, indexdef FROM pg_indexes"
-    " WHERE schemaname = 'public' AND indexdef LIKE 'CREATE UNIQUE%' AND tablename NOT LIKE 'runs\\_%'"
+    " WHERE schemaname = 'public' AND indexdef LIKE 'CREATE UNIQUE%'"
 )
 
 
