@@ -64,6 +64,7 @@ from connector_gateway.core.writing import Writing
 from connector_gateway.http import AccessLog, Served, Service, application
 from connector_gateway.http.application import Check
 from connector_gateway.http.clients import Clients
+from connector_gateway.http.console import LINK, SIGN_IN
 from connector_gateway.http.figures import Figures, Sources
 from connector_gateway.http.forwarded import ForwardedClient
 from connector_gateway.http.management import Management
@@ -268,6 +269,10 @@ class App:
             base_url=self.settings.base_url,
             quotas=self.settings.quotas,
         )
+
+    async def sign_in_link(self, address: str) -> str:
+        """Return a link to the console at *address* that signs in once, within ten minutes."""
+        return f"{address}{SIGN_IN}?{LINK}={await self._sessions.create_link()}"
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:

@@ -84,9 +84,9 @@ async def _serve(place: Place, secret: Mapping[str, str], playing: Mapping[str, 
     async with _serving(running):
         with acting(app.audit, Actor("cli", surface="cli")):
             described = await _set_up(app, place, secret, playing)
-        _write(place.data / "dev.json", described)
-        if not quiet:
-            await _show(described, place.data)
+            _write(place.data / "dev.json", described)
+            if not quiet:
+                await _show(described, place.data, await app.sign_in_link(place.base_url))
 
 
 def _check_ports(place: Place, playing: Mapping[str, Any]) -> None:
@@ -274,8 +274,8 @@ async def _answer(session: aiohttp.ClientSession, described: Mapping[str, Any], 
         return json.dumps(await response.json(), ensure_ascii=False)
 
 
-async def _show(described: Mapping[str, Any], data: Path) -> None:
-    """Make one call through each connector, and print its envelope and how to call it again."""
+async def _show(described: Mapping[str, Any], data: Path, sign_in: str) -> None:
+    """Make one call through each connector, and print its envelope, how to call it again, and where all there is."""
     async with aiohttp.ClientSession() as session:
         tour = stops(described, CONNECTORS)
         # All at the same time, since some wait for their application's pace.
@@ -291,7 +291,7 @@ async def _show(described: Mapping[str, Any], data: Path) -> None:
     command, folder = _command(), shlex.quote(str(data))
     console.print(
         f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"
-        f"console   {described['base_url']}/console  (sign in with the operator_token of {data / 'dev.json'})\n"
+        f"console   {sign_in}  (signs in once, within ten minutes; {command} console prints another)\n"
         f"sandbox   {described['sandbox_url']}\n"
         f'shell     eval "$({command} env --data {folder})"\n'
         f"history   {command} runs list --data {folder}\n"

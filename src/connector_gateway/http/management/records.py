@@ -304,4 +304,7 @@ class RunRecord(Result):
     """Names of the parameters that were sent; null where they were not read, and of calls that nobody asked for."""
 
     details: list[dict[str, Any]] | None
-    """What a refusal was about, by its names and codes: parameters, properties, fields, places; never their values."""
+    """What a refusal was about, by its names and codes: parameters, properties, fields, places; never their values.
+
+    Of a write whose response was lost: ``found`` with what a search found, or ``sent_again`` with the step.
+    """
