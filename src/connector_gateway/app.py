@@ -67,7 +67,6 @@ from connector_gateway.http.clients import Clients
 from connector_gateway.http.console import LINK, SIGN_IN
 from connector_gateway.http.figures import Figures, Sources
 from connector_gateway.http.forwarded import ForwardedClient
-from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
 from connector_gateway.http.routes import Edge
 from connector_gateway.http.siblings import Siblings
@@ -75,6 +74,7 @@ from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
 from connector_gateway.kit.identifiers import ProcessId, ulid
 from connector_gateway.kit.operation import AnyConnector, names_of
 from connector_gateway.kit.transport import Transport
+from connector_gateway.management.request import Management
 from connector_gateway.mcp.endpoint import McpEndpoint
 from connector_gateway.settings import DAY_SECONDS, Settings
 from connector_gateway.storage.alone import Unshared, alone_on
@@ -366,7 +366,7 @@ class App:
         service = Service(
             self._connectors,
             edge,
-            self._management(edge),
+            self.management,
             self.hooks,
             self._new_consents(),
             self.clock,
@@ -416,9 +416,10 @@ class App:
         checks: dict[str, Check] = {"database": self._processes.prove_writable}
         return checks | ({"shared_store": self._shared.check} if isinstance(self._shared, WithFallback) else {})
 
-    def _management(self, edge: Edge) -> Management:
+    @property
+    def management(self) -> Management:
+        """The services that management routes use."""
         return Management(
-            edge,
             self._connectors,
             self.workspaces,
             self.keys,

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from connector_gateway.http.console.routes import ROUTES
-from connector_gateway.http.management import MANAGEMENT
+from connector_gateway.management.routes import MANAGEMENT
 from harness.databases import postgres_on
 from harness.installed import Installation, installed
 from harness.playing import playing

@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from connector_gateway.http.management import MANAGEMENT, ManagementRoute
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.routes import MANAGEMENT
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 

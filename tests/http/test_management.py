@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Executable, update
 
-from connector_gateway.http.management import MANAGEMENT
-from connector_gateway.http.management.declared import ManagementRoute
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.storage import tables
 from harness.requirement import requirement
 from harness.serving import OPERATOR, Gateway, Reply

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.openapi import openapi
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.routes import MANAGEMENT
 from harness.requirement import requirement
 from harness.serving import Gateway
 

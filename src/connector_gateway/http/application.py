@@ -28,7 +28,7 @@ from connector_gateway.http.documents import InParts, MadeOnce
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.error_pages import CODES, error_page, errors_page
 from connector_gateway.http.hooks import hook_routes
-from connector_gateway.http.management import MANAGEMENT, Management, ManagementRoute, management_routes
+from connector_gateway.http.management import management_routes
 from connector_gateway.http.metrics import Metrics, MetricsEndpoint
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.pages import ASSETS, Pages, asset
@@ -38,6 +38,9 @@ from connector_gateway.http.siblings import Siblings
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.nearest import MEANT
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.request import Management
+from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.storage.shared import Shared
 
 SHOWN = ("/docs", "/docs/errors", *(DOCS + code for code in CODES), "/openapi.json", "/healthz", "/readyz")
@@ -105,7 +108,16 @@ class Service:
     @property
     def console(self) -> Console:
         """What the pages of the console work on."""
-        return Console(self.management, self.feed, self.usage, self.sessions, self.pages, self.connectors, self.clock)
+        return Console(
+            self.edge,
+            self.management,
+            self.feed,
+            self.usage,
+            self.sessions,
+            self.pages,
+            self.connectors,
+            self.clock,
+        )
 
     @cached_property
     def _described(self) -> dict[str, Any]:
@@ -233,7 +245,7 @@ def _router(
     missing = Missing(service.pages, addresses, not_found)
     routes: list[BaseRoute] = [
         Route("/", Front(not_found)),
-        *management_routes(service.management, _managed(public=public), public=public),
+        *management_routes(service.edge, service.management, _managed(public=public), public=public),
         *([] if public else _for_operators(service)),
         *hook_routes(service.edge, service.hooks, service.clock, service.management.audit),
         *ConnectPages(service.consents, service.connectors, service.pages, service.management.audit).routes(

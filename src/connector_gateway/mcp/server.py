@@ -42,10 +42,10 @@ from connector_gateway.core.keys import Caller
 from connector_gateway.core.limits import require
 from connector_gateway.core.runs import Run, Runs
 from connector_gateway.http.answers import HttpExchange, common, log_private
-from connector_gateway.http.management.records import RunRecord
 from connector_gateway.http.routes import Edge, outcome
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor, ToolNotFound
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.management.runs import RunRecord
 from connector_gateway.mcp import resources, results
 from connector_gateway.mcp.calls import Calls
 from connector_gateway.mcp.tools import Tool, tools_of

@@ -4,8 +4,8 @@ from starlette.responses import Response
 
 from connector_gateway.http.console.declared import Visit
 from connector_gateway.http.console.runs import SHOWN
-from connector_gateway.http.management.routes import list_audit
 from connector_gateway.kit.errors import InvalidParameters
+from connector_gateway.management.audit import list_audit
 
 FILTERS = ("actor", "act", "object_id", "workspace_id", "outcome", "since", "until")
 

@@ -9,17 +9,17 @@ from connector_gateway.http.console.budgets import MINUTES, charts_of
 from connector_gateway.http.console.declared import ROOT, Visit
 from connector_gateway.http.console.runs import SHOWN, rows_of
 from connector_gateway.http.console.workspaces import show_one as show_workspace
-from connector_gateway.http.management.records import TestedConnection
-from connector_gateway.http.management.routes import (
+from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor
+from connector_gateway.management.connections import (
+    TestedConnection,
     create_connection,
     list_connections,
-    list_runs,
     reconnect_connection,
     remove_connection,
     show_connection,
     test_connection,
 )
-from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor
+from connector_gateway.management.runs import list_runs
 
 FILTERS = ("workspace_id", "connector")
 EVENTS = 50

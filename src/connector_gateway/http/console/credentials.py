@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from starlette.responses import Response
 
 from connector_gateway.http.console.declared import ROOT, Visit
-from connector_gateway.http.management.routes import change_connection, create_connection, show_connection
 from connector_gateway.kit.errors import GatewayError, InvalidParameters
+from connector_gateway.management.connections import change_connection, create_connection, show_connection
 
 FIELD = "credential."
 """How the names of fields begin that hold a secret: what is in them is never shown again."""

@@ -15,12 +15,14 @@ from connector_gateway.core.operators import Operator
 from connector_gateway.core.sessions import Session, Sessions
 from connector_gateway.core.usage import Usage
 from connector_gateway.http.answers import HttpExchange
-from connector_gateway.http.management.declared import Asked, Management, ManagementRoute
 from connector_gateway.http.pages import Pages
+from connector_gateway.http.routes import Edge
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.shapes import Position
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.request import Management, ManagementRequest
 
 ROOT = "/console"
 MOST_CHOICES = 200
@@ -48,6 +50,7 @@ NAVIGATION = (
 class Console:
     """What the console works on."""
 
+    edge: Edge
     management: Management
     feed: Feed
     usage: Usage
@@ -115,8 +118,8 @@ class Visit:
     async def _perform(self, route: ManagementRoute, arguments: Arguments, position: Position | None = None) -> Any:
         params = arguments.read(route.params, connection=False)
         address = self.exchange.address
-        asked = Asked(self.management, None, position, self.operator, address, "console")
-        return await route.carry_out(asked, params)
+        request = ManagementRequest(self.management, None, self.operator, position, address, "console")
+        return await route.carry_out(request, params)
 
     def show(self, template: str, *, status: int = 200, problem: GatewayError | None = None, **values: Any) -> Response:
         """The page of *template*; with a *problem* it says what was wrong, and shows what was given once more."""

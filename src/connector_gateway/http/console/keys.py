@@ -6,10 +6,10 @@ from starlette.responses import Response
 
 from connector_gateway.http.console.declared import ROOT, Visit
 from connector_gateway.http.console.workspaces import SHOWN
-from connector_gateway.http.management.routes import create_key, revoke_key
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId
+from connector_gateway.management.keys import create_key, revoke_key
 
 FIELDS = ("workspace_id", "scope", "name", "calls_per_minute", "manages_connections", "mentions")
 

@@ -4,8 +4,8 @@ from starlette.responses import Response
 
 from connector_gateway.http.console.declared import ROOT, Visit
 from connector_gateway.http.console.workspaces import SHOWN
-from connector_gateway.http.management.routes import create_operator, list_operators, revoke_operator
 from connector_gateway.kit.errors import GatewayError, InvalidParameters
+from connector_gateway.management.operators import create_operator, list_operators, revoke_operator
 
 
 async def show_all(visit: Visit, problem: GatewayError | None = None) -> Response:

@@ -5,7 +5,7 @@ from starlette.responses import Response
 from connector_gateway.http.console.budgets import MINUTES, charts_of
 from connector_gateway.http.console.declared import Visit
 from connector_gateway.http.console.runs import rows_of
-from connector_gateway.http.management.routes import list_runs
+from connector_gateway.management.runs import list_runs
 
 SHOWN = "8"
 

@@ -10,11 +10,10 @@ from starlette.responses import Response
 from connector_gateway.http.console.declared import Visit
 from connector_gateway.http.console.shapes import Field, parameters_of, result_of
 from connector_gateway.http.console.timeline import timeline
-from connector_gateway.http.management.records import RunRecord
-from connector_gateway.http.management.routes import list_runs, show_run
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import GatewayError, InvalidParameters
 from connector_gateway.kit.shapes import Page
+from connector_gateway.management.runs import RunRecord, list_runs, show_run
 
 FILTERS = ("workspace_id", "connection_id", "connector", "operation", "status")
 STATUSES = ("ok", "partial", "error", "running", "interrupted")

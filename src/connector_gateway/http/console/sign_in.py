@@ -52,7 +52,7 @@ async def _enter(visit: Visit, session: Session) -> Response:
 async def _refuse(visit: Visit, error: GatewayError) -> None:
     """Record that somebody was not let in, and delay the answer where there are many."""
     await visit.management.audit.refuse(Actor("anonymous", visit.exchange.address, "console"), "sign_in", error.code)
-    await visit.management.edge.delay_wrong_token(visit.exchange)
+    await visit.console.edge.delay_wrong_token(visit.exchange)
 
 
 async def sign_in(visit: Visit) -> Response:

@@ -7,18 +7,18 @@ from starlette.responses import Response
 from connector_gateway.core.filters import DELIVER
 from connector_gateway.http.console.declared import ROOT, Visit
 from connector_gateway.http.console.runs import SHOWN, Row, rows_of
-from connector_gateway.http.management.records import WebhookRecord
-from connector_gateway.http.management.routes import (
+from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters
+from connector_gateway.management.runs import list_runs
+from connector_gateway.management.webhooks import (
+    WebhookRecord,
     change_webhook,
     create_webhook,
-    list_runs,
     list_webhooks,
     remove_webhook,
     replay_webhook,
     rotate_webhook_secret,
     show_webhook,
 )
-from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters
 
 FIELDS = ("workspace_id", "url", "name", "connection_id")
 FAILURES = 8

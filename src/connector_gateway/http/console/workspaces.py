@@ -3,12 +3,9 @@
 from starlette.responses import Response
 
 from connector_gateway.http.console.declared import ROOT, Visit
-from connector_gateway.http.management.routes import (
-    change_workspace,
-    create_workspace,
-    list_connections,
-)
 from connector_gateway.kit.errors import GatewayError, InvalidParameters
+from connector_gateway.management.connections import list_connections
+from connector_gateway.management.workspaces import change_workspace, create_workspace
 
 SHOWN = 50
 """Rows of a page of a list."""

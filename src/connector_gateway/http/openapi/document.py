@@ -7,7 +7,6 @@ from connector_gateway import __version__
 from connector_gateway.core.arguments import CONNECTION
 from connector_gateway.core.key_text import MAX_KEY_CHARACTERS
 from connector_gateway.http.answers import DRY_RUN
-from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.openapi.deliveries import delivery, events_of, message
 from connector_gateway.http.openapi.examples import Example, examples
 from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
@@ -16,6 +15,8 @@ from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, inlin
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import DryRunResult, Listing, Page, Params
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.routes import MANAGEMENT
 
 Described = AnyOperation | ManagementRoute
 
