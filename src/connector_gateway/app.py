@@ -36,6 +36,7 @@ from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.files import Files
 from connector_gateway.core.filters import event_types
+from connector_gateway.core.first_steps import first_steps
 from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.installation import identify
 from connector_gateway.core.keys import Keys
@@ -381,6 +382,7 @@ class App:
             self._usage,
             self._sessions,
             McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
+            partial(first_steps, self.database),
             self._siblings,
             self.settings.admin_port,
         )

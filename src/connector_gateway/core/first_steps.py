@@ -7,7 +7,10 @@ from sqlalchemy import exists, select
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
-_connections, _keys = tables.connections.c, tables.keys.c
+NEWEST = 100
+"""Runs that are looked at for a first call; uses of connections are written once a minute."""
+
+_connections, _keys, _runs = tables.connections.c, tables.keys.c, tables.runs.c
 _DONE = select(
     exists(select(tables.workspaces.c.workspace_id)).label("workspace"),
     exists(
@@ -16,6 +19,7 @@ _DONE = select(
     exists(select(_keys.key_id).where(_keys.revoked_at.is_(None))).label("key"),
     exists(select(_connections.connection_id).where(_connections.last_used_at.is_not(None))).label("call"),
 )
+_NEWEST = select(_runs.key_id, _runs.surface).order_by(_runs.run_id.desc()).limit(NEWEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,6 @@ class FirstSteps:
     connection: bool
     key: bool
     call: bool
-    """Whether a call went through a connection; known within a minute."""
 
     @property
     def done(self) -> bool:
@@ -37,4 +40,8 @@ class FirstSteps:
 async def first_steps(database: Database) -> FirstSteps:
     """Return the steps that are done."""
     row = await database.read(lambda reading: reading.execute(_DONE).one())
-    return FirstSteps(*map(bool, row))
+    called = bool(row.call) or any(
+        run.key_id or run.surface == "console"
+        for run in await database.read(lambda reading: reading.execute(_NEWEST).all())
+    )
+    return FirstSteps(bool(row.workspace), bool(row.connection), bool(row.key), called)

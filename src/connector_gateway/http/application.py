@@ -17,6 +17,7 @@ from connector_gateway.core.connections import Consents
 from connector_gateway.core.envelope import DOCS
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hooks import Hooks
+from connector_gateway.core.first_steps import FirstSteps
 from connector_gateway.core.sessions import Sessions
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.usage import Usage
@@ -80,6 +81,8 @@ class Service:
     agents: ASGIApp
     """The surface for agents."""
 
+    first_steps: Callable[[], Awaitable[FirstSteps]]
+
     siblings: Siblings | None = None
     """The workers that serve beside this one, where there are any."""
 
@@ -117,6 +120,7 @@ class Service:
             self.pages,
             self.connectors,
             self.clock,
+            self.first_steps,
         )
 
     @cached_property

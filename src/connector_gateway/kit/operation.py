@@ -307,6 +307,11 @@ class Connector(Generic[C]):
     examples: Callable[[Examples], Examples] = dict
     """The stand-in's examples by the names that callers of the gateway use."""
 
+    @property
+    def application(self) -> str:
+        """The name by which people know the third party."""
+        return self.oauth.application if self.oauth else self.name.capitalize()
+
 
 AnyConnector = Connector[Any]
 

@@ -161,7 +161,7 @@ def test_signing_out_ends_the_session_for_copies_too(operator: Browser) -> None:
     copied = operator.http.cookies[SESSION]
     page = operator.submit(operator.open("/console"), "Sign out")
 
-    assert ("/console/sign-in?done=signed-out", True) == (page.path, "You are signed out." in page.text)
+    assert ("/console/sign-in?done=sign_out", True) == (page.path, "You are signed out." in page.text)
     assert SESSION not in operator.http.cookies
     assert 303 == _status(operator, copied)
 

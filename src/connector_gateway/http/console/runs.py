@@ -1,23 +1,28 @@
-"""The history: runs with filters, page by page, and one run as a time line."""
+"""The history: runs with filters, page by page, and one run explained along its time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from starlette.responses import Response
 
+from connector_gateway.core.outcomes import Outcome, explain_key, explain_run
+from connector_gateway.http.console.choices import filters_given, form_of
 from connector_gateway.http.console.declared import Visit
+from connector_gateway.http.console.remedies import REMEDIES
 from connector_gateway.http.console.shapes import Field, parameters_of, result_of
 from connector_gateway.http.console.timeline import timeline
-from connector_gateway.kit.clock import instant
-from connector_gateway.kit.errors import GatewayError, InvalidParameters
+from connector_gateway.kit.errors import (
+    ConnectionPending,
+    ConnectionRevoked,
+    GatewayError,
+    InvalidParameters,
+    KeyNotFound,
+)
+from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import Page
 from connector_gateway.management.runs import RunRecord, list_runs, show_run
 
-FILTERS = ("workspace_id", "connection_id", "connector", "operation", "status")
-STATUSES = ("ok", "partial", "error", "running", "interrupted")
-HOURS = {"1": "the last hour", "24": "the last day", "168": "the last week"}
 SHOWN = "50"
 
 
@@ -30,36 +35,69 @@ class Row:
 
 
 async def show_all(visit: Visit) -> Response:
-    """Runs that fit the filters, newest first, a page of them."""
-    given = {name: visit.query.get(name, "") for name in FILTERS}
+    """Show runs that fit the filters, newest first, a page of them."""
+    fields = [field for field in list_runs.fields if field.name not in {"cursor", "limit"}]
+    given = filters_given(visit, fields)
     page, problem = await _page(visit, given)
     return visit.show(
         "runs.html",
         problem=problem,
+        form=await form_of(visit, fields, values=given, button="Filter", problem=problem),
         rows=await rows_of(visit, page.items),
-        cursor=visit.cursor(page.position, *_binding(visit, given)),
-        wanted={**given, "hours": visit.query.get("hours", "")},
-        connectors=visit.console.connectors,
-        statuses=STATUSES,
-        hours=HOURS,
-        first="cursor" not in visit.query,
-        workspaces=await visit.workspaces(given["workspace_id"]),
+        cursor=visit.cursor(page.position, "runs", given),
+        wanted=given,
     )
 
 
 async def show(visit: Visit) -> Response:
-    """One run, with its requests upstream along its time."""
+    """Show one run: how it ended, and its requests upstream along its time."""
     run = await visit.ask(show_run, {"run_id": visit.named("run_id")})
     (row,) = await rows_of(visit, [run])
-    sent, returned = _shapes(visit, run)
-    return visit.show("run.html", row=row, run=run, timeline=timeline(run), sent=sent, returned=returned)
+    operation = _operation(visit, run)
+    sent, returned = _shapes(operation, run)
+    return visit.show(
+        "run.html",
+        row=row,
+        run=run,
+        title=operation.title if operation else run.operation.replace("_", " ").capitalize(),
+        outcome=_outcome(visit, run, operation),
+        is_revoked=run.code == ConnectionRevoked.code,
+        key=await _key_name(visit, run.key_id),
+        idempotency=explain_key(run.idempotency) if run.idempotency else "",
+        timeline=timeline(run),
+        sent=sent,
+        returned=returned,
+    )
 
 
-def _shapes(visit: Visit, run: RunRecord) -> tuple[Sequence[Field], Sequence[Field]]:
-    """The parameters that were sent and the fields of the result, by the declaration of the operation: no values."""
+def _outcome(visit: Visit, run: RunRecord, operation: AnyOperation | None) -> Outcome | None:
+    """Return how a run ended, with remedies that the console has in place of those for callers."""
+    application = visit.console.application(run.connector)
+    writes = operation is not None and operation.scope == "write"
+    found = explain_run(run.model_dump(), application, writes=writes)
+    own = next((REMEDIES[error] for error in (ConnectionPending, ConnectionRevoked) if error.code == run.code), "")
+    return Outcome(found.tone, found.sentences, own or found.remedy) if found else None
+
+
+async def _key_name(visit: Visit, key_id: str) -> str:
+    """Return what the key of a run is called; empty if there was none."""
+    if not key_id:
+        return ""
+    try:
+        key = await visit.management.keys.show(key_id)
+    except KeyNotFound:
+        return key_id
+    return str(key["name"]) or f"…{key['ending']}"
+
+
+def _operation(visit: Visit, run: RunRecord) -> AnyOperation | None:
     connector = visit.console.connectors.get(run.connector)
     named = {operation.name: operation for operation in connector.operations} if connector else {}
-    operation = named.get(run.operation)
+    return named.get(run.operation)
+
+
+def _shapes(operation: AnyOperation | None, run: RunRecord) -> tuple[Sequence[Field], Sequence[Field]]:
+    """Return the parameters that were sent and the fields of the result, as they are declared: no values."""
     if operation is None:
         return (), ()
     sent = [field for field in parameters_of(operation) if field.name in (run.parameters or ())]
@@ -68,28 +106,16 @@ def _shapes(visit: Visit, run: RunRecord) -> tuple[Sequence[Field], Sequence[Fie
 
 
 async def rows_of(visit: Visit, runs: Sequence[RunRecord]) -> Sequence[Row]:
-    """*runs* with the names of their connections."""
+    """Return *runs* with the names of their connections."""
     names = await visit.management.connections.names({run.connection_id for run in runs if run.connection_id})
     return [Row(run, names.get(run.connection_id or "", "")) for run in runs]
 
 
-async def _page(visit: Visit, given: Mapping[str, str]) -> tuple[Page[RunRecord], GatewayError | None]:
-    """The page; none, and why, where the filters cannot be used."""
-    position = visit.position(*_binding(visit, given))
+async def _page(visit: Visit, given: Mapping[str, Any]) -> tuple[Page[RunRecord], GatewayError | None]:
+    """Return the page that was asked for; none, and why, if the filters cannot be used."""
+    position = visit.position("runs", given)
     try:
-        return await visit.ask(list_runs, {**given, "limit": SHOWN, "since": _since(visit)}, position), None
+        since = {"since": f"{given['since']}Z"} if "since" in given else {}
+        return await visit.ask(list_runs, {**given, **since, "limit": SHOWN}, position), None
     except InvalidParameters as error:
         return Page[RunRecord](items=[], position=None), error
-
-
-def _binding(visit: Visit, given: Mapping[str, str]) -> tuple[Any, ...]:
-    """What a cursor holds for: another page of the same list."""
-    return "console runs", dict(given), visit.query.get("hours", "")
-
-
-def _since(visit: Visit) -> str:
-    """The instant from which on runs are wanted, as the route takes it; empty for all."""
-    hours = visit.query.get("hours", "")
-    if hours not in HOURS:
-        return ""
-    return (instant(visit.console.clock.now()) - timedelta(hours=int(hours))).isoformat()

@@ -72,7 +72,7 @@ async def sign_in(visit: Visit) -> Response:
 async def sign_out(visit: Visit) -> Response:
     """End the session, here and for every copy of what the browser held."""
     await _end(visit)
-    return drop(visit.lead(SIGN_IN, done="signed-out"), visit.console.pages, SESSION)
+    return drop(visit.lead(SIGN_IN, done="sign_out"), visit.console.pages, SESSION)
 
 
 def _form(visit: Visit, problem: GatewayError | None = None) -> Response:
