@@ -21,7 +21,9 @@ ADMINISTRATION = promised(
     ("administration-16", "console:search", "An identifier leads to its page."),
     ("administration-17", "console:workspaces", "Workspaces are chosen by name."),
     ("administration-18", "console:shapes", "A run shows the names and types of parameters and result."),
-    ("administration-19", "operators:link", "A link signs in once."),
-    ("administration-20", "console:steps", "Whoever begins is told the next step."),
+    ("administration-19", "console:try", "Admins try a connection, and that is recorded."),
+    ("administration-20", "console:outcomes", "A run tells in words how it ended."),
+    ("administration-21", "operators:link", "A link signs in once."),
+    ("administration-22", "console:steps", "Whoever begins is told the next step."),
 )
 """Everything that is promised, in the order of the contract."""

@@ -1,6 +1,7 @@
 """What the pages of the console tell, and what their forms do: the same as the management routes."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -8,10 +9,11 @@ from connector_gateway.core.runs import Run
 from connector_gateway.kit.errors import UpstreamRefused
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.observing import Observation
-from harness.browsing import Browser
-from harness.rehearsing import Shelf, Trouble
+from harness.browsing import Browser, Shown
+from harness.rehearsing import Shelf, Trouble, connectors
 from harness.requirement import requirement
-from harness.serving import Gateway
+from harness.serving import Gateway, serving
+from workspace_sandbox.sandbox import Sandbox
 
 PAGES = ["", "/workspaces", "/keys", "/connections", "/webhooks", "/runs", "/budgets", "/audit", "/operators"]
 FORMS = [
@@ -409,6 +411,52 @@ def test_only_codes_that_a_page_explains_lead_there(operator: Browser, gateway: 
     assert "events_missed" in pages[1].text
 
 
+@requirement("console:outcomes")
+def test_a_response_that_was_lost_is_told_on_the_page_of_its_run(operator: Browser, gateway: Gateway) -> None:
+    gateway.fault("notes", method="POST", path="/v1/pages", fault="drop_after", times=1)
+    given = {"database_id": gateway.examples("notes")["database_id"], "properties": {}}
+    reply = gateway.post("/notes/pages", **given, idempotency_key="lost on the way")
+    page = operator.open(f"/console/runs/{reply.body['run_id']}")
+
+    assert (200, "ok") == (reply.status, page.one("h1 .mark").text)
+    assert "The response was lost; the page was found; nothing was sent twice." == page.one(".notice").text.strip()
+    assert "Key lost on the way . This was the first call with the key." in page.text
+
+
+@requirement("console:outcomes")
+def test_a_key_that_came_with_other_parameters_is_told(operator: Browser, gateway: Gateway) -> None:
+    given = {"database_id": gateway.examples("notes")["database_id"], "idempotency_key": "other parameters"}
+    first = gateway.post("/notes/pages", **given, properties={}).body["run_id"]
+    reply = gateway.post("/notes/pages", **given, properties={"Name": "Other"})
+    page = operator.open(f"/console/runs/{reply.body['run_id']}")
+
+    assert "The parameters differ from those of the first call" in page.one(".notice.warn").text
+    assert page.link("The first call").endswith(first)
+
+
+@requirement("console:outcomes")
+def test_an_error_is_told_with_what_it_was_about_and_what_to_do(operator: Browser, gateway: Gateway) -> None:
+    named = gateway.with_key("read_write", name="Shop")
+    page = operator.open(f"/console/runs/{named.get('/notes/databases', limit='many').body['run_id']}")
+    told = " ".join(page.one(".notice.bad").get_text(" ").split())
+
+    assert "One or more parameters are missing, unknown or not of the expected form. parameter limit" in told
+    assert "What the caller can do: Correct the parameters listed in details." in told
+    assert "http, with the key Shop" in page.text
+
+
+@requirement("console:outcomes")
+def test_a_run_through_a_withdrawn_connection_leads_to_connecting_it_again(operator: Browser, gateway: Gateway) -> None:
+    gateway.revoke("notes")
+    reply = gateway.get("/notes/databases")
+    page = operator.open(f"/console/runs/{reply.body['run_id']}")
+    gateway.authorise("notes")
+    gateway.get("/notes/databases")
+
+    assert "connection_revoked" == reply.code
+    assert page.link("Connect again").endswith(f"{gateway.connections['notes']}/reconnect")
+
+
 def test_a_refused_request_is_drawn_as_such(operator: Browser, gateway: Gateway) -> None:
     gateway.fault("notes", fault="status", status=400, times=1)
     reply = gateway.get("/notes/databases")
@@ -441,6 +489,28 @@ def test_the_overview_counts_what_there_is_and_shows_what_failed(operator: Brows
     assert [str(workspaces), str(connections)] == [one.text for one in page.html.select(".figures strong")[:2]]
     assert "error invalid_parameters" == page.rows("#failed")[0][1]
     assert str(page.one("#failed tbody tr:first-child a[href*='/runs/']")["href"]).endswith(reply.body["run_id"])
+
+
+@requirement("console:steps")
+def test_the_first_steps_are_listed_until_all_are_done(tmp_path: Path) -> None:
+    with serving(Sandbox({}), tmp_path, connectors=connectors(Shelf())) as gateway:
+        browser = Browser(gateway)
+        overview = browser.sign_in()
+        made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "shelf", {"token": "shelf-token-1"}))
+        before_call = browser.open("/console")
+        gateway.get("/shelf/things", connection_id=made["connection_id"])
+        after = browser.open("/console")
+
+    assert [["Create a workspace", "Create a key"], [], "Connect an account"] == [
+        steps_done(overview),
+        steps_done(after),
+        overview.one(".steps a").text,
+    ]
+    assert "Make a first call" == before_call.one(".steps a").text
+
+
+def steps_done(page: Shown) -> list[str]:
+    return [one.select("span")[0].text for one in page.html.select(".steps .done")]
 
 
 def test_a_fault_of_ours_is_a_page_that_says_so(

@@ -115,5 +115,10 @@ def is_possible(act: Act, record: Any) -> bool:
         return False
     if act.name == "test" and record.status == "pending":
         return False
+    if act.name == "reconnect" and record.status != "active":
+        # The page offers it beside what is wrong.
+        return False
+    if act.name == "enable" and record.failing_since is not None:
+        return True
     values = act.command.values
     return not values or any(getattr(record, name) != value for name, value in values.items())
