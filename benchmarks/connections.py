@@ -18,7 +18,7 @@ from sqlalchemy import insert, update
 from benchmarks.idle import Quiet, connection_row, settings_of, watch_row
 from connector_gateway.app import App
 from connector_gateway.core.connections import Connections, IdleRenewals, Renewals, Tokens
-from connector_gateway.core.connections.idle import STEP
+from connector_gateway.core.connections.idle import MAX_RENEWALS
 from connector_gateway.core.events.changes import WatchChanges
 from connector_gateway.core.events.watches import Watches
 from connector_gateway.kit.clock import SystemClock
@@ -157,8 +157,8 @@ class Installation:
             ),
             "one by its identifier, cold": lambda: connections.find(self._any()),
             "renewing the tokens of one": self._renew,
-            "no idle token is due": self._idle.renew,
-            f"{STEP} idle tokens are due: found and renewed": self._renew_idle,
+            "no idle token is due": self._idle.renew_idle_tokens,
+            f"{MAX_RENEWALS} idle tokens are due: found and renewed": self._renew_idle,
             "nothing is due": lambda: self._watches.claim("rare", DUE),
             f"{DUE} are due: claimed and given back": self._poll,
         }
@@ -174,10 +174,10 @@ class Installation:
 
     async def _renew_idle(self) -> None:
         """Make as many due as a step takes, and take it."""
-        chosen = self._random.sample(self._kept, STEP)
+        chosen = self._random.sample(self._kept, MAX_RENEWALS)
         due = update(tables.connections).where(tables.connections.c.connection_id.in_(chosen))
         await self.app.database.write(lambda writing: writing.execute(due.values(refresh_due_at=time.time() - 1)))
-        if await self._idle.renew() != STEP:
+        if await self._idle.renew_idle_tokens() != MAX_RENEWALS:
             raise RuntimeError("a token was not found")
 
     async def _poll(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from benchmarks.filled import CONNECTIONS, KEPT_SECONDS, Wanted, filled
 from connector_gateway.core.claims import CLAIM, RELEASE_ABANDONED, Claims
-from connector_gateway.core.retention import Retention
+from connector_gateway.core.retention import JobRunner
 from connector_gateway.core.runs import INTERRUPT_ABANDONED, PUT_RUN, Runs
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.identifiers import ProcessId, ulid
@@ -80,7 +80,7 @@ class Bench:
     async def measure(self, name: str) -> Sequence[Row]:
         """The figures of calls with a purge beside them, then of what the dead left."""
         idle = await _lateness(asyncio.sleep(MEASURED_SECONDS / 3))
-        retention = Retention(SystemClock(), always=(self._purge_runs, self._purge_claims), calm=self._database.calm)
+        retention = JobRunner(SystemClock(), always=(self._purge_runs, self._purge_claims), calm=self._database.calm)
         began = time.monotonic()
         async with retention:
             late = await _lateness(self._call_for(MEASURED_SECONDS))

@@ -84,7 +84,6 @@ BAD = {
         "1.5": "is '1.5'; it should be a number above 0, at most 1,000,000,000,000.",
         "9" * 5000: f"is '{'9' * 60}…'",
     },
-    "GATEWAY_ATTEMPTS": {"21": "it should be a number above 0, at most 20."},
     "GATEWAY_KEEP_RUNS_DAYS": {"40000": "it should be a number above 0, at most 36,600."},
     "GATEWAY_WORKERS": {"0": "is '0'", "1.5": "is '1.5'", "1001": "at most 1,000."},
     "GATEWAY_METRICS_TOKEN": {"two\nlines": "has a character that no header carries"},

@@ -1,11 +1,10 @@
 """The one place where objects are built and joined."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-import structlog
 from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
@@ -46,7 +45,7 @@ from connector_gateway.core.operators import Operators
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.restores import Restores
-from connector_gateway.core.retention import Retention
+from connector_gateway.core.retention import JobRunner
 from connector_gateway.core.rotation import Rotation
 from connector_gateway.core.runs import Runs
 from connector_gateway.core.seals import check_seals
@@ -78,11 +77,10 @@ from connector_gateway.kit.transport import Transport
 from connector_gateway.management.request import Management
 from connector_gateway.mcp.endpoint import McpEndpoint
 from connector_gateway.settings import DAY_SECONDS, Settings
-from connector_gateway.storage.alone import Unshared, alone_on
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.engines import database_file
 from connector_gateway.storage.epochs import FileWitness, Witness
-from connector_gateway.storage.files import AlreadyServed
+from connector_gateway.storage.files import FileLock
 from connector_gateway.storage.memory import InMemory
 from connector_gateway.storage.recount import Peers
 from connector_gateway.storage.share import WithFallback
@@ -90,8 +88,6 @@ from connector_gateway.storage.shared import Shared
 
 if TYPE_CHECKING:
     from connector_gateway.http.tracing import Tracing
-
-log = structlog.get_logger()
 
 
 class App:
@@ -126,7 +122,8 @@ class App:
         self.clients = Clients(settings.clients)
         # Several processes may serve where what they count is counted together, on a database for several.
         alone = alone and (settings.shared_url is None or self.database.embedded)
-        self._alone = alone_on(self.database.url, settings.storage_seconds) if alone else Unshared()
+        file = database_file(self.database.url) if alone and self.database.embedded else None
+        self._lock = FileLock(file) if file is not None else nullcontext()
         secrets = SecretKeys(settings.secret_keys, settings.decrypt_only_keys)
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
@@ -145,7 +142,7 @@ class App:
         self._transport = transport or self._new_transport()
         self._tokens = Tokens(settings.sites, self._transport, self._shared, self._steady)
         self.connections = self._new_connections(connectors)
-        self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url, settings.connect_seconds)
+        self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
         self._accounts = self._new_accounts()
         self.connecting = self._new_connecting()
         self._idle = IdleRenewals(
@@ -153,7 +150,6 @@ class App:
             self._vault,
             self._renewals,
             self.clock,
-            steady=self._steady,
             processes=lambda: self._processes.count,
         )
         self.rotation = Rotation(self.database, self._vault)
@@ -322,18 +318,17 @@ class App:
             runs=self.runs,
             claims=self._claims,
             alone=alone,
+            stopping=self.stopping,
             also=(
-                self._stay_alone,
                 self.restores.beat,
                 self.runs.refusals.commit,
-                self.connections.note_uses,
                 self._shared.tidy,
                 self.audit.commit,
             ),
             stopwatch=stopwatch,
         )
 
-    def _new_retention(self) -> Retention:
+    def _new_retention(self) -> JobRunner:
         async def purge_runs() -> int:
             return await self.runs.purge(self.clock.now() - self.settings.keep_runs_days * DAY_SECONDS)
 
@@ -346,9 +341,10 @@ class App:
             self._connect_links.purge,
             self._sessions.purge,
             self._positions.purge,
-            self.keys.note_uses,
+            self.keys.last_used.store_last_used,
+            self.connections.last_used.store_last_used,
         )
-        return Retention(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
+        return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
     def http(self) -> Served:
         """The service over HTTP; what stands behind it is opened and closed with it."""
@@ -440,7 +436,9 @@ class App:
         async with AsyncExitStack() as stack:
             # The order matters: nothing is opened while another process serves on the database, and nobody polls or
             # deletes before this process gives signs of life.
-            await stack.enter_async_context(self._alone)
+            await stack.enter_async_context(self._lock)
+            stack.callback(self.database.dispose)
+            await self._processes.require_alone()
             await stack.enter_async_context(self.database)
             await check_seals(self.database, self._vault)
             await stack.enter_async_context(self._counting_together())
@@ -448,24 +446,13 @@ class App:
             await stack.enter_async_context(self.restores)
             await stack.enter_async_context(self._processes)
             await stack.enter_async_context(self._retention)
-            await stack.enter_async_context(self._idle)
+            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle.renew_idle_tokens]))
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
                 await stack.enter_async_context(self.deliverer)
             if self._siblings is not None:
                 await stack.enter_async_context(self._siblings.asked(metrics))
             yield
-
-    async def _stay_alone(self) -> None:
-        """Stop taking calls when another process serves on the database by now."""
-        try:
-            await self._alone.keep()
-        except AlreadyServed as taken:
-            reason = str(taken)
-        else:
-            return
-        log.error("stopping", reason=reason)
-        self.stopping.begin(reason)
 
     def _watchers(self, gateway: Gateway) -> Watchers:
         return Watchers(

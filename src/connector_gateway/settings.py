@@ -24,9 +24,6 @@ MOST_DAYS = 100 * 366
 MOST_WORKERS = 1000
 MAX_PORT = 65_535
 MOST_OF_A_WORKSPACE = 1_000_000
-MOST_ATTEMPTS = 20
-"""The pause between them doubles each time."""
-
 LOG_LEVELS = ("debug", "info", "warning", "error")
 FORWARDED_HEADERS = ("x-forwarded-for", "forwarded")
 
@@ -53,9 +50,6 @@ class Settings:
     base_url: str
     download_base: str
     link_seconds: float
-    connect_seconds: float
-    """How long a connect link works."""
-
     console_idle_seconds: float
     """How long a session in the console lasts without a page being asked for."""
 
@@ -141,7 +135,6 @@ class Settings:
             base_url=base_url,
             download_base=environment.address("DOWNLOAD_BASE", f"{base_url}/v1/downloads"),
             link_seconds=environment.number("LINK_SECONDS", 15 * 60.0),
-            connect_seconds=environment.number("CONNECT_SECONDS", 60 * 60.0),
             console_idle_seconds=environment.number("CONSOLE_IDLE_SECONDS", 30 * 60.0),
             max_file_bytes=environment.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
             admin_port=_admin_port(environment),
@@ -257,8 +250,6 @@ def _timeouts(environment: Environment) -> Timeouts:
         queue_seconds=environment.number("QUEUE_SECONDS", 30.0),
         run_seconds=environment.number("RUN_SECONDS", 120.0),
         grace_seconds=environment.number("GRACE_SECONDS", 5.0),
-        attempts=environment.number("ATTEMPTS", 3, most=MOST_ATTEMPTS),
-        backoff_seconds=environment.number("BACKOFF_SECONDS", 0.25),
     )
 
 

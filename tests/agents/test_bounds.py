@@ -34,7 +34,6 @@ READS, WRITES = NOTES.operations[0], NOTES.operations[1]
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     patience: dict[str, Any] = {
         "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1",
-        "GATEWAY_ATTEMPTS": "1",
         "GATEWAY_MAX_BODY_BYTES": "20000",
     }
     with (

@@ -148,6 +148,15 @@ def test_its_keys_and_connections_work_at_once(running: Dev) -> None:
     assert 1 == len(reply.json()["data"])
 
 
+def test_its_commands_use_the_same_settings(running: Dev) -> None:
+    """Webhooks on this machine are allowed by a setting of ``dev``."""
+    command = ["webhooks", "create", running.described["workspace_id"], "http://127.0.0.1:9/events"]
+
+    created = run(*command, "--data", str(running.data))
+
+    assert 0 == created.returncode, created.stderr
+
+
 def test_the_examples_lead_to_seeded_objects(running: Dev) -> None:
     example = running.described["examples"]["notes"]
     body = {

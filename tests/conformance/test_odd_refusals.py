@@ -33,8 +33,7 @@ NAMED = {error.code for error in catalogue() if error.names}
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
-    quick = {"GATEWAY_BACKOFF_SECONDS": "0.001"}
-    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("refusals"), **quick) as started:
+    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("refusals")) as started:
         yield started
 
 

@@ -25,8 +25,7 @@ SHAPES = ("flat", "error object", "errors", "text")
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
-    quick = {"GATEWAY_BACKOFF_SECONDS": "0.001"}
-    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("secrets"), **quick) as started:
+    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("secrets")) as started:
         yield started
 
 

@@ -5,7 +5,7 @@ from time import time
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.oauth import Account
@@ -183,16 +183,3 @@ async def test_records_of_changes_are_purged_once_no_doubt_can_be_older(stage: S
     left = await stage.app.database.read(lambda reading: reading.execute(count).all())
 
     assert (1, 0) == (len(kept), len(left))
-
-
-@requirement("writes:kept-owners")
-async def test_a_row_of_the_release_before_counts_for_every_account(database_url: str, clock: HandClock) -> None:
-    async with rehearsing(database_url, clock) as stage, rehearsing(database_url, clock, stage.shelf) as elsewhere:
-        await dropped(stage)
-        await elsewhere.put(operation=make_thing)
-        unscoped = update(tables.owned).values(scope=None)
-        await stage.app.database.write(lambda writing: writing.execute(unscoped).rowcount)
-        clock.at += SETTLE_SECONDS
-        mine = data(await stage.put(operation=make_thing))["thing_id"]
-
-    assert "thing 2" == mine

@@ -22,7 +22,7 @@ async def database(common_database_url: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def links(database: Database, clock: HandClock) -> ConnectLinks:
-    return ConnectLinks(database, clock, "http://127.0.0.1:1", HOUR)
+    return ConnectLinks(database, clock, "http://127.0.0.1:1")
 
 
 async def test_a_link_is_good_until_its_time_and_deleted_then(links: ConnectLinks, clock: HandClock) -> None:

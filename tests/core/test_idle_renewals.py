@@ -1,21 +1,18 @@
 """Renewal of tokens that nobody uses, on both databases: when, how fast, and how they are found."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import insert, select, text
-from structlog.testing import capture_logs
 
-from connector_gateway.core.connections.idle import AGAIN_SECONDS, ROUND_SECONDS, STEP, STEP_SECONDS, due_before
+from connector_gateway.core.connections.idle import AGAIN_SECONDS, MAX_RENEWALS, due_before
 from connector_gateway.core.connections.tokens import BUDGETS
+from connector_gateway.core.retention import ROUND_SECONDS
 from connector_gateway.kit.errors import UpstreamError
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
 from core.test_renewal import DAY, HOUR, OAUTH, Desk, desk, idle
 from harness.requirement import requirement
 
@@ -27,10 +24,10 @@ table = tables.connections
 @requirement("renewal:idle")
 async def test_tokens_that_nobody_uses_are_renewed_long_before_they_end_of_that(desk: Desk) -> None:
     desk.clock.at += 39 * DAY
-    early = await desk.idle.renew()
+    early = await desk.idle.renew_idle_tokens()
     desk.clock.at += 2 * DAY
-    due = await desk.idle.renew()
-    after = await desk.idle.renew()
+    due = await desk.idle.renew_idle_tokens()
+    after = await desk.idle.renew_idle_tokens()
 
     assert ((0, 1, 0), ["refresh-token-1"]) == ((early, due, after), desk.issuer.asked)
     assert "access-token-2" == (await desk.connection(desk.elsewhere)).stored["token"]
@@ -39,9 +36,9 @@ async def test_tokens_that_nobody_uses_are_renewed_long_before_they_end_of_that(
 @requirement("renewal:idle")
 async def test_they_are_renewed_again_after_as_long(desk: Desk) -> None:
     desk.clock.at += 41 * DAY
-    await desk.idle.renew()
+    await desk.idle.renew_idle_tokens()
     desk.clock.at += 41 * DAY
-    await desk.idle.renew()
+    await desk.idle.renew_idle_tokens()
 
     assert ["refresh-token-1", "refresh-token-2"] == desk.issuer.asked
 
@@ -49,7 +46,7 @@ async def test_they_are_renewed_again_after_as_long(desk: Desk) -> None:
 @requirement("renewal:idle")
 async def test_two_processes_renew_an_idle_token_once(desk: Desk) -> None:
     desk.clock.at += 41 * DAY
-    await asyncio.gather(desk.idle.renew(), idle(desk.elsewhere, desk.clock).renew())
+    await asyncio.gather(desk.idle.renew_idle_tokens(), idle(desk.elsewhere, desk.clock).renew_idle_tokens())
 
     assert ["refresh-token-1"] == desk.issuer.asked
 
@@ -58,11 +55,11 @@ async def test_two_processes_renew_an_idle_token_once(desk: Desk) -> None:
 async def test_an_idle_renewal_that_fails_is_tried_again_the_next_day(desk: Desk) -> None:
     desk.issuer.troubles = [UpstreamError("The application failed.")]
     desk.clock.at += 41 * DAY
-    await desk.idle.renew()
+    await desk.idle.renew_idle_tokens()
     desk.clock.at += HOUR
-    soon = await desk.idle.renew()
+    soon = await desk.idle.renew_idle_tokens()
     desk.clock.at += AGAIN_SECONDS
-    later = await desk.idle.renew()
+    later = await desk.idle.renew_idle_tokens()
 
     assert (0, 1, ["refresh-token-1", "refresh-token-1"]) == (soon, later, desk.issuer.asked)
     assert ("active", None) == await desk.status()
@@ -72,7 +69,7 @@ async def test_an_idle_renewal_that_fails_is_tried_again_the_next_day(desk: Desk
 async def test_tokens_that_do_not_end_of_that_are_looked_at_once(desk: Desk) -> None:
     desk.issuer.known = replace(OAUTH, idle_seconds=None)
     desk.clock.at += 41 * DAY
-    looked_at, again = await desk.idle.renew(), await desk.idle.renew()
+    looked_at, again = await desk.idle.renew_idle_tokens(), await desk.idle.renew_idle_tokens()
 
     assert ((1, 0), []) == ((looked_at, again), desk.issuer.asked)
 
@@ -94,65 +91,23 @@ async def copies(desk: Desk, count: int, **columns: Any) -> None:
 
 @requirement("renewal:idle")
 async def test_many_that_are_due_take_half_of_the_budget_and_no_more(desk: Desk) -> None:
-    await copies(desk, 10 * STEP - 1)
+    await copies(desk, MAX_RENEWALS)
     desk.clock.at += 41 * DAY
-    began, idle = desk.clock.at, desk.idle
-    async with idle:
-        await until(desk, partial(left, desk))
+    renewed = [await desk.idle.renew_idle_tokens(), await desk.idle.renew_idle_tokens()]
     budget = BUDGETS["tokens"]
 
-    # In the last of ten steps, or in a round after them.
-    assert 9 * STEP_SECONDS <= (desk.clock.at - began) % ROUND_SECONDS <= 10 * STEP_SECONDS
-    assert budget.limit / budget.per_seconds / 2 == STEP / STEP_SECONDS
+    assert [MAX_RENEWALS, 1] == renewed
+    assert budget.limit / budget.per_seconds / 2 == MAX_RENEWALS / ROUND_SECONDS
 
 
 @requirement("renewal:idle")
-async def test_several_processes_take_that_half_together(desk: Desk) -> None:
-    await copies(desk, 5 * STEP - 1)
+@pytest.mark.parametrize(("processes", "share"), [(2, 5), (3, 3), (100, 1)])
+async def test_several_processes_take_that_half_together(desk: Desk, processes: int, share: int) -> None:
+    await copies(desk, MAX_RENEWALS)
     desk.clock.at += 41 * DAY
-    began, idle = desk.clock.at, desk.idle
-    idle._processes = lambda: 2
-    async with idle:
-        await until(desk, partial(left, desk))
+    desk.idle_processes = processes
 
-    assert 4 * 2 * STEP_SECONDS <= (desk.clock.at - began) % ROUND_SECONDS <= 5 * 2 * STEP_SECONDS
-
-
-async def until(desk: Desk, more: Callable[[], Awaitable[bool]]) -> None:
-    """Wait from sleep to sleep while there is *more*."""
-    while await more():
-        await desk.clock.slept.wait()
-        desk.clock.slept.clear()
-
-
-async def fewer(asked: Sequence[int]) -> bool:
-    """Whether it was asked fewer than three times."""
-    return len(asked) < 3
-
-
-async def left(desk: Desk) -> bool:
-    """Whether any are due."""
-    return bool(await rows(desk.here._database, due_before(desk.clock.at)))
-
-
-async def rows(database: Database, query: Any) -> Sequence[Any]:
-    return await database.read(lambda reading: reading.execute(query).all())
-
-
-@requirement("renewal:idle")
-async def test_a_step_that_fails_is_told_and_ends_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    idle, asked = desk.idle, list[int]()
-
-    async def fail() -> int:
-        asked.append(1)
-        raise ValueError("unforeseen")
-
-    monkeypatch.setattr(idle, "renew", fail)
-    with capture_logs() as lines:
-        async with idle:
-            await until(desk, partial(fewer, asked))
-
-    assert {"a step of idle renewals failed"} == {line["event"] for line in lines}
+    assert share == await desk.idle.renew_idle_tokens()
 
 
 @requirement("renewal:idle")

@@ -1,11 +1,10 @@
 """Idempotency keys as text: the normal form, and what a header can carry."""
 
 import hashlib
-from urllib.parse import quote
 
 import pytest
 
-from connector_gateway.core.key_text import LENGTH, NOT_DISPLAY, NOT_UTF8, UNFIT, KeyText, stored_before
+from connector_gateway.core.key_text import LENGTH, NOT_DISPLAY, NOT_UTF8, UNFIT, KeyText
 from harness.requirement import requirement
 
 FOUR_BYTES = "\N{GRINNING FACE}"
@@ -88,24 +87,3 @@ def test_no_key_is_stored_under_the_digest_of_another() -> None:
 
     assert spelled == KeyText.of(LONG).stored
     assert spelled != KeyText.of(spelled).stored
-
-
-@pytest.mark.parametrize("key", ["order 4711", LONG])
-def test_most_keys_are_stored_as_before(key: str) -> None:
-    assert (set[str](), stored_before(key)) == (KeyText.of(key).earlier, KeyText.of(key).stored)
-
-
-@pytest.mark.parametrize(
-    ("key", "before"),
-    [
-        (KeyText.of("clé"), "clé"),
-        (KeyText.of_header("clé".encode()), "clÃ©"),
-        (KeyText.of("cle\u0301"), "cle\u0301"),
-        (KeyText.of(" k "), " k "),
-        (KeyText.of("sha256:a"), "sha256:a"),
-        (KeyText.of_header(b'%"k"'), '%"k"'),
-        (KeyText.of_header(f'%"{quote("clé")}"'.encode()), "clÃ©"),
-    ],
-)
-def test_what_an_earlier_release_stored_is_looked_for(key: KeyText, before: str) -> None:
-    assert before in key.earlier

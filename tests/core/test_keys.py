@@ -355,7 +355,7 @@ async def test_the_last_use_is_told_elsewhere_once_it_was_noted(office: Office) 
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
     [before, *_], _ = await office.elsewhere.page(office.workspace_id, None, 50)
-    noted = await office.here.note_uses()
+    noted = await office.here.last_used.store_last_used()
     [after, *_], _ = await office.elsewhere.page(office.workspace_id, None, 50)
 
     assert before["last_used_at"] is None
@@ -367,8 +367,8 @@ async def test_an_earlier_use_does_not_replace_a_later_one(office: Office) -> No
     await office.here.authenticate(f"Bearer {created['key']}")
     office.clock.at += 5
     await office.elsewhere.authenticate(f"Bearer {created['key']}")
-    await office.elsewhere.note_uses()
-    await office.here.note_uses()
+    await office.elsewhere.last_used.store_last_used()
+    await office.here.last_used.store_last_used()
     [newest, *_], _ = await office.here.page(office.workspace_id, None, 50)
 
     assert instant(office.clock.now()) == newest["last_used_at"]
@@ -377,7 +377,7 @@ async def test_an_earlier_use_does_not_replace_a_later_one(office: Office) -> No
 async def test_what_is_noted_once_is_not_noted_again(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
-    counts = [await office.here.note_uses(), await office.here.note_uses()]
+    counts = [await office.here.last_used.store_last_used(), await office.here.last_used.store_last_used()]
 
     assert [1, 0] == counts
 
@@ -386,9 +386,9 @@ async def test_a_use_that_could_not_be_noted_is_noted_later(office: Office) -> N
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
     with read_only(office.here._database), pytest.raises(StorageUnavailable):
-        await office.here.note_uses()
+        await office.here.last_used.store_last_used()
 
-    assert 1 == await office.here.note_uses()
+    assert 1 == await office.here.last_used.store_last_used()
 
 
 async def test_whoever_holds_an_expired_key_is_told_when_it_ended(office: Office) -> None:
@@ -405,4 +405,4 @@ async def test_a_refused_key_is_not_used(office: Office) -> None:
     office.clock.at += 1
 
     assert not await knows(office.here, created["key"])
-    assert 0 == await office.here.note_uses()
+    assert 0 == await office.here.last_used.store_last_used()

@@ -76,10 +76,11 @@ class Desk:
     issuer: Issuer
     clock: HandClock
     connection_id: str
+    idle_processes: int = 1
 
     @property
     def idle(self) -> IdleRenewals:
-        return idle(self.here, self.clock)
+        return idle(self.here, self.clock, self.idle_processes)
 
     async def connection(self, of: Connections | None = None) -> Connection:
         found = await (of or self.here).find(self.connection_id)
@@ -91,9 +92,11 @@ class Desk:
         return shown["status"], shown["reason"]
 
 
-def idle(connections: Connections, clock: HandClock) -> IdleRenewals:
+def idle(connections: Connections, clock: HandClock, processes: int = 1) -> IdleRenewals:
     """What renews the tokens of *connections* that nobody uses."""
-    return IdleRenewals(connections._database, connections._vault, connections._renewals, clock)
+    return IdleRenewals(
+        connections._database, connections._vault, connections._renewals, clock, processes=lambda: processes
+    )
 
 
 def process(database: Database, issuer: Issuer, clock: HandClock) -> Connections:

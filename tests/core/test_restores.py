@@ -25,6 +25,7 @@ from harness.rehearsing import (
     Stage,
     data,
     doubtful,
+    label_thing,
     make_thing,
     put_blindly,
     put_pair,
@@ -183,6 +184,27 @@ async def test_keys_of_the_backup_are_replayed_without_a_look(
 
     assert data(first) == data(again)
     assert [] == stage.shelf.looks
+
+
+@requirement("keys:restored", "writes:later-change")
+async def test_a_change_in_doubt_in_the_backup_is_not_sent_over_what_followed_it(
+    copied: tuple[str, Callable[[], str]], clock: HandClock
+) -> None:
+    lives = Lives(*copied, clock)
+    lives.backup_at = clock.at - 1
+    async with rehearsing(lives._url, clock) as stage:
+        stage.shelf.troubles.append(doubtful("interrupted"))
+        await refusal(stage, name="first", operation=label_thing)
+    # The operator names a time that is somewhat earlier than the last commit in the backup.
+    lives.stage, lives._backup = stage, lives._copy()
+    async with lives.lost() as stage:
+        await stage.put("second", None, operation=label_thing)
+    async with lives.restored() as stage:
+        refused = await refusal(stage, name="first", operation=label_thing)
+
+    assert isinstance(refused, OutcomeUnknown)
+    assert [{"restored": True}] == refused.details
+    assert {"thing 1": "second"} == stage.shelf.labels
 
 
 @requirement("keys:restored")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from connector_gateway.core.retention import CALM_SECONDS, MOST_STEPS, PURGE_STEP, ROUND_SECONDS, SELDOM, Retention
+from connector_gateway.core.retention import CALM_SECONDS, MOST_STEPS, PURGE_STEP, ROUND_SECONDS, SELDOM, JobRunner
 from connector_gateway.kit.errors import StorageUnavailable
 from harness.clocks import HandClock, LoopClock, in_no_time
 from harness.requirement import requirement
@@ -40,7 +40,7 @@ def after(
     """Let a retention go on for so long."""
 
     async def run() -> None:
-        async with Retention(LoopClock(), always=always, seldom=[seldom.purge] if seldom else [], calm=calm):
+        async with JobRunner(LoopClock(), always=always, seldom=[seldom.purge] if seldom else [], calm=calm):
             await asyncio.sleep(seconds)
 
     in_no_time(run())
@@ -49,7 +49,7 @@ def after(
 @requirement("bounds:purge")
 async def test_a_round_takes_short_steps_and_goes_on_as_long_as_there_is_much_to_do(clock: HandClock) -> None:
     some, many = Pile(2 * PURGE_STEP + 7), Pile(100 * PURGE_STEP)
-    await Retention(clock, always=[some.purge, many.purge]).purge()
+    await JobRunner(clock, always=[some.purge, many.purge]).run()
 
     assert [PURGE_STEP, PURGE_STEP, 7] == some.steps
     assert [PURGE_STEP] * MOST_STEPS == many.steps
@@ -73,14 +73,14 @@ def test_what_comes_to_be_slowly_is_looked_for_seldom() -> None:
 
 async def test_each_job_fails_alone(clock: HandClock) -> None:
     away, broken, good = Pile(1, StorageUnavailable("Away.")), Pile(1, LookupError("odd")), Pile(1)
-    await Retention(clock, always=[away.purge, broken.purge, good.purge]).purge()
+    await JobRunner(clock, always=[away.purge, broken.purge, good.purge]).run()
 
     assert [1] == good.steps
 
 
 async def test_a_step_waits_until_storage_is_calm(clock: HandClock) -> None:
     pile, calm = Pile(7), asyncio.Event()
-    purging = asyncio.create_task(Retention(clock, always=[pile.purge], calm=calm.wait).purge())
+    purging = asyncio.create_task(JobRunner(clock, always=[pile.purge], calm=calm.wait).run())
     await asyncio.sleep(0)
     before = pile.rows
     calm.set()

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from sqlalchemy import update
 
 from connector_gateway.core.arguments import Arguments, Body
 from connector_gateway.core.key_text import KeyText
@@ -13,7 +12,6 @@ from connector_gateway.core.runs import Run
 from connector_gateway.core.writing import DIFFERS
 from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.errors import GatewayError, IdempotencyKeyReused
-from connector_gateway.storage import tables
 from harness.clocks import HandClock
 from harness.rehearsing import SETTLE_SECONDS, Stage, data, doubtful, place_thing, rehearsing
 from harness.requirement import requirement
@@ -98,35 +96,6 @@ async def test_null_is_no_other_parameter(stage: Stage) -> None:
     assert [] == list(again.warnings)
 
 
-# Claims of earlier releases
-
-
-async def stored_before(stage: Stage, key: str) -> None:
-    """Let the one claim be as an earlier release left it under *key*: the result in plain text, without digests."""
-    old = {"idempotency_key": key, "target": None, "parameters": None, "sealed": None, "data": '{"thing_id":"thing 1"}'}
-    await stage.app.database.write(lambda writing: writing.execute(update(tables.claims).values(old)))
-
-
-@requirement("keys:upgrade")
-@pytest.mark.parametrize(
-    ("key", "before"),
-    [
-        ("clé", "clÃ©"),
-        ("cle\u0301", "cle\u0301"),
-        (" k ", " k "),
-        ("é" * 300, "sha256:" + hashlib.sha256(("Ã©" * 300).encode()).hexdigest()),
-        (LONG, "sha256:" + hashlib.sha256(LONG.encode()).hexdigest()),
-        ("sha256:a", "sha256:a"),
-    ],
-)
-async def test_a_claim_of_an_earlier_release_is_found(stage: Stage, key: str, before: str) -> None:
-    first = await stage.put(key=key)
-    await stored_before(stage, before)
-    again = await stage.put("plate", key=key)
-
-    assert (data(first), True, []) == (data(again), again.replayed, list(again.warnings))
-
-
 @requirement("keys:namespace")
 async def test_a_key_that_spells_the_digest_of_a_long_one_is_a_key_of_its_own(stage: Stage) -> None:
     await stage.put(key=LONG)
@@ -134,11 +103,3 @@ async def test_a_key_that_spells_the_digest_of_a_long_one_is_a_key_of_its_own(st
 
     assert not again.replayed
     assert ["cup", "cup"] == stage.shelf.things
-
-
-@requirement("keys:one-form")
-async def test_a_key_of_this_release_is_not_taken_for_one_that_was_misread(stage: Stage) -> None:
-    await stage.put(key="clÃ©")
-    again = await stage.put(key="clé")
-
-    assert not again.replayed

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from sqlalchemy import inspect
 
 from connector_gateway.core.claims import Claims
 from connector_gateway.core.keys import Caller
@@ -14,6 +15,7 @@ from connector_gateway.core.processes import (
     DEAD_AFTER_SECONDS,
     HEARTBEAT_SECONDS,
     LIVE_SECONDS,
+    LOOK_SECONDS,
     REMEMBERED_SECONDS,
     Processes,
 )
@@ -30,8 +32,10 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id, ulid
 from connector_gateway.kit.upstream import Exchange
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.files import AlreadyServed
 from connector_gateway.storage.recount import Peers
 from harness.clocks import HandClock
+from harness.postgres import temporary_database
 from harness.rehearsing import list_things, put_thing
 from harness.requirement import requirement
 from harness.storage import read_only
@@ -58,6 +62,7 @@ class Node:
             self.clock,
             runs=self.runs,
             claims=self.claims,
+            stopping=self.stopping,
             stopwatch=self.clock.now,
         )
         self.caller = Caller(KeyId("key_1"), self.workspace_id, "read_write", 120, None, None)
@@ -395,6 +400,71 @@ async def until_alive(node: Node) -> None:
     async with asyncio.timeout(10):
         while not node.processes.alive:  # noqa: ASYNC110  # what is waited for is in the database
             await asyncio.sleep(HEARTBEAT_SECONDS / 1000)
+
+
+# The only process
+
+
+class Beating(HandClock):
+    """A clock by which another process gives a sign of life whenever somebody sleeps."""
+
+    other: Node
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds)
+        await self.other.processes.give_sign_of_life()
+
+
+@requirement("storage:alone")
+async def test_a_second_process_is_refused_while_the_first_gives_signs_of_life(new_postgres: str) -> None:
+    clock = Beating()
+    async with Database(new_postgres, clock=clock.now) as database:
+        clock.other, second = Node(database, clock), Node(database, clock)
+        await clock.other.processes.beat()
+        began = clock.at
+        with pytest.raises(AlreadyServed, match=f"another process, {clock.other.process_id}; stop that one first"):
+            await second.processes.require_alone()
+
+    assert LOOK_SECONDS == clock.at - began
+
+
+async def test_a_process_takes_the_place_of_one_that_died(new_postgres: str, clock: HandClock) -> None:
+    async with Database(new_postgres, clock=clock.now) as database:
+        dead, next_one = Node(database, clock), Node(database, clock)
+        await dead.processes.beat()
+        began = clock.at
+        await next_one.processes.require_alone()
+        waited = clock.at - began
+        await next_one.processes.beat()
+
+    assert (LIVE_SECONDS, "") == (waited, next_one.stopping.reason)
+
+
+@requirement("storage:alone")
+async def test_of_two_that_start_together_or_after_a_lapse_the_later_one_stops(
+    new_postgres: str, clock: HandClock
+) -> None:
+    async with Database(new_postgres, clock=clock.now) as database:
+        first, second = Node(database, clock), Node(database, clock)
+        await first.processes.beat()
+        clock.at += 1
+        await second.processes.beat()
+        await first.processes.beat()
+
+    assert ("", f"{first.process_id}, which was there first.") == (
+        first.stopping.reason,
+        second.stopping.reason.rpartition(" process, ")[2],
+    )
+
+
+async def test_who_is_to_be_alone_looks_before_there_are_tables(postgres_server: str, clock: HandClock) -> None:
+    with temporary_database(postgres_server) as address:
+        database = Database(address, clock=clock.now)
+        await Node(database, clock).processes.require_alone()
+        there = await database.read(lambda reading: inspect(reading).get_table_names())
+        database.dispose()
+
+    assert [] == there
 
 
 # Stopping

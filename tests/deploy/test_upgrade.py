@@ -1,6 +1,6 @@
 """Two releases on one database while an upgrade is under way.
 
-The release before is a checkout that ``TESTS_BEFORE`` names, whose newest step of the schema is the one before ours.
+The release before is a checkout that ``TESTS_BEFORE`` names, as it was before the migrations were last changed.
 """
 
 import os
@@ -22,7 +22,9 @@ from harness.valkey import Server
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
+VERSIONS = "connector_gateway/storage/migrations/versions"
 BEFORE = os.environ.get("TESTS_BEFORE", "")
+NEWEST_BEFORE = max((path.stem[:4] for path in Path(BEFORE).glob(f"src/{VERSIONS}/0*.py")), default="")
 OLD, NEW = 0, 1
 
 pytestmark = pytest.mark.skipif(not BEFORE, reason="TESTS_BEFORE names no checkout of the release before")
@@ -86,6 +88,7 @@ def test_both_go_on_reading_and_writing_and_nothing_is_lost_or_done_twice(deploy
     assert len(by_old) + len(by_new) + 4 == kept
 
 
+@pytest.mark.skipif(NEWEST_BEFORE == schema.newest(), reason="the release before has the same schema")
 def test_the_release_before_does_not_start_on_the_new_schema_and_says_why(deployment: Deployment) -> None:
     old, new = deployment.gateways
     new.start()

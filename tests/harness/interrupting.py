@@ -7,12 +7,13 @@ from typing import Any
 from pydantic_core import to_json
 from sqlalchemy import insert
 
+from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.arguments import Arguments, Body
-from connector_gateway.core.asked import Asked
+from connector_gateway.core.asked import Asked, asked
 from connector_gateway.core.claims import Claim, ClaimName
 from connector_gateway.core.journal import JournalEntry, owner_of
 from connector_gateway.core.key_text import KeyText
-from connector_gateway.core.owners import OPEN, Place
+from connector_gateway.core.owners import OPEN
 from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
 from connector_gateway.storage import tables
 from harness.serving import Gateway
@@ -55,7 +56,7 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
         if entry.name in (makes or {}):
             row = app._owners.row(
                 f"{key} {entry.name}"[:40],
-                Place(connection_id, connector),
+                connector,
                 (makes or {})[entry.name],
                 entry.value,
                 claim.run_id,
@@ -64,8 +65,13 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
             entry.rows = [row["row_id"]]
             rows.append(row | {"process_id": None})
     arguments = Arguments(dict(path or {}), [], Body(to_json({"connection_id": connection_id, **body})))
-    kept = {"arguments": arguments.kept(), "entries": [asdict(entry) for entry in entries]}
+    declared = next(one for one in CONNECTORS[connector].operations if one.name == operation)
+    target, parameters = asked(declared, arguments.read(declared.params))
+    whose = gateway.run(app.connections.get(connection_id)).whose
+    kept = {"arguments": arguments.kept(), "whose": whose, "entries": [asdict(entry) for entry in entries]}
     row = name.columns | {
+        "target": target,
+        "parameters": parameters,
         "run_id": claim.run_id,
         "attempt": 1,
         "state": "doubtful",

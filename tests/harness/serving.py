@@ -44,7 +44,6 @@ IDLE_SECONDS = 600
 OPERATOR = "op_Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU"
 FAST = {
     "GATEWAY_WATCH": "off",
-    "GATEWAY_BACKOFF_SECONDS": "0.01",
     "GATEWAY_GRACE_SECONDS": "0.15",
     "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "1",
 }
@@ -54,6 +53,7 @@ Budgets are opened wide unless a test is about pacing.
 """
 
 WIDE = "100000/1"
+BACKOFF_SECONDS = 0.001
 SETTLE_SECONDS = "0.3"
 """Twice the grace time: the first call says that nothing is known, and a repeat at once waits and then writes."""
 
@@ -301,6 +301,7 @@ def serving(
     read = Settings.read(
         environment | settings_for(sandbox, connectors) | budgets | settling | FAST | settings, connectors
     )
+    read = replace(read, timeouts=replace(read.timeouts, backoff_seconds=BACKOFF_SECONDS))
     app = App(read, connectors=connectors, files=files, alone=alone)
     LEAKS.learn([OPERATOR], "the operator token")
     LEAKS.learn((site.client.client_secret for site in read.sites.values() if site.client), "a secret of a client")

@@ -1,7 +1,6 @@
 """What callers notice while storage takes no writes, and what is left of it afterwards; on both databases."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,11 @@ from sqlalchemy import select
 from connector_gateway.app import App
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.storage import tables
-from connector_gateway.storage.alone import Unshared
 from connector_gateway.storage.files import AlreadyServed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
 from harness.storage import read_only
-from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 
@@ -89,28 +86,3 @@ def test_several_may_be_opened_where_that_is_wanted(gateway: Gateway) -> None:
             return len(rows)
 
     assert 2 == gateway.run(processes())
-
-
-@requirement("storage:alone")
-def test_a_gateway_that_another_one_has_replaced_stops_by_itself(gateway: Gateway) -> None:
-    gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=0.5)
-    body = {"database_id": gateway.examples("notes")["database_id"], "properties": {}, "idempotency_key": "key-1"}
-    with ThreadPoolExecutor(2) as callers:
-        going_on = callers.submit(lambda: gateway.post("/notes/pages", **body))
-        wait_until(lambda: not gateway.sandbox.emulators["notes"].stage.faults[0].times)
-        waiting = callers.submit(lambda: gateway.post("/notes/pages", **body))
-        wait_until(lambda: gateway.app.stopping._waiting)
-        gateway.app._alone = Taken()
-        gateway.run(gateway.app._processes.beat())
-        answers = [going_on.result(), waiting.result()]
-
-    assert "Somebody else serves." == gateway.app.stopping.reason
-    assert 200 == answers[0].status
-    assert "overloaded" == answers[1].code
-
-
-class Taken(Unshared):
-    """A right that was lost."""
-
-    async def keep(self) -> None:
-        raise AlreadyServed("Somebody else serves.")

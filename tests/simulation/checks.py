@@ -331,7 +331,10 @@ def _throttled(history: "History") -> Iterator[str]:
     lone = story.processes == 1 and not any(isinstance(item, Crash) for item in story.items)
     if not story.limits or not lone or any(process.generation > 1 for process in history.processes):
         return
+    delayed = {sent.room for sent in history.sent if sent.is_delayed}
     for room, emulator in history.world.vendors.emulators.items():
+        if room in delayed:
+            continue
         refused = [one for one in emulator.stage.journal if one.status == 429]
         if refused:
             yield f"I7 {room} refused {len(refused)} requests as too many"

@@ -222,7 +222,7 @@ def _restores(random: Random, items: Sequence[Item]) -> list[Restore]:
         return []
     backup_at = random.uniform(0, 4)
     # A restore is not noticed if no process gave a sign of life between the backup and its end.
-    silent = any(isinstance(item, Freeze | Crash) for item in items)
+    silent = any(isinstance(item, Freeze | Crash | Disk) for item in items)
     restored_at = backup_at + random.choice((3.0, 10.0, 20.0))
     return [Restore(restored_at, backup_at, declared=random.random() < 0.5 or silent)]
 

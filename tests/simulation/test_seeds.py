@@ -26,6 +26,7 @@ BROKE = {
     1308742: "two pages of one minute, which nobody can tell the order of",
     1013930: "an equal write took the object while its own was still on the way",
     1901861: "a call without a key and the repeat of one with a key filled one checklist together",
+    9004698: "a move in doubt while the backup was made, and another's after it",
 }
 
 

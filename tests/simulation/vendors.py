@@ -177,6 +177,11 @@ class Sent:
         return self.told not in {"refused", "429"} and not re.fullmatch(r"4\d\d", self.told)
 
     @property
+    def is_delayed(self) -> bool:
+        """Whether it took longer to arrive than the pacer allows for: half a window, of which the shortest are 1 s."""
+        return self.trouble is not None and (self.trouble.done_after or 0.0) > 0.5
+
+    @property
     def step(self) -> str:
         """What it does, whatever marks it bears."""
         marked = self.room == "chat" or self.path.endswith(("/drafts", "/messages/send"))

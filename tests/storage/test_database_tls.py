@@ -7,7 +7,6 @@ import pytest
 from sqlalchemy import make_url, text
 
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage.alone import alone_on
 from connector_gateway.storage.database import Database
 from harness.encrypted import behind_tls, certificate
 from harness.requirement import requirement
@@ -33,7 +32,7 @@ async def encrypted(new_postgres: str, socket_of_server: Path, tmp_path: Path) -
 
 @requirement("deployment:tls-database")
 async def test_reads_writes_and_the_lock_go_through_tls(encrypted: str) -> None:
-    async with Database(encrypted) as database, alone_on(make_url(encrypted)):
+    async with Database(encrypted) as database:
         written = await database.write(lambda writing: writing.execute(text("SELECT 1")).scalar())
         read = await database.read(lambda reading: reading.execute(text("SELECT 2")).scalar())
 

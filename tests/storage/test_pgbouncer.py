@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import func, insert, make_url, select, text
+from sqlalchemy import func, insert, select
 
 from connector_gateway.core.claims import CLAIM
 from connector_gateway.storage import tables
-from connector_gateway.storage.alone import alone_on
 from connector_gateway.storage.database import Database
-from connector_gateway.storage.files import AlreadyServed
 from harness.pgbouncer import pooled
 
 INSERT = insert(tables.workspaces)
@@ -58,17 +56,3 @@ async def test_no_statement_takes_longer_than_it_may(through: str) -> None:
         writing = await database.write(lambda connection: connection.execute(query).scalar())
 
     assert ("2s", "2s") == (reading, writing)
-
-
-async def test_one_gateway_serves_at_a_time_and_the_right_is_free_again_when_it_has_ended(through: str) -> None:
-    url = make_url(through)
-    async with alone_on(url) as first:
-        await first.keep()
-        with pytest.raises(AlreadyServed):
-            await alone_on(url).__aenter__()
-    async with alone_on(url) as second:
-        await second.keep()
-
-        held = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
-        async with Database(through) as database:
-            assert 1 == await database.read(lambda reading: reading.execute(held).scalar())

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from alembic import command
@@ -11,10 +11,8 @@ from sqlalchemy import Connection, create_engine, make_url, text
 from connector_gateway.storage import schema
 from harness.postgres import temporary_database
 
-FIRST = 16
-"""The first step that was made while others might go on using the database."""
-
-STEPS = [f"{number:04}" for number in range(FIRST, int(schema.newest()) + 1)]
+FIRST, *STEPS = sorted(schema.versions())
+"""The initial schema, and the steps that are made while others may go on using the database."""
 
 COLUMNS = text(
     "SELECT table_name, column_name, concat(data_type, character_maximum_length), is_nullable = 'YES', column_default"
@@ -58,14 +56,14 @@ def shape_of(connection: Connection) -> Shape:
 
 @pytest.fixture(scope="module")
 def shapes(postgres_server: str) -> Mapping[str, Shape]:
-    """The shape after each step, and after the one before the first."""
+    """The initial shape, and the one after each step."""
     made: dict[str, Shape] = {}
     configuration = schema._configuration()
     with temporary_database(postgres_server) as address:
         engine = create_engine(make_url(address).set(drivername="postgresql+psycopg"))
         with engine.connect() as connection:
             configuration.attributes["connection"] = connection
-            for step in (f"{FIRST - 1:04}", *STEPS):
+            for step in (FIRST, *STEPS):
                 command.upgrade(configuration, step)
                 made[step] = shape_of(connection)
         engine.dispose()
@@ -74,8 +72,8 @@ def shapes(postgres_server: str) -> Mapping[str, Shape]:
 
 @pytest.fixture(params=STEPS)
 def before_and_after(request: pytest.FixtureRequest, shapes: Mapping[str, Shape]) -> tuple[Shape, Shape]:
-    step: Any = request.param
-    return shapes[f"{int(step) - 1:04}"], shapes[step]
+    place = STEPS.index(request.param)
+    return shapes[[FIRST, *STEPS][place]], shapes[request.param]
 
 
 def test_a_step_leaves_every_column_as_it_was(before_and_after: tuple[Shape, Shape]) -> None:

@@ -25,7 +25,7 @@ from connector_gateway.cli.dev import HOST, Place
 from connector_gateway.cli.dev_folder import empty
 from connector_gateway.cli.dev_reset import forget_applications
 from connector_gateway.cli.environment import settings_of
-from connector_gateway.cli.installation import environment, environment_of, stand_ins
+from connector_gateway.cli.installation import dev_settings, environment
 from connector_gateway.cli.output import console
 from connector_gateway.cli.printing import printable_json
 from connector_gateway.cli.private_files import write_private
@@ -45,11 +45,6 @@ PROGRAM = "connector-gateway"
 
 SELDOM_SECONDS = "300"
 """How often everything is polled: since deliveries come at once, rarely; the environment may say otherwise."""
-
-SIGNED = {
-    name: connector.observing.signed_with for name, connector in CONNECTORS.items() if connector.observing is not None
-}
-"""What the stand-ins that deliver call their secret, by connector."""
 
 
 async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bool, quiet: bool) -> None:
@@ -77,7 +72,8 @@ async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bo
 
 
 async def _serve(place: Place, secret: Mapping[str, str], playing: Mapping[str, Any], *, quiet: bool) -> None:
-    settings = settings_of(_seldom() | environment() | _environment(place, playing))
+    described = {**playing, "base_url": place.base_url}
+    settings = settings_of(_seldom() | environment() | dev_settings(place.data, secret, described))
     await forget_applications(Database(settings.database_url), SystemClock())
     app = App(settings)
     running = server(app.http(), HOST, place.port, settings.stop_seconds, log_level=settings.log_level)
@@ -137,25 +133,9 @@ def _secrets(place: Place) -> Mapping[str, str]:
     return kept
 
 
-def _environment(place: Place, playing: Mapping[str, Any]) -> dict[str, str]:
-    upstreams, own = (
-        playing["upstreams"],
-        {
-            "GATEWAY_BASE_URL": place.base_url,
-            "GATEWAY_PRIVATE_WEBHOOKS": "on",
-            "GATEWAY_ADMIN_PORT": "",
-        },
-    )
-    return stand_ins(upstreams, playing["clients"]) | environment_of(place.data) | _deliveries(upstreams) | own
-
-
-def _deliveries(upstreams: Mapping[str, Any]) -> dict[str, str]:
-    """The secrets that the sandbox signs its deliveries with."""
-    return {f"GATEWAY_{name.upper()}_HOOK_SECRET": upstreams[name][secret] for name, secret in SIGNED.items()}
-
-
 def _seldom() -> dict[str, str]:
-    return {f"GATEWAY_{name.upper()}_WATCH_SECONDS": SELDOM_SECONDS for name in SIGNED}
+    watched = [name for name, connector in CONNECTORS.items() if connector.observing is not None]
+    return {f"GATEWAY_{name.upper()}_WATCH_SECONDS": SELDOM_SECONDS for name in watched}
 
 
 async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Mapping[str, Any]) -> dict[str, Any]:

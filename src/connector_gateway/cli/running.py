@@ -5,6 +5,7 @@ Only what any command needs is imported here, since building an App costs a comm
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,21 @@ def describe(data: Path | None) -> Mapping[str, Any]:
     return described
 
 
-def reached(data: Path | None) -> tuple[str, str, Mapping[str, Any]]:
-    """Address and key of the running gateway, and what a dev installation tells besides."""
+@dataclass(frozen=True)
+class Target:
+    """The running gateway that calls are sent to."""
+
+    base_url: str
+    key: str
+    is_dev: bool
+    """True for the gateway of a dev installation."""
+
+    connections: Mapping[str, str]
+    """Connections of the dev installation, by connector."""
+
+
+def reached(data: Path | None) -> Target:
+    """Return the running gateway that the environment, ``.env`` or a dev installation names."""
     settings = {} if data else set_here()
     described = describe(data)
     base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
@@ -46,4 +60,5 @@ def reached(data: Path | None) -> tuple[str, str, Mapping[str, Any]]:
         raise click.ClickException(
             "No gateway is known: start one with 'make run', or set GATEWAY_URL and GATEWAY_API_KEY."
         )
-    return base_url, key, described
+    is_dev = base_url == described.get("base_url")
+    return Target(base_url, key, is_dev, described.get("connections", {}) if is_dev else {})

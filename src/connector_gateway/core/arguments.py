@@ -136,7 +136,7 @@ class Arguments(Struct):
         if fault is not None:
             # Told once, and not by the declaration of the parameter as well.
             values.pop(IDEMPOTENCY_FIELD, None)
-            faults.append({"parameter": IDEMPOTENCY_FIELD, "message": fault.fault, "value": fault.raw})
+            faults.append({"parameter": IDEMPOTENCY_FIELD, "message": fault.fault, "value": fault.text})
         elif len({key.text for key in both}) > 1:
             message = "Should equal the header Idempotency-Key"
             faults.append({"parameter": IDEMPOTENCY_FIELD, "message": message, "value": given})

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 from sqlalchemy import Connection as Writing
-from sqlalchemy import and_, bindparam, delete, literal_column, or_, select, update
+from sqlalchemy import and_, bindparam, delete, literal_column, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
 from connector_gateway.core.asked import Asked
-from connector_gateway.core.key_text import KeyText, stored_before
+from connector_gateway.core.key_text import KeyText
 from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.runs import Recording
 from connector_gateway.core.stopping import Stopping
@@ -124,11 +124,8 @@ class First:
 
     run_id: RunId
     status: str
-    sealed: bytes | None
+    sealed: bytes
     """The answer, encrypted."""
-
-    plain: str | None
-    """The answer as earlier versions stored it; such rows end within a day of an upgrade."""
 
     asked: Asked
 
@@ -177,23 +174,6 @@ class Claims:
         self._clock = clock
         self._stopping = stopping or Stopping()
         self._held: dict[ClaimName, asyncio.Event] = {}
-
-    async def name_of(
-        self, workspace_id: WorkspaceId, connection_id: ConnectionId, operation: str, key: KeyText
-    ) -> ClaimName:
-        """The name of the claim of *key*; that of an earlier release, as long as there is a claim of that name."""
-        name = ClaimName.of(workspace_id, connection_id, operation, key)
-        earlier = {stored_before(spelled) for spelled in key.earlier}
-        if not earlier:
-            return name
-        query = select(_claims.idempotency_key).where(
-            *(_claims[column] == value for column, value in list(name.columns.items())[:-1]),
-            _claims.idempotency_key.in_(earlier),
-            _claims.target.is_(None),
-            _claims.expires_at > self._database.time(),
-        )
-        found = await self._database.read(lambda reading: reading.execute(query).scalars().first())
-        return name if found is None else name._replace(idempotency_key=found)
 
     async def take(
         self, name: ClaimName, asked: Asked, recording: Recording, wait_seconds: float, *, exists: bool = False
@@ -339,10 +319,10 @@ class Claims:
             lambda reading: reading.execute(select(tables.claims).where(name.here())).first()
         )
         if row is not None and row.expires_at > now:
-            if _other_target(row, new):
+            if row.target != new["target"]:
                 raise reused(row.run_id)
             if row.state == "done":
-                return _first(row, new)
+                return _first(row)
 
         def take_over(writing: Writing) -> Claim | First | None:
             put_all(writing, opening)
@@ -381,35 +361,25 @@ def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: floa
     # Before the insertion, since an expired claim would still stand in its way.
     writing.execute(expired)
     if execute(writing, CLAIM, new):
-        return Claim(name, new["run_id"], 1, _asked(None, new))
+        return Claim(name, new["run_id"], 1, Asked(new["target"], new["parameters"]))
     taken = {key: new[key] for key in ("run_id", "process_id", "expires_at")}
     over = (
         update(tables.claims)
-        .where(name.here(), _claims.state == "doubtful", or_(_claims.target.is_(None), _claims.target == new["target"]))
+        .where(name.here(), _claims.state == "doubtful", _claims.target == new["target"])
         .values(state="held", attempt=_claims.attempt + 1, **taken)
     )
     taken_over = writing.execute(over).rowcount
     row = writing.execute(select(tables.claims).where(name.here())).first()
     if row is not None and taken_over:
-        return Claim(name, new["run_id"], row.attempt, _asked(row, new), row.sealed, row.settles_at or 0.0)
-    if row is not None and row.state == "done" and not _other_target(row, new):
-        return _first(row, new)
+        first = Asked(row.target, row.parameters)
+        return Claim(name, new["run_id"], row.attempt, first, row.sealed, row.settles_at or 0.0)
+    if row is not None and row.state == "done" and row.target == new["target"]:
+        return _first(row)
     return None
 
 
-def _other_target(row: Any, new: dict[str, Any]) -> bool:
-    """Whether a claim is for another object; a claim of an earlier release does not tell."""
-    return row.target is not None and row.target != new["target"]
-
-
-def _asked(row: Any, new: dict[str, Any]) -> Asked:
-    """What the first call under a claim asked for; the same as the present one, where that is not known."""
-    known = new if row is None or row.target is None else {"target": row.target, "parameters": row.parameters}
-    return Asked(known["target"], known["parameters"])
-
-
-def _first(row: Any, new: dict[str, Any]) -> First:
-    return First(row.run_id, row.status, row.sealed, row.data, _asked(row, new))
+def _first(row: Any) -> First:
+    return First(row.run_id, row.status, row.sealed, Asked(row.target, row.parameters))
 
 
 def in_progress() -> GatewayError:

@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.core.envelope import Envelope
 from connector_gateway.core.owners import Owners
-from connector_gateway.core.work import AnyResult, NoSteps, Work, place_of
+from connector_gateway.core.work import AnyResult, NoSteps, Work, scope_of
 from connector_gateway.kit.call import LookUp, Memory
 from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.identifiers import ulid
@@ -113,9 +113,9 @@ class DryRun:
 
     async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
         """Whether the write would take over what an interrupted call left."""
-        run_id, place = self._work.run.run_id, place_of(self._work, step, intent)
+        run_id, scope = self._work.run.run_id, scope_of(self._work, step, intent)
         (content,) = step.contents(intent)
-        row = self._owners.row(f"{run_id}.0", place, step.makes, content, run_id, keyed=False)
+        row = self._owners.row(f"{run_id}.0", scope, step.makes, content, run_id, keyed=False)
         return await self._owners.is_left(row, object_id)
 
     def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:

@@ -1,17 +1,17 @@
 """The envelope: the shape of every answer; it holds ``data`` as JSON text, ready to be stored, replayed and sent."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from connector_gateway.core.details import details_of
+from connector_gateway.core.details import DONE, details_of
 from connector_gateway.kit.errors import Detail, GatewayError
 from connector_gateway.kit.held import LARGE_BYTES
 from connector_gateway.kit.identifiers import RunId
-from connector_gateway.kit.nearest import MEANT
+from connector_gateway.kit.nearest import MEANT, mistaken
 from connector_gateway.kit.shapes import Piece
 
 Status = Literal["ok", "partial"]
@@ -86,7 +86,13 @@ def described(error: GatewayError) -> dict[str, Any]:
     }
 
 
-def _question(details: Iterable[Detail]) -> str:
-    """The question whether something else was meant, where *details* suggest it."""
-    names = list(dict.fromkeys(detail[MEANT] for detail in details if MEANT in detail))[:MAX_SUGGESTED]
+def _question(details: Sequence[Detail]) -> str:
+    """Return the question if something else was meant; of several faults it repeats the mistaken names."""
+    alone = len([detail for detail in details if DONE not in detail]) == 1
+    hints = [
+        detail[MEANT] if alone else f"{detail[MEANT]} instead of {mistaken(detail)}"
+        for detail in details
+        if MEANT in detail
+    ]
+    names = list(dict.fromkeys(hints))[:MAX_SUGGESTED]
     return f" Did you mean {', '.join(names)}?" if names else ""

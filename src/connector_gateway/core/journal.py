@@ -42,6 +42,9 @@ class JournalEntry:
     restored: bool = False
     """Whether it counts as sent only because the database was restored."""
 
+    in_doubt_before: bool = False
+    """Whether it was in doubt in the backup already."""
+
     marks: list[str] = field(default_factory=list)
     """The marks that it may have been sent with in a time that the database has lost."""
 
@@ -84,9 +87,7 @@ class Journal:
         for entry in entries:
             # The claim was put in doubt later than the journal was sealed, if a process died over it.
             entry.settles_at = max(entry.settles_at, claim.settles_at)
-        # Journals of earlier versions do not name the account.
-        before = Whose(*opened["whose"]) if "whose" in opened else whose
-        if not before.is_same(whose):
+        if not Whose(*opened["whose"]).is_same(whose):
             raise _other_account()
         return cls(Arguments.restored(opened["arguments"]), whose, entries)
 
@@ -157,5 +158,4 @@ def _other_account() -> OutcomeUnknown:
 def _refused(kept: Mapping[str, Any]) -> GatewayError:
     """The refusal that an earlier attempt got."""
     row = next(row for row in catalogue() if row.code == kept["code"])
-    # A journal of an earlier version has no remedy; its class has one that fits most of its codes.
-    return row(kept["message"], *kept["details"], private=kept["private"], remedy=kept.get("remedy"))
+    return row(kept["message"], *kept["details"], private=kept["private"], remedy=kept["remedy"])

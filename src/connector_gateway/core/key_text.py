@@ -33,9 +33,6 @@ class KeyText(Struct, frozen=True):
     """A key in its normal form."""
 
     text: str
-    raw: str
-    """The key as the caller spelled it; releases before 0026 stored it that way."""
-
     fault: str | None = None
     """Why it cannot be a key."""
 
@@ -46,18 +43,12 @@ class KeyText(Struct, frozen=True):
         return f'%"{quote(self.text)}"' if self.text.startswith('%"') else self.text
 
     @property
-    def earlier(self) -> set[str]:
-        """The spellings under which a release before 0026 may have stored it, if others than ``text``."""
-        # Headers were read as Latin-1 then, bodies as they came, and no key had a namespace of its own.
-        if self.raw == self.text and self.text.isascii() and not self.text.startswith(HASHED):
-            return set()
-        return {self.raw, self.raw.encode().decode("latin-1"), self.text.encode().decode("latin-1")}
-
-    @property
     def stored(self) -> str:
         """The key as it is stored: a digest, if it is too long for an index of the database."""
+        text = self.text
         # A key that looks like a digest is hashed as well, so that no key is stored under another one's digest.
-        return hashed(self.text) if self.text.startswith(HASHED) else stored_before(self.text)
+        is_long = len(text) > LONGEST_STORED or (not text.isascii() and len(text.encode()) > LONGEST_STORED)
+        return _hashed(text) if is_long or text.startswith(HASHED) else text
 
     @classmethod
     def of(cls, raw: str) -> "KeyText":
@@ -65,7 +56,7 @@ class KeyText(Struct, frozen=True):
         text = raw.strip(BLANKS)
         if not text.isascii():
             text = unicodedata.normalize("NFC", text)
-        return cls(text, raw, _fault_of(text))
+        return cls(text, _fault_of(text))
 
     @classmethod
     def of_header(cls, value: bytes) -> "KeyText":
@@ -74,7 +65,7 @@ class KeyText(Struct, frozen=True):
             raw = value.decode()
         except UnicodeDecodeError:
             spelled = value.decode("latin-1")
-            return cls(spelled, spelled, NOT_UTF8)
+            return cls(spelled, NOT_UTF8)
         if not raw.startswith('%"'):
             return cls.of(raw)
         shown = _DISPLAY.fullmatch(raw)
@@ -83,17 +74,11 @@ class KeyText(Struct, frozen=True):
         except UnicodeDecodeError:
             text = None
         if text is None:
-            return cls(raw, raw, NOT_DISPLAY)
-        key = cls.of(text)
-        return cls(key.text, raw, key.fault)
+            return cls(raw, NOT_DISPLAY)
+        return cls.of(text)
 
 
-def stored_before(text: str) -> str:
-    """Return a key as releases before 0026 stored it."""
-    return text if len(text.encode()) <= LONGEST_STORED else hashed(text)
-
-
-def hashed(text: str) -> str:
+def _hashed(text: str) -> str:
     """Return the digest of a key, in the namespace of digests."""
     return HASHED + hashlib.sha256(text.encode()).hexdigest()
 

@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import islice
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, Select, func, insert, or_, select, update
 
 from connector_gateway.core.acts import recorded
 from connector_gateway.core.details import cut
+from connector_gateway.core.last_used import LastUsed
 from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
 from connector_gateway.core.secrets import digest
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
@@ -47,16 +47,7 @@ CALLS_PER_MINUTE = 120
 MOST_NAMED = 10
 """Operations that do not exist that a sentence names."""
 
-NOTED_STEP = 200
-"""Keys whose last use is stored in one go."""
-
 _keys = tables.keys.c
-NOTE_USE = (
-    update(tables.keys)
-    .where(_keys.key_id == bindparam("_key_id"), func.coalesce(_keys.last_used_at, 0.0) < bindparam("_at"))
-    .values(last_used_at=bindparam("_at"))
-)
-"""Other processes may have noted a later use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +106,7 @@ class Keys:
 
         self._clock = clock
         self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
-        self._used: dict[KeyId, float] = {}
-        """When keys were used last, as far as that is not stored yet."""
+        self.last_used = LastUsed(database, tables.keys, clock)
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header."""
@@ -128,7 +118,7 @@ class Keys:
             raise InvalidApiKey("The API key is unknown or revoked.")
         if caller.expires_at is not None and caller.expires_at <= self._clock.now():
             raise InvalidApiKey(f"The API key expired at {timestamp(instant(caller.expires_at))}.")
-        self._used[caller.key_id] = self._clock.now()
+        self.last_used.note(caller.key_id)
         return caller
 
     def _require_ahead(self, expires_at: float | None) -> None:
@@ -198,7 +188,7 @@ class Keys:
         if before is not None:
             query = query.where(_keys.key_id < before)
         rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
-        shown = [self._as_used(row) for row in rows[:limit]]
+        shown = [_public(self.last_used.apply(row)) for row in rows[:limit]]
         return shown, shown[-1]["key_id"] if len(rows) > limit else None
 
     async def show(self, key_id: str) -> dict[str, Any]:
@@ -207,29 +197,12 @@ class Keys:
         row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
             raise _not_found(key_id)
-        return self._as_used(row)
+        return _public(self.last_used.apply(row))
 
     async def identify(self, key: str) -> KeyId | None:
         """The identifier of *key* itself, revoked or not; None if it is no key of this installation."""
         query = select(_keys.key_id).where(_keys.digest == digest(key))
         return await self._database.read(lambda reading: reading.execute(query).scalar()) if well_formed(key) else None
-
-    async def note_uses(self) -> int:
-        """Store when some keys were used last, now and then, since a call is not to cost a write more; how many."""
-        used = dict(islice(self._used.items(), NOTED_STEP))
-        if not used:
-            return 0
-        values = [{"_key_id": key_id, "_at": at} for key_id, at in used.items()]
-        await self._database.write(lambda writing: writing.execute(NOTE_USE, values).rowcount)
-        for key_id, at in used.items():
-            if self._used.get(key_id) == at:
-                del self._used[key_id]
-        return len(used)
-
-    def _as_used(self, row: Mapping[Any, Any]) -> dict[str, Any]:
-        """What is told of a key, with its last use even where that is not stored yet."""
-        used = self._used.get(row["key_id"])
-        return _public(dict(row) | {"last_used_at": used} if used else row)
 
     async def revoke(self, key_id: KeyId) -> dict[str, Any]:
         """Revoke a key: at once in this process, within seconds in others."""
@@ -249,7 +222,7 @@ class Keys:
             raise _not_found(key_id)
         # Other processes trust what they looked up for three seconds more.
         self._callers.forget(row["digest"])
-        return self._as_used(row)
+        return _public(self.last_used.apply(row))
 
     async def _look_up(self, key: str, found: bytes) -> Caller | None:
         # The checksum keeps guesses and typing errors away from the database.

@@ -10,7 +10,7 @@ equal content are twins: the object of one cannot be told from the object of ano
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from sqlalchemy import ColumnElement, and_, bindparam, delete, exists, or_, select, update
@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.claims import WINDOW_SECONDS
 from connector_gateway.core.retention import PURGE_STEP
-from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, WorkspaceId
+from connector_gateway.kit.identifiers import ProcessId, RunId, WorkspaceId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.rows import Put, put_all
@@ -33,8 +33,8 @@ _other = tables.owned.alias("other")
 
 
 def _in_scope(one: Any, other: Any) -> ColumnElement[bool]:
-    """Whether two rows are of the same kind and may be of the same account; rows of the release before tell none."""
-    return and_(one.kind == other.kind, or_(one.scope == other.scope, one.scope.is_(None), other.scope.is_(None)))
+    """Whether two rows are of the same kind and account."""
+    return and_(one.kind == other.kind, one.scope == other.scope)
 
 
 _is_owned = exists().where(_in_scope(_other.c, _owned), _other.c.upstream_id == bindparam("_upstream_id"))
@@ -65,14 +65,6 @@ LEAVE = update(tables.owned).where(_owned.row_id == bindparam("_row_id")).values
 FORGET = delete(tables.owned).where(_owned.row_id == bindparam("_row_id"))
 
 
-class Place(NamedTuple):
-    """Where an object is made."""
-
-    connection_id: ConnectionId
-    scope: str
-    """That within which the vendor's identifiers are unique."""
-
-
 @dataclass(frozen=True, slots=True)
 class Rivals:
     """Which other writes an object may belong to."""
@@ -97,12 +89,11 @@ class Owners:
         self._database = database
         self._process_id = process_id
 
-    def row(self, row_id: str, place: Place, kind: str, content: Any, run_id: RunId, *, keyed: bool) -> dict[str, Any]:
+    def row(self, row_id: str, scope: str, kind: str, content: Any, run_id: RunId, *, keyed: bool) -> dict[str, Any]:
         """A row to be opened, for an object of *content* that is about to be made."""
         return {
             "row_id": row_id,
-            "connection_id": place.connection_id,
-            "scope": place.scope,
+            "scope": scope,
             "kind": kind,
             "fingerprint": _fingerprint(content),
             "owner": run_id,
@@ -194,7 +185,7 @@ class Owners:
 
 def _of(row: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:
     """Rows of the same scope and kind."""
-    return _owned.kind == row["kind"], or_(_owned.scope == row["scope"], _owned.scope.is_(None))
+    return _owned.kind == row["kind"], _owned.scope == row["scope"]
 
 
 def _is_left(connection: Writing, row: Mapping[str, Any], object_id: str) -> bool:

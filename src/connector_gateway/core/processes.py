@@ -8,18 +8,21 @@ from math import inf
 from typing import Self
 
 import structlog
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import Connection as Reading
+from sqlalchemy import delete, func, inspect, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
 from connector_gateway.core.claims import Claims
 from connector_gateway.core.runs import Runs
+from connector_gateway.core.stopping import Stopping
 from connector_gateway.kit.background import end
 from connector_gateway.kit.clock import Clock, elapsed
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
+from connector_gateway.storage.files import AlreadyServed
 from connector_gateway.storage.recount import Peers
 
 HEARTBEAT_SECONDS = 2.0
@@ -35,9 +38,15 @@ DEAD_AFTER_SECONDS = 10.0
 REMEMBERED_SECONDS = 24 * 60 * 60.0
 """How long it is remembered of a process that it lived: the longest window of a budget."""
 
+LOOK_SECONDS = 0.5
+"""From one look for signs of life of other processes to the next, before one that has to be alone starts."""
+
 Job = Callable[[], Awaitable[object]]
 
 log = structlog.get_logger()
+
+_processes = tables.processes.c
+_AGE = (_processes.started_at, _processes.process_id)
 
 
 class Processes:
@@ -55,6 +64,7 @@ class Processes:
         runs: Runs,
         claims: Claims,
         alone: bool = True,
+        stopping: Stopping | None = None,
         also: Sequence[Job] = (),
         stopwatch: Callable[[], float] = elapsed,
     ) -> None:
@@ -68,6 +78,11 @@ class Processes:
         self._clock = clock
         self._owner = alone and database.embedded
         """Whether no other process can be alive on this database."""
+
+        self._alone = alone and not database.embedded
+        """Whether no other process may be alive on this database."""
+
+        self._stopping = stopping or Stopping()
 
         self._also = also
         self._stopwatch = stopwatch
@@ -120,6 +135,32 @@ class Processes:
                 raise StorageUnavailable("This process has lost touch with its storage.", retry_after=HEARTBEAT_SECONDS)
 
         return check
+
+    async def require_alone(self) -> None:
+        """Wait until no other process gives signs of life, and change nothing; ``AlreadyServed`` if one goes on to.
+
+        It does nothing where several processes may serve.
+        """
+        seen = await self._database.read(self._living) if self._alone else {}
+        while seen:
+            await self._clock.sleep(LOOK_SECONDS)
+            living = await self._database.read(self._living)
+            for other, seen_at in living.items():
+                if seen_at > seen.get(other, seen_at):
+                    raise AlreadyServed(f"{self._served_by(other)}; stop that one first.")
+            seen = living
+
+    def _living(self, reading: Reading) -> dict[str, float]:
+        """Return the processes whose last sign of life is so recent that they count themselves alive, and that."""
+        # An empty database has no tables yet.
+        if not inspect(reading).has_table(tables.processes.name):
+            return {}
+        recent = self._database.now - _processes.seen_at < LIVE_SECONDS
+        query = select(_processes.process_id, _processes.seen_at).where(recent)
+        return {row.process_id: row.seen_at for row in reading.execute(query)}
+
+    def _served_by(self, process_id: str) -> str:
+        return f"The database {self._database.url.database} is being served by another process, {process_id}"
 
     async def _last_sign_of_life(self) -> float | None:
         """When any process was last alive, in epoch seconds; None if one is now, or none ever was."""
@@ -191,10 +232,15 @@ class Processes:
     async def _look_around(self) -> None:
         """Count the processes that live, and remember of each other one until when it did."""
         age = (self._database.now - tables.processes.c.seen_at).label("age")
-        query = select(tables.processes.c.process_id, age).where(age <= DEAD_AFTER_SECONDS)
-        found = await self._database.read(lambda reading: reading.execute(query).all())
+        query = select(tables.processes, age).where(age <= DEAD_AFTER_SECONDS)
+        found = await self._database.read(lambda reading: reading.execute(query.order_by(*_AGE)).all())
         now = self._stopwatch()
         self.count = max(1, len(found))
+        oldest = next((row.process_id for row in found if row.age < LIVE_SECONDS), self._process_id)
+        if self._alone and oldest != self._process_id:
+            reason = f"{self._served_by(oldest)}, which was there first."
+            log.error("stopping", reason=reason)
+            self._stopping.begin(reason)
         self._lived |= {row.process_id: now - row.age for row in found if row.process_id != self._process_id}
         self._watching_since = now if self._watching_since is None else self._watching_since
         if self._looked_at is not None and now - self._looked_at > LATE_BEAT_SECONDS:

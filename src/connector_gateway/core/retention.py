@@ -1,4 +1,4 @@
-"""Retention: what is past its time is deleted as fast as it comes to be, in steps too short for anybody to notice."""
+"""Jobs in the background: mostly retention, which deletes what is past its time in steps too short to notice."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -27,7 +27,7 @@ SELDOM = 30
 """Rounds between two of what comes to be slowly, and takes longer to look for."""
 
 Job = Callable[[], Awaitable[int]]
-"""Deletes up to about ``PURGE_STEP`` rows that are past their time, and tells how many it were."""
+"""Does a step, such as deleting up to about ``PURGE_STEP`` rows, and returns how many rows it were."""
 
 log = structlog.get_logger()
 
@@ -36,7 +36,7 @@ async def _at_once() -> None:
     pass
 
 
-class Retention:
+class JobRunner:
     """Carries out its jobs round after round, each as often as there is something left for it to do."""
 
     def __init__(
@@ -57,13 +57,13 @@ class Retention:
         """Seconds that this round may still wait for calm."""
 
     async def __aenter__(self) -> Self:
-        self._purging = asyncio.create_task(self._purge_forever(), name="retention")
+        self._running = asyncio.create_task(self._run_loop(), name="jobs")
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await end(self._purging)
+        await end(self._running)
 
-    async def purge(self) -> None:
+    async def run(self) -> None:
         """One round of everything."""
         await self._round(*self._always, *self._seldom)
 
@@ -76,9 +76,9 @@ class Retention:
             except StorageUnavailable as away:
                 log.warning("storage is away", job=job.__name__, private=away.private)
             except Exception:
-                log.exception("a part of the purge failed", job=job.__name__)
+                log.exception("a job failed", job=job.__name__)
 
-    async def _purge_forever(self) -> None:
+    async def _run_loop(self) -> None:
         rounds = 0
         while True:
             await self._clock.sleep(ROUND_SECONDS)

@@ -13,7 +13,6 @@ from connector_gateway.core.claims import First
 from connector_gateway.core.connections import Connection
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope, Status
-from connector_gateway.core.owners import Place
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.call import Call, Exclusive
 from connector_gateway.kit.operation import AnyOperation
@@ -118,11 +117,10 @@ def binding(connection: Connection, operation: AnyOperation, params: Params) -> 
     )
 
 
-def place_of(work: Work, step: Step[Any], intent: Intent) -> Place:
-    """Where a step makes or changes its objects: their identifiers are unique in the connector or in an account."""
-    account, connection = step.within(intent), work.connection
-    scope = f"{connection.connector}/{account}" if account else connection.connector
-    return Place(connection.connection_id, scope)
+def scope_of(work: Work, step: Step[Any], intent: Intent) -> str:
+    """Return the scope of a step's objects: their identifiers are unique in the connector or in one account of it."""
+    account, connector = step.within(intent), work.connection.connector
+    return f"{connector}/{account}" if account else connector
 
 
 def exclusive_to(connection: Connection, shared: Shared, upstream: Upstream) -> Exclusive:

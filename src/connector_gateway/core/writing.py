@@ -38,7 +38,7 @@ from connector_gateway.core.journal import Journal, JournalEntry, owner_of, refu
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
 from connector_gateway.core.restores import Restores
 from connector_gateway.core.runs import Recording
-from connector_gateway.core.work import NoSteps, Work, place_of
+from connector_gateway.core.work import NoSteps, Work, scope_of
 from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.errors import (
     Doubt,
@@ -113,9 +113,7 @@ class Writing:
             return await self._carry_out(Attempt(self, work, recording, Journal(arguments, work.connection.whose)))
         run, connection, key = work.run, work.connection, arguments.key.text
         run.idempotency = {"key": key, "outcome": "unfinished"}
-        name = await self.claims.name_of(
-            connection.workspace_id, connection.connection_id, work.operation.name, arguments.key
-        )
+        name = ClaimName.of(connection.workspace_id, connection.connection_id, work.operation.name, arguments.key)
         wanted, journal = asked(work.operation, work.params), Journal(arguments, connection.whose)
         new = Attempt(self, work, recording, journal, Claim(name, run.run_id, 1, wanted), taken=False)
         try:
@@ -136,7 +134,7 @@ class Writing:
             work.warnings.append(DIFFERS)
         if isinstance(taken, First):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id, **differs}
-            return work.replay(taken, self._first_answer(name, taken))
+            return work.replay(taken, self.vault.open_bytes(taken.sealed, owner_of(name)))
         run.idempotency = {"key": key, "outcome": "first" if taken.attempt == 1 else "recovered", **differs}
         try:
             journal = Journal.opened(self.vault, taken, arguments, connection.whose)
@@ -145,12 +143,6 @@ class Writing:
             self.database.eventually(let_go, partial(self.claims.wake, name), run.run_id)
             raise
         return await self._carry_out(Attempt(self, work, recording, journal, taken))
-
-    def _first_answer(self, name: ClaimName, first: First) -> bytes:
-        """Return the answer of the first call under a key; ``SecretUnreadable`` if its secret key is not here."""
-        if first.sealed is None:
-            return (first.plain or "").encode()
-        return self.vault.open_bytes(first.sealed, owner_of(name))
 
     @staticmethod
     async def _carry_out(attempt: "Attempt") -> Envelope:
@@ -304,7 +296,7 @@ class Attempt:
             return
         # A step that was in doubt already when the backup was made may have ended since, and others may have followed.
         before, settles_at = (entry.sent_at, entry.settles_at), lost.until + self.work.call.settle_seconds
-        entry.restored, entry.refusal = True, None
+        entry.restored, entry.in_doubt_before, entry.refusal = True, entry.sent_at is not None, None
         entry.sent_at = lost.since if entry.sent_at is None else min(entry.sent_at, lost.since)
         entry.settles_at = max(entry.settles_at, settles_at)
         if entry.mark:
@@ -321,7 +313,7 @@ class Attempt:
     def _note_change(self, step: Step[Any], entry: JournalEntry) -> None:
         """Record which objects a step has changed, with the next commit."""
         if names := step.changes(entry.value):
-            scope, run_id = place_of(self.work, step, entry.value).scope, self.work.run.run_id
+            scope, run_id = scope_of(self.work, step, entry.value), self.work.run.run_id
             # Steps that make something have no mark; their entry's first row is as good.
             mark = entry.mark or entry.rows[0]
             self._changed += self._writing.change_log.records(scope, names, mark, run_id)
@@ -331,8 +323,7 @@ class Attempt:
         names = () if step.makes else step.changes(entry.value)
         if not names:
             return
-        lost = self._writing.restores.lost
-        if entry.restored and lost is not None and (entry.sent_at or 0.0) < lost.since:
+        if entry.in_doubt_before:
             raise OutcomeUnknown(
                 "This change was in doubt when the database was backed up, and was lost with what followed; whether it"
                 " was carried out is not known, and it was not sent again.",
@@ -341,7 +332,7 @@ class Attempt:
             )
         marks = [one.mark for one in self._journal.entries]
         later = await self._writing.change_log.later(
-            place_of(self.work, step, entry.value).scope,
+            scope_of(self.work, step, entry.value),
             names,
             entry.sent_at or 0.0,
             marks,
@@ -397,7 +388,7 @@ class Attempt:
             return False
         owners, run_id = self._writing.owners, self.work.run.run_id
         (content,) = step.contents(intent)
-        row = owners.row(f"{run_id}.0", place_of(self.work, step, intent), step.makes, content, run_id, keyed=False)
+        row = owners.row(f"{run_id}.0", scope_of(self.work, step, intent), step.makes, content, run_id, keyed=False)
         taken = await owners.take_over(row, object_id, self._recording.opening())
         self._recording.opened = self._recording.opened or taken
         return taken
@@ -655,9 +646,9 @@ class Attempt:
         if entry.rows:
             return [(REOPEN, owners.reopened(row, run_id)) for row in entry.rows]
         keyed = self._claim is not None
-        place, contents = place_of(self.work, step, entry.value), step.contents(entry.value)
+        scope, contents = scope_of(self.work, step, entry.value), step.contents(entry.value)
         rows = [
-            owners.row(f"{run_id}.{len(self._opened) + number}", place, step.makes, content, run_id, keyed=keyed)
+            owners.row(f"{run_id}.{len(self._opened) + number}", scope, step.makes, content, run_id, keyed=keyed)
             for number, content in enumerate(contents, 1)
         ]
         entry.rows = [row["row_id"] for row in rows]

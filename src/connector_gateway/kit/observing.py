@@ -216,12 +216,10 @@ class Events(Protocol):
         event_type: str | None = None,
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,
-        heeds_polls: bool = False,
     ) -> Page[R]:
         """Events of a connection, oldest first, from *since* or after *position*.
 
         *confirm* is one cheap request, by which the third party tells whether it still accepts the connection;
         it is sent unless that was asked very often lately. ``ConnectionRevoked`` if it does not.
-        Where requests share one budget and refusals show in the status, *heeds_polls* lets those of a poll tell.
         """
         ...

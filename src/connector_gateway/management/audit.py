@@ -29,7 +29,7 @@ class ListAudit(ListParams):
     """The identifier of the changed object."""
 
     workspace_id: Identifier | None = None
-    """Returns only acts in this workspace."""
+    """Only acts in this workspace."""
 
     outcome: Annotated[str, Field(max_length=40)] | None = None
     """``ok``, or the code of the error by which it was rejected."""

@@ -27,7 +27,7 @@ from connector_gateway.management.request import ManagementRequest, position_bef
 
 RESOURCE = Resource(
     "connections",
-    columns=("connection_id", "connector", "status", "account_name", "name", "updated_at", "workspace_id"),
+    columns=("connection_id", "connector", "status", "name", "account_name", "updated_at", "workspace_id"),
 )
 
 UPSTREAM_ERRORS = (
@@ -68,10 +68,10 @@ class ListConnections(ListParams):
     """The requested page of connections."""
 
     workspace_id: Identifier | None = None
-    """Returns only connections of this workspace."""
+    """Only connections of this workspace."""
 
     connector: str | None = None
-    """Returns only connections of this connector."""
+    """Only connections of this connector."""
 
 
 class NameConnection(Params):

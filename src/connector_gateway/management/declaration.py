@@ -42,6 +42,7 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.fields import Field, describe_field, fields_of
 from connector_gateway.kit.shapes import Listing, Page, Params, Result
+from connector_gateway.management.lists import ListParams
 from connector_gateway.management.request import ManagementRequest
 
 R = TypeVar("R", bound=Result | Page[Any] | Listing[Any])
@@ -195,8 +196,8 @@ class ManagementRoute:
 
     @cached_property
     def fields(self) -> Sequence[Field]:
-        """The parameters, in the order of their declaration; those of the path included."""
-        return fields_of(self.params)
+        """The parameters, those of the path included; the page of a list comes last."""
+        return sorted(fields_of(self.params), key=lambda field: field.name in ListParams.model_fields)
 
     @cached_property
     def columns(self) -> Sequence[Field]:

@@ -44,7 +44,7 @@ class CreateKey(Params):
     """The workspace whose connections the key can use."""
 
     scope: Scope
-    """``read`` only reads; ``read_write`` may also write."""
+    """``read`` allows only reads, ``read_write`` also writes."""
 
     name: Name = ""
     """What the key is for."""
@@ -76,7 +76,7 @@ class ListKeys(ListParams):
     """The requested page of keys."""
 
     workspace_id: Identifier | None = None
-    """Returns only keys of this workspace."""
+    """Only keys of this workspace."""
 
 
 class RevokeKey(Params):
@@ -129,7 +129,7 @@ class CreatedKey(KeyRecord):
     suggested={"scope": "read_write"},
 )
 async def create_key(request: ManagementRequest, params: CreateKey) -> CreatedKey:
-    """Create an API key. The response is the only one that contains ``key``."""
+    """Create an API key, which is shown only once."""
     connection_ids = params.connection_ids
     created = await request.management.keys.create(
         WorkspaceId(params.workspace_id),

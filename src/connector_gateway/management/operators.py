@@ -54,7 +54,7 @@ class CreatedOperator(OperatorRecord):
 
 @RESOURCE.route("POST /v1/operators", "create NAME")
 async def create_operator(request: ManagementRequest, params: CreateOperator) -> CreatedOperator:
-    """Create an operator. The response is the only one that contains ``token``."""
+    """Create an operator, whose token is shown only once."""
     return CreatedOperator(**await request.management.operators.create(params.name, params.role))
 
 

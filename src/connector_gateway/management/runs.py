@@ -24,22 +24,22 @@ class ListRuns(ListParams):
     """The requested page of runs."""
 
     workspace_id: Identifier | None = None
-    """Returns only runs of this workspace."""
+    """Only runs of this workspace."""
 
     connection_id: Identifier | None = None
-    """Returns only runs through this connection."""
+    """Only runs through this connection."""
 
     connector: str | None = None
-    """Returns only runs of this connector."""
+    """Only runs of this connector."""
 
     operation: str | None = None
-    """Returns only runs of this operation, such as ``create_page``."""
+    """Only runs of this operation, such as ``create_page``."""
 
     status: Status | None = None
-    """Returns only runs with this status."""
+    """Only runs with this status."""
 
     code: str | None = None
-    """Returns only runs that ended with this error, such as ``rate_limited``."""
+    """Only runs that ended with this error, such as ``rate_limited``."""
 
     since: Instant | None = None
     """ISO 8601 date and time: returns runs that started then or later."""

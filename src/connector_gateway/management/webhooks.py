@@ -41,7 +41,7 @@ class ListWebhooks(ListParams):
     """The requested page of webhooks."""
 
     workspace_id: Identifier | None = None
-    """Returns only webhooks of this workspace."""
+    """Only webhooks of this workspace."""
 
 
 class NameWebhook(Params):
@@ -145,7 +145,7 @@ class Replay(Result):
     "POST /v1/webhooks", "create WORKSPACE_ID URL", errors=[WorkspaceNotFound, ConnectionNotFound, QuotaExceeded]
 )
 async def create_webhook(request: ManagementRequest, params: CreateWebhook) -> CreatedWebhook:
-    """Deliver the events of a workspace to a URL. The response is the only one that contains ``secret``."""
+    """Deliver the events of a workspace to a URL; the signing secret is shown only once."""
     created = await request.management.webhooks.create(
         WorkspaceId(params.workspace_id), **params.model_dump(exclude={"workspace_id"})
     )
@@ -171,6 +171,7 @@ async def show_webhook(request: ManagementRequest, params: NameWebhook) -> Webho
     "PATCH /v1/webhooks/{webhook_id}",
     Command(
         "change WEBHOOK_ID",
+        "Change the name, URL or event types of a webhook; waiting events are tried immediately.",
         options=("name", "url", "types"),
         flags=(Flag("--all-types", "types", [], "Deliver events of all types again."),),
     ),
@@ -193,7 +194,7 @@ async def change_webhook(request: ManagementRequest, params: ChangeWebhook) -> W
 
 @RESOURCE.route("POST /v1/webhooks/{webhook_id}/rotate", "rotate WEBHOOK_ID", errors=[WebhookNotFound])
 async def rotate_webhook_secret(request: ManagementRequest, params: RotateWebhookSecret) -> CreatedWebhook:
-    """Replace the secret of a webhook. The response is the only one that contains the new ``secret``."""
+    """Replace the signing secret of a webhook; the new one is shown only once."""
     return CreatedWebhook(**await request.management.webhooks.rotate(params.webhook_id, params.overlap_seconds))
 
 

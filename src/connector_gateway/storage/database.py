@@ -132,6 +132,10 @@ class Database:
         for executor in (self._readers.executor, self._browsers.executor, *self._writers):
             executor.shutdown(wait=ended, cancel_futures=not ended)
         self._transactions.close()
+        self.dispose()
+
+    def dispose(self) -> None:
+        """Close the connections that readers have opened."""
         self._engine.dispose()
 
     def _new_checkpoints(self) -> Checkpoints | None:

@@ -115,9 +115,6 @@ class FileLock:
     async def __aexit__(self, *_: object) -> None:
         self.release()
 
-    async def keep(self) -> None:
-        """The operating system keeps it."""
-
     def take(self) -> None:
         """Take the lock, or say who has it."""
         if self._checked:

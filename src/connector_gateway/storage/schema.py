@@ -25,17 +25,14 @@ LOCK_NOT_AVAILABLE = "55P03"
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the schema up to date; ``Unusable`` if it is a newer version's."""
-    made = _version(engine)
-    if made == newest():
+    """Bring the schema up to date; ``Unusable`` if it is a newer version's, or from before the first release."""
+    version = _version(engine)
+    if version == newest():
         return
-    if made is not None and made > newest():
-        raise Unusable(
-            f"The database was brought to schema {made} by a newer version of this service, which knows {newest()} "
-            "as the newest; start that version, or restore a copy from before."
-        )
+    if version is not None:
+        _check(version)
     configuration = _configuration()
-    if made is None or engine.dialect.name == "sqlite":
+    if version is None or engine.dialect.name == "sqlite":
         _upgrade(engine, configuration, "head")
     # A transaction for each step: a lock that one step needs for a moment is not kept while the next one reads a table.
     while _version(engine) != newest():
@@ -44,7 +41,25 @@ def migrate(engine: Engine) -> None:
 
 def newest() -> str:
     """The newest version that is known here."""
-    return max(path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+    return max(versions())
+
+
+def versions() -> list[str]:
+    """The versions that are known here, in no order."""
+    return [path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")]
+
+
+def _check(version: str) -> None:
+    if version > newest():
+        raise Unusable(
+            f"The database was brought to schema {version} by a newer version of this service, which knows {newest()} "
+            "as the newest; start that version, or restore a copy from before."
+        )
+    if version < min(versions()):
+        raise Unusable(
+            f"The database has schema {version}, from before the first release, which this version does not upgrade; "
+            "start with an empty database."
+        )
 
 
 def _version(engine: Engine) -> str | None:

@@ -331,7 +331,6 @@ claims = Table(
     Column("settle_seconds", Double, nullable=False),
     Column("settles_at", Double),
     Column("status", String(10)),
-    Column("data", Text),
     Column("expires_at", Double, nullable=False, index=True),
     Index("ix_claims_process", "process_id", sqlite_where=_under_way, postgresql_where=_under_way),
     Index("ix_claims_doubtful", "settles_at", sqlite_where=_doubtful, postgresql_where=_doubtful),
@@ -339,16 +338,14 @@ claims = Table(
 """Idempotency: ``state`` is ``held``, ``doubtful`` or ``done``.
 
 ``run_id`` is the attempt that holds it, and fences it. ``sealed`` is what the attempts planned and sent, with the
-parameters of the first one; once the claim is done, it is the first answer, which earlier versions stored in
-``data``. ``settles_at`` is when what was sent is either done or never will be. ``target`` and ``parameters`` are
-digests of the parameters of the first call; null in rows of a release before 0026.
+parameters of the first one; once the claim is done, it is the first answer. ``settles_at`` is when what was sent is
+either done or never will be. ``target`` and ``parameters`` are digests of the parameters of the first call.
 """
 
 owned = Table(
     "owned",
     metadata,
     Column("row_id", String(40), primary_key=True),
-    Column("connection_id", String(40), nullable=False),
     Column("kind", String(20), nullable=False),
     Column("upstream_id", String(200)),
     Column("fingerprint", String(64), nullable=False),
@@ -357,7 +354,6 @@ owned = Table(
     Column("process_id", String(40)),
     Column("expires_at", Double, nullable=False, index=True),
     Column("scope", String(80)),
-    UniqueConstraint("connection_id", "kind", "upstream_id"),
     Index(
         "ix_owned_object",
         "scope",
@@ -372,8 +368,7 @@ owned = Table(
 """Which write an upstream object belongs to; without ``upstream_id``, one that was about to be made.
 
 ``scope`` is that within which the vendor's identifiers are unique: the connector, or one of its accounts. Objects keep
-their owner whatever becomes of the connection. Rows of the release before have no scope, and count for each; that
-release needs ``connection_id`` and its keys.
+their owner whatever becomes of the connection.
 
 ``owner`` is the run that made it; where it is ``keyed``, a repeat under its key may go on with it.
 ``process_id`` is set while its maker may still be told the identifier.

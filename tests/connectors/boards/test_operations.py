@@ -79,7 +79,10 @@ def test_every_missing_label_is_named_and_nothing_is_created(desk: Desk) -> None
         (detail["code"], detail["parameter"], detail["value"], detail.get("did_you_mean")) for detail in reply.details
     ]
     assert "urgent" in reply.details[0]["allowed"]
-    assert "The board has no label “nope”, “Urgent”. Did you mean urgent?" == reply.body["error"]["message"]
+    assert (
+        "The board has no label “nope”, “Urgent”. Did you mean urgent instead of Urgent?"
+        == reply.body["error"]["message"]
+    )
     assert 0 == desk.cards_called("Labelled")
 
 

@@ -524,7 +524,7 @@ def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted
     body = {"channel": "random", "text": text}
     interrupted(gateway, "chat", "post_message", key, body, [planned("https://northwind-labs.slack.com/"), place, step])
 
-    posted = gateway.post("/chat/messages", channel=GENERAL, text="another text", idempotency_key=key)
+    posted = gateway.post("/chat/messages", channel="random", text="another text", idempotency_key=key)
 
     assert message(gateway, RANDOM, posted.data["message_ts"]).text == text
     assert [RANDOM] == said(gateway, text)

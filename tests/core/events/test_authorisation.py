@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -11,8 +10,6 @@ from connector_gateway.core.events.authorisation import (
     ANOTHER_AFTER_SECONDS,
     BURST,
     MOST,
-    POLL_PAUSE_SECONDS,
-    POLL_PAUSES,
     TROUBLE_SECONDS,
 )
 from connector_gateway.core.events.authorisation import Authorisations as Asking
@@ -21,10 +18,9 @@ from connector_gateway.core.events.watchers import TakenOver
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT
-from connector_gateway.kit.upstream import Exchange, Trace
 from core.events.conftest import Node, Sprouted, sprouted
 from core.events.test_watching import polled, row, take
-from harness.clocks import NOON, HandClock
+from harness.clocks import HandClock
 from harness.requirement import requirement
 
 ONE = ConnectionId("conn_1")
@@ -104,53 +100,6 @@ async def test_what_was_asked_is_remembered_of_so_many_connections_only(vendor: 
     await asyncio.gather(*(asking.confirm(ConnectionId(f"conn_{number}"), vendor.ask) for number in range(MOST + 1)))
 
     assert MOST == len(asking._allowances)
-
-
-async def test_a_look_under_way_tells_who_heeds_it(vendor: Vendor, clock: HandClock) -> None:
-    asking, trace = Asking(clock), Trace([Exchange(clock.at - 1, "GET", "/before", 200, 0, 0)])
-    with asking.polling(ONE, trace):
-        told = asyncio.create_task(asking.confirm(ONE, vendor.ask, heeds_polls=True))
-        await clock.slept.wait()
-        trace.exchanges.append(Exchange(clock.at, "GET", "/after", 200, 0, 0))
-        confirmed = await told
-
-    assert (True, 0) == (confirmed, vendor.asked)
-
-
-@pytest.mark.parametrize("status", [401, 500])
-async def test_a_look_that_is_refused_leaves_it_to_the_reader_to_ask(
-    vendor: Vendor, clock: HandClock, status: int
-) -> None:
-    asking, trace = Asking(clock), Trace([Exchange(clock.at, "GET", "/now", status, 0, 0)])
-    vendor.fault = ConnectionRevoked("Gone.")
-
-    with asking.polling(ONE, trace), pytest.raises(ConnectionRevoked):
-        await asking.confirm(ONE, vendor.ask, heeds_polls=True)
-
-
-async def test_the_end_of_a_look_leaves_the_next_one_of_the_same_connection_heeded(
-    vendor: Vendor, clock: HandClock
-) -> None:
-    asking, trace = Asking(clock), Trace([Exchange(clock.at, "GET", "/now", 200, 0, 0)])
-    with ExitStack() as late, ExitStack() as next_one:
-        late.enter_context(asking.polling(ONE, Trace()))
-        next_one.enter_context(asking.polling(ONE, trace))
-        late.close()
-        confirmed = await asking.confirm(ONE, vendor.ask, heeds_polls=True)
-
-    assert (True, 0) == (confirmed, vendor.asked)
-
-
-async def test_a_look_that_sends_nothing_and_no_look_are_not_waited_for(vendor: Vendor, clock: HandClock) -> None:
-    asking = Asking(clock)
-    with asking.polling(ONE, Trace()):
-        await asking.confirm(ONE, vendor.ask, heeds_polls=True)
-    waited = clock.at - NOON
-    await asking.confirm(ONE, vendor.ask, heeds_polls=True)
-
-    assert 2 == vendor.asked
-    assert POLL_PAUSE_SECONDS * POLL_PAUSES == pytest.approx(waited, abs=0.001)
-    assert NOON + waited == clock.at
 
 
 # Reading

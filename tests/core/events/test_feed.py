@@ -94,7 +94,7 @@ async def test_events_are_kept_as_long_as_the_plan_says(node: Node, plan: str, d
     before = await node.plants(connection)
     node.clock.at += 61
     after = await node.plants(connection)
-    await node.app._retention.purge()
+    await node.app._retention.run()
 
     assert ["old"] == before
     assert [] == after

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from connector_gateway.core.backlog import Backlogs
+from connector_gateway.core.events.feed import Gap
+from connector_gateway.core.events.gaps import written
 from connector_gateway.core.webhooks.deliverer import (
     DISABLED_AFTER_SECONDS,
     FIRST_PAUSE_SECONDS,
@@ -22,6 +24,7 @@ from connector_gateway.core.webhooks.positions import CLAIM_SECONDS, OF_ONE_WEBH
 from connector_gateway.core.webhooks.sender import Sender
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import InvalidParameters
+from connector_gateway.kit.identifiers import RunId
 from connector_gateway.kit.shapes import timestamp
 from connector_gateway_client.webhooks import verify
 from core.webhooks.conftest import Post, posting
@@ -58,6 +61,24 @@ async def test_an_event_is_delivered_signed_as_its_route_tells_it(post: Post, in
     } == delivery
     assert ("a", "sprouted", headers["webhook-id"]) == (data["plant"], data["type"], data["event_id"])
     assert ["event_id", "observed_at", "plant", "type"] == sorted(data)
+
+
+@requirement("keys:restored", "webhooks:at-least-once")
+async def test_messages_name_a_gap_for_a_day(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    await post.app._feed.miss(post.connection_id, Gap(RunId("run_1"), NOON - 60, NOON, "the database was restored."))
+    await post.see("a")
+    await post.deliver()
+    _, named = inbox.take()
+    post.clock.at += 24 * 60 * 60 + 1
+    await post.see("b")
+    await post.deliver()
+    _, silent = inbox.take()
+
+    between = f"between {written(NOON - 60)} and {written(NOON)}"
+    warning = f"Events {between} may be missing: the database was restored. See run run_1."
+    assert [warning] == json.loads(named)["warnings"]
+    assert "warnings" not in json.loads(silent)
 
 
 @requirement("webhooks:order")

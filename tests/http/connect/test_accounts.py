@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.connections.uses import NOTE_SECONDS
 from harness.connecting import User, connected, shown
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
@@ -152,8 +151,7 @@ def test_a_call_is_told_of_before_it_is_noted(gateway: Gateway) -> None:
 def test_a_connection_tells_when_it_was_last_used(gateway: Gateway) -> None:
     made = create(gateway).data["connection_id"]
     call = gateway.get("/notes/databases", connection_id=made)
-    gateway.app.connections._uses._stored_at -= NOTE_SECONDS
-    gateway.run(gateway.app.connections.note_uses())
+    gateway.run(gateway.app.connections.last_used.store_last_used())
 
     assert (200, True) == (call.status, shown(gateway, made)["last_used_at"] is not None)
 

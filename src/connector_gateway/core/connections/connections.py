@@ -15,11 +15,11 @@ from connector_gateway.core.connections.connection import PENDING, Connection, r
 from connector_gateway.core.connections.fitting import require_fitting
 from connector_gateway.core.connections.refresh import RELEASED, WITHDRAWN, Renewals
 from connector_gateway.core.connections.telling import NOT_YET, is_same, public, told_of
-from connector_gateway.core.connections.uses import Uses
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.connections.whose import Whose
 from connector_gateway.core.details import cut
 from connector_gateway.core.keys import Caller
+from connector_gateway.core.last_used import LastUsed
 from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
 from connector_gateway.core.secrets import alias
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
@@ -85,10 +85,8 @@ class Connections:
         self._clock = clock
         self._changes = changes
         self._renewals = renewals
-        self._steady = steady or clock
-        self._uses = Uses(database, clock, self._steady)
-        self.note_uses = self._uses.store
-        self._known: SingleFlight[str, Connection | None] = SingleFlight(self._steady, MOST_ROWS, from_start=True)
+        self.last_used = LastUsed(database, tables.connections, clock)
+        self._known: SingleFlight[str, Connection | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
         """The connection for a call of *caller* to *connector*."""
@@ -105,7 +103,7 @@ class Connections:
                 {"parameter": "connection_id", "connector": connection.connector},
             )
         require_connected(connection)
-        self._uses.note(connection.connection_id)
+        self.last_used.note(connection.connection_id)
         return connection
 
     async def find(self, connection_id: str) -> Connection | None:
@@ -199,7 +197,7 @@ class Connections:
         if connection_ids is not None:
             query = query.where(connections.connection_id.in_(connection_ids))
         rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
-        shown = [public(self._uses.told(row)) for row in rows[:limit]]
+        shown = [public(self.last_used.apply(row)) for row in rows[:limit]]
         return ConnectionsPage(shown, shown[-1]["connection_id"] if len(rows) > limit else None)
 
     async def names(self, connection_ids: Collection[str]) -> Mapping[str, str]:
@@ -230,7 +228,7 @@ class Connections:
         hidden = connection_ids is not None and connection_id not in connection_ids
         if row is None or hidden or workspace_id not in {None, row["workspace_id"]}:
             raise _not_found(connection_id)
-        return public(self._uses.told(row))
+        return public(self.last_used.apply(row))
 
     async def change(self, connection_id: str, account: Account | None = None, **changes: Any) -> dict[str, Any]:
         """The connection with *changes* (``name``, ``settings``, ``credentials``, ``status``) made.

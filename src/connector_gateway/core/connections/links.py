@@ -17,6 +17,9 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 PATH = "/connect"
+LINK_SECONDS = 60 * 60.0
+"""How long a connect link works."""
+
 _links = tables.connect_links.c
 _consents = tables.consents.c
 
@@ -35,11 +38,10 @@ class ConnectLink:
 class ConnectLinks:
     """Issues connect links, and finds those it issued while they last."""
 
-    def __init__(self, database: Database, clock: Clock, base_url: str, seconds: float) -> None:
+    def __init__(self, database: Database, clock: Clock, base_url: str) -> None:
         self._database = database
         self._clock = clock
         self._base_url = base_url
-        self._seconds = seconds
         self._told: SingleFlight[str, str] = SingleFlight(clock, MOST_ROWS)
 
     async def issue(
@@ -54,7 +56,7 @@ class ConnectLinks:
 
         Where somebody asked for it to reconnect a connection *for_workspace*, the audit trail has it.
         """
-        token, expires_at = token_urlsafe(32), self._clock.now() + self._seconds
+        token, expires_at = token_urlsafe(32), self._clock.now() + LINK_SECONDS
         row = {
             "digest": digest(token),
             "connection_id": connection_id,
@@ -86,11 +88,11 @@ class ConnectLinks:
 
     async def current(self, connection_id: str) -> str:
         """The address of a link of the connection that is good, which is told to all who ask in half of its life."""
-        url = await self._told.get(connection_id, partial(self._issue, connection_id), self._seconds / 2)
+        url = await self._told.get(connection_id, partial(self._issue, connection_id), LINK_SECONDS / 2)
         link = await self.find(url.rpartition("/")[2])
         if link is not None and not link.used:
             return url
-        return await self._told.get(connection_id, partial(self._issue, connection_id), self._seconds / 2, url)
+        return await self._told.get(connection_id, partial(self._issue, connection_id), LINK_SECONDS / 2, url)
 
     async def _issue(self, connection_id: str) -> str:
         return str((await self.issue(connection_id))["connect_url"])

@@ -2,13 +2,11 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.upstream import Trace
 
 BURST = 60
 ANOTHER_AFTER_SECONDS = 1.0
@@ -24,47 +22,23 @@ ASKED_SECONDS = 3.0
 TROUBLE_SECONDS = 5.0
 """How long it is left alone after it could not say."""
 
-POLL_PAUSE_SECONDS = 0.05
-POLL_PAUSES = 20
-"""How long, and how often, a reader waits for the next request of a poll under way before it asks itself."""
-
 MOST = 10_000
 """Connections whose allowance is remembered."""
 
 
 class Authorisations:
-    """Asks third parties whether they still accept a connection, as often as that is cheap.
-
-    The clock is the one by which requests upstream are timed.
-    """
+    """Asks third parties whether they still accept a connection, as often as that is cheap."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._allowances: OrderedDict[ConnectionId, tuple[float, float]] = OrderedDict()
         """What is left for a connection to ask, and when that was counted."""
 
-        self._polls: dict[ConnectionId, Trace] = {}
-
-    @contextmanager
-    def polling(self, connection_id: ConnectionId, trace: Trace) -> Iterator[None]:
-        """Let the requests of a poll of a connection tell readers what they would ask."""
-        self._polls[connection_id] = trace
-        try:
-            yield
-        finally:
-            # A process that stood still may have begun another one: its lease of the first was over.
-            if self._polls.get(connection_id) is trace:
-                del self._polls[connection_id]
-
-    async def confirm(
-        self, connection_id: ConnectionId, ask: Callable[[], Awaitable[object]], *, heeds_polls: bool = False
-    ) -> bool:
+    async def confirm(self, connection_id: ConnectionId, ask: Callable[[], Awaitable[object]]) -> bool:
         """Whether the third party has just accepted the connection; False where it was not asked or could not say.
 
-        ``ConnectionRevoked`` where it refuses. Who *heeds polls* takes no turns from one that is under way.
+        ``ConnectionRevoked`` where it refuses.
         """
-        if heeds_polls and await self._told_by_poll(connection_id):
-            return True
         left = self._left(connection_id)
         if left < 1:
             return False
@@ -78,18 +52,6 @@ class Authorisations:
             self._note(connection_id, 1 - TROUBLE_SECONDS / ANOTHER_AFTER_SECONDS)
             return False
         return True
-
-    async def _told_by_poll(self, connection_id: ConnectionId) -> bool:
-        """Whether a request was accepted that a poll under way has sent since this was asked."""
-        asked_at = self._clock.now()
-        for _ in range(POLL_PAUSES):
-            trace = self._polls.get(connection_id)
-            if trace is None:
-                return False
-            if any(seen.at >= asked_at and seen.status is not None for seen in trace.exchanges[-1:]):
-                return trace.exchanges[-1].status in range(200, 300)
-            await self._clock.sleep(POLL_PAUSE_SECONDS)
-        return False
 
     def _left(self, connection_id: ConnectionId) -> float:
         left, counted_at = self._allowances.get(connection_id, (float(BURST), 0.0))

@@ -296,9 +296,8 @@ class Watchers:
         )
         poll = Poll(claimed, connection, run, database=self._database, feed=self._feed, clock=_Together(self._database))
         poll.pushed = _is_pushed(site, connection)
-        polling = self._feed.authorisations.polling(connection.connection_id, run.trace)
         try:
-            with polling, self._client(run, connection) as poll.upstream:
+            with self._client(run, connection) as poll.upstream:
                 fault = await self._attempt(observing, poll, recording)
         except TakenOver:
             return

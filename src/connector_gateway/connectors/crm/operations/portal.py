@@ -41,8 +41,7 @@ MOVING = (PipelineNotFound, AmbiguousPipeline, StageNotFound)
 
 def within_portal(intent: Intent) -> str:
     """The portal that a write was planned for: identifiers of records are unique within it only."""
-    # Writes that an earlier version planned do not name it.
-    return str(intent.get("portal", ""))
+    return str(intent["portal"])
 
 
 @reads("GET /properties")

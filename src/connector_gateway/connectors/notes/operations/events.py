@@ -21,5 +21,4 @@ async def read_events(call: NotesCall, params: ReadNotesEvents) -> Page[NotesEve
         since=params.since,
         event_type=params.type,
         confirm=call.upstream.retrieve_me,
-        heeds_polls=True,
     )

@@ -1,0 +1,45 @@
+"""The lock on the file of an embedded database: held by one process, released by its death."""
+
+import os
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url
+
+from connector_gateway.storage.engines import database_file
+from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
+from harness.requirement import requirement
+
+
+@requirement("storage:alone")
+async def test_a_second_process_is_refused_in_a_sentence_that_names_the_first(tmp_path: Path) -> None:
+    database = tmp_path / "gateway.db"
+    async with FileLock(database):
+        with pytest.raises(AlreadyServed, match=f"gateway.db .* process {os.getpid()} on .+; stop that one first"):
+            await FileLock(database).__aenter__()
+
+
+async def test_the_right_is_free_again_afterwards(tmp_path: Path) -> None:
+    lock, again = FileLock(tmp_path / "gateway.db"), FileLock(tmp_path / "gateway.db")
+    async with lock:
+        pass
+
+    async with again:
+        assert again._file is not None
+
+
+async def test_two_names_of_one_file_are_one_database(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    async with FileLock(tmp_path / "real/gateway.db"):
+        with pytest.raises(AlreadyServed):
+            await FileLock(tmp_path / "link/gateway.db").__aenter__()
+
+
+async def test_a_folder_that_is_not_there_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(Unusable, match=f"^The database's folder {tmp_path}/nowhere does not exist; "):
+        await FileLock(tmp_path / "nowhere/gateway.db").__aenter__()
+
+
+def test_a_file_may_be_named_by_its_address() -> None:
+    assert Path("/data/gateway.db") == database_file(make_url("sqlite:///file:/data/gateway.db?uri=true"))
