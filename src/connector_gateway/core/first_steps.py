@@ -10,13 +10,11 @@ from connector_gateway.storage.database import Database
 NEWEST = 100
 """Runs that are looked at for a first call; uses of connections are written once a minute."""
 
-_connections, _keys, _runs = tables.connections.c, tables.keys.c, tables.runs.c
+_connections, _runs = tables.connections.c, tables.runs.c
 _DONE = select(
     exists(select(tables.workspaces.c.workspace_id)).label("workspace"),
-    exists(
-        select(_connections.connection_id).where(_connections.status == "active", _connections.deleted.is_(False))
-    ).label("connection"),
-    exists(select(_keys.key_id).where(_keys.revoked_at.is_(None))).label("key"),
+    exists(select(_connections.connection_id).where(_connections.status != "pending")).label("connection"),
+    exists(select(tables.keys.c.key_id)).label("key"),
     exists(select(_connections.connection_id).where(_connections.last_used_at.is_not(None))).label("call"),
 )
 _NEWEST = select(_runs.key_id, _runs.surface).order_by(_runs.run_id.desc()).limit(NEWEST)
@@ -24,7 +22,7 @@ _NEWEST = select(_runs.key_id, _runs.surface).order_by(_runs.run_id.desc()).limi
 
 @dataclass(frozen=True, slots=True)
 class FirstSteps:
-    """The steps that are done."""
+    """The steps that are done, and stay so whatever is revoked or removed later."""
 
     workspace: bool
     connection: bool

@@ -212,8 +212,9 @@ def _errors(problem: GatewayError | None, names: Sequence[str]) -> Mapping[str, 
 
 
 def _field_of(parameter: str, names: Sequence[str]) -> str:
-    """Return the name of the field that holds a parameter, or a part of it."""
-    return next((name for name in names if parameter == name or parameter.startswith(f"{name}.")), "")
+    """Return the name of the field that holds a parameter, a part of it, or the first of its parts."""
+    fits = (name for name in names if f"{parameter}.".startswith(f"{name}.") or name.startswith(f"{parameter}."))
+    return next(fits, "") if parameter else ""
 
 
 def unplaced(problem: GatewayError, names: Sequence[str]) -> Sequence[Mapping[str, Any]]:

@@ -106,7 +106,7 @@ async def show(name: str, visit: Visit, problem: GatewayError | None = None, **m
         template,
         problem=problem,
         resource=name,
-        title=title_of(record),
+        title=_title(visit, record),
         identifier=getattr(record, identifier_of(name)),
         record=record,
         fields=[field for field in shape if field.name not in {identifier_of(name), "name", "status"}],
@@ -116,6 +116,11 @@ async def show(name: str, visit: Visit, problem: GatewayError | None = None, **m
         **(await extra(visit, record) if extra else {}),
         **more,
     )
+
+
+def _title(visit: Visit, record: Any) -> str:
+    """Return what people call an object; that of a connection without a name is its application."""
+    return title_of(record) or visit.console.application(getattr(record, "connector", ""))
 
 
 async def _record(visit: Visit, name: str) -> Any:
@@ -143,7 +148,9 @@ async def ask(name: str, act: Act, visit: Visit, problem: GatewayError | None = 
         problem=problem,
     )
     back = f"{name}/{visit.named('identifier')}" if record is not None else name
-    title = "" if record is None else title_of(record) or visit.named("identifier")
+    title = (
+        visit.console.application(connector) if record is None else _title(visit, record) or visit.named("identifier")
+    )
     return visit.show("form.html", problem=problem, form=form, act=act, resource=name, title=title, back=back)
 
 

@@ -1,5 +1,6 @@
-// Puts a button beside each text that is to be copied.
+// Shows the present entry of a navigation that is wider than the window, and puts a button beside what is to be copied.
 "use strict";
+document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 for (const box of document.querySelectorAll(".copy")) {
   const text = box.querySelector("pre");
   const button = document.createElement("button");
