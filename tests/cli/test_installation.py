@@ -111,12 +111,16 @@ def test_what_the_command_line_makes_is_what_is_served(folder: Folder) -> None:
 @requirement("operators:link")
 def test_a_link_of_the_start_and_one_of_the_command_sign_in(folder: Folder) -> None:
     with folder.serving() as told:
-        printed = folder.run("console", "--print", "--url", folder.base_url).stdout.strip()
-        entered = httpx.get(printed, follow_redirects=True)
+        browser = folder.path / "browser"
+        browser.write_text('#!/bin/sh\necho "$1" > opened')
+        browser.chmod(0o700)
+        printed = folder.run("console", "--url", folder.base_url, BROWSER=f"{browser} %s").stdout.strip()
+        entered = httpx.get((folder.path / "opened").read_text().strip(), follow_redirects=True)
     with folder.serving():
         first = httpx.get(told[6].split()[1], follow_redirects=True)
 
     assert ["/console"] * 2 == [answer.url.path for answer in (entered, first)]
+    assert (folder.path / "opened").read_text().strip() == printed
 
 
 @requirement("operators:link")

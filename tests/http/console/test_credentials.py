@@ -30,7 +30,7 @@ def test_a_connection_is_made_of_pasted_credentials(operator: Browser, gateway: 
     made = operator.submit(page, "Connect", **good(gateway))
     connection = newest(gateway)
 
-    assert ("Connect", "password") == (page.heading, page.one("#f-credentials-token")["type"])
+    assert ("Connect: Notion", "password") == (page.heading, page.one("#f-credentials-token")["type"])
     assert (200, "Nora's active") == (made.status, made.heading)
     assert ("active", f"/console/connections/{connection['connection_id']}?done=create_connection") == (
         connection["status"],
