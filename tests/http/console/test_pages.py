@@ -343,7 +343,7 @@ def test_the_filters_stay_as_they_were_chosen(operator: Browser) -> None:
 
     chosen = [one.text for one in page.html.select("option[selected]")]
     assert ["ws_x", "Notion", "partial"] == chosen
-    assert "No run fits." in page.text
+    assert "Nothing fits." in page.text
 
 
 @pytest.mark.parametrize(("name", "value"), [("status", "no-such-status"), ("status", "OK"), ("operation", "nope")])

@@ -11,6 +11,7 @@ from connector_gateway.http.console.acts import Act, acts_of, is_possible
 from connector_gateway.http.console.choices import filters_given, form_of
 from connector_gateway.http.console.declared import ROOT, ConsoleRoute, Visit
 from connector_gateway.http.console.forms import entered, text_of
+from connector_gateway.http.console.runs import rows_of
 from connector_gateway.http.console.tables import LISTS, identifier_of, names_of, table_of, title_of
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
 from connector_gateway.kit.fields import Field, fields_of, label
@@ -37,8 +38,8 @@ EXTRAS: Mapping[str, tuple[str, Extra]] = {
 
 
 def resource_routes() -> Sequence[ConsoleRoute]:
-    """Return the pages of all resources that are listed; the history has pages of its own."""
-    return [route for name in LISTS if name != RUNS.name for route in _routes(name)]
+    """Return the pages of all resources that are listed."""
+    return [route for name in LISTS for route in _routes(name)]
 
 
 def _routes(name: str) -> Sequence[ConsoleRoute]:
@@ -50,9 +51,10 @@ def _routes(name: str) -> Sequence[ConsoleRoute]:
             ConsoleRoute(method, act_path, partial(perform, name, act), for_admins=True, act=act.route.name)
             for method, perform in (("GET", ask), ("POST", carry_out))
         ]
-    return (
-        [*found, ConsoleRoute("GET", f"{path}/{{identifier}}", partial(show, name))] if identifier_of(name) else found
-    )
+    # A run is drawn by hand, and an entry of the audit trail has no page.
+    if identifier_of(name) and name != RUNS.name:
+        found.append(ConsoleRoute("GET", f"{path}/{{identifier}}", partial(show, name)))
+    return found
 
 
 async def show_list(name: str, visit: Visit) -> Response:
@@ -68,6 +70,7 @@ async def show_list(name: str, visit: Visit) -> Response:
         title=label(name),
         create=_create(name),
         table=await table_of(visit, name, page.items),
+        runs=await rows_of(visit, page.items) if name == RUNS.name else (),
         cursor=visit.cursor(page.position, name, given),
         wanted=given,
     )

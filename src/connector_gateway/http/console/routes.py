@@ -20,7 +20,6 @@ ROUTES = (
     ConsoleRoute("POST", SIGN_IN, sign_in.sign_in, for_visitors=True),
     ConsoleRoute("POST", f"{ROOT}/sign-out", sign_in.sign_out),
     ConsoleRoute("GET", ROOT, overview.show),
-    ConsoleRoute("GET", f"{ROOT}/runs", runs.show_all),
     ConsoleRoute("GET", f"{ROOT}/runs/{{run_id}}", runs.show),
     ConsoleRoute("GET", f"{ROOT}/budgets", budgets.show),
     ConsoleRoute("GET", f"{ROOT}/try", trying.begin, for_admins=True, act=TRY),

@@ -1,29 +1,23 @@
-"""The history: runs with filters, page by page, and one run explained along its time."""
+"""The history: runs in lists, and one run explained along its time."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
 from connector_gateway.core.outcomes import Outcome, explain_key, explain_run
-from connector_gateway.http.console.choices import filters_given, form_of
 from connector_gateway.http.console.declared import Visit
 from connector_gateway.http.console.remedies import REMEDIES
-from connector_gateway.http.console.shapes import Field, parameters_of, result_of
 from connector_gateway.http.console.timeline import timeline
 from connector_gateway.kit.errors import (
     ConnectionPending,
     ConnectionRevoked,
-    GatewayError,
-    InvalidParameters,
     KeyNotFound,
 )
+from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.kit.shapes import Page
-from connector_gateway.management.runs import RunRecord, list_runs, show_run
-
-SHOWN = "50"
+from connector_gateway.kit.shapes import DryRunResult, Listing, Page
+from connector_gateway.management.runs import RunRecord, show_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +26,6 @@ class Row:
 
     run: RunRecord
     connection: str
-
-
-async def show_all(visit: Visit) -> Response:
-    """Show runs that fit the filters, newest first, a page of them."""
-    fields = [field for field in list_runs.fields if field.name not in {"cursor", "limit"}]
-    given = filters_given(visit, fields)
-    page, problem = await _page(visit, given)
-    return visit.show(
-        "runs.html",
-        problem=problem,
-        form=await form_of(visit, fields, values=given, button="Filter", problem=problem),
-        rows=await rows_of(visit, page.items),
-        cursor=visit.cursor(page.position, "runs", given),
-        wanted=given,
-    )
 
 
 async def show(visit: Visit) -> Response:
@@ -100,22 +79,15 @@ def _shapes(operation: AnyOperation | None, run: RunRecord) -> tuple[Sequence[Fi
     """Return the parameters that were sent and the fields of the result, as they are declared: no values."""
     if operation is None:
         return (), ()
-    sent = [field for field in parameters_of(operation) if field.name in (run.parameters or ())]
-    ended = run.status in {"ok", "partial"}
-    return sent, result_of(operation, dry_run=run.dry_run) if ended else ()
+    sent = [field for field in fields_of(operation.params) if field.name in (run.parameters or ())]
+    if run.status not in {"ok", "partial"}:
+        return sent, ()
+    result = fields_of(DryRunResult if run.dry_run else operation.item)
+    lists = issubclass(operation.result, Page | Listing) and not run.dry_run
+    return sent, [replace(field, name=f"[].{field.name}") for field in result] if lists else result
 
 
 async def rows_of(visit: Visit, runs: Sequence[RunRecord]) -> Sequence[Row]:
     """Return *runs* with the names of their connections."""
     names = await visit.management.connections.names({run.connection_id for run in runs if run.connection_id})
     return [Row(run, names.get(run.connection_id or "", "")) for run in runs]
-
-
-async def _page(visit: Visit, given: Mapping[str, Any]) -> tuple[Page[RunRecord], GatewayError | None]:
-    """Return the page that was asked for; none, and why, if the filters cannot be used."""
-    position = visit.position("runs", given)
-    try:
-        since = {"since": f"{given['since']}Z"} if "since" in given else {}
-        return await visit.ask(list_runs, {**given, **since, "limit": SHOWN}, position), None
-    except InvalidParameters as error:
-        return Page[RunRecord](items=[], position=None), error
