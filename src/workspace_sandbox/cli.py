@@ -60,12 +60,19 @@ class Names(click.ParamType[tuple[str, ...]]):
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder that keeps what the applications hold over restarts.",
 )
+@click.option("--fresh", is_flag=True, help="Forget what the folder of --data holds.")
 @click.option(
     "--seed",
     type=click.Path(dir_okay=False, path_type=Path),
     help="File, JSON or YAML, of what applications hold beside the examples.",
 )
-@click.option("--until-eof", is_flag=True, hidden=True, help="Stop when standard input ends.")
+@click.option(
+    "--until-eof",
+    is_flag=True,
+    hidden=True,
+    help="Stop when standard input ends; print a line when clients that were told to wait may send requests again; "
+    "write the folder of --data when it stops, and forget the state of another version there.",
+)
 @click.version_option(VERSION, package_name="workspace-sandbox")
 def sandbox(
     *,
@@ -75,14 +82,17 @@ def sandbox(
     only: Iterable[str] | None,
     hooks_url: str | None,
     data: Path | None,
+    fresh: bool,
     seed: Path | None,
     until_eof: bool,
 ) -> None:
     """Run only the emulators; prints their addresses and credentials as one line of JSON once ready."""
+    if fresh and data is None:
+        raise click.UsageError("--fresh forgets what a folder holds: name it with --data.")
     places = {"host": host, "port": port, "public_host": public_host, "hooks_url": hooks_url, "data": data}
     chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
     try:
-        asyncio.run(_play(_made(chosen, seed, places), until_eof=until_eof))
+        asyncio.run(_play(_made(chosen, seed, places | {"fresh": fresh, "supervised": until_eof}), until_eof=until_eof))
     except (Unusable, UnreadableSeed) as fault:
         raise click.ClickException(str(fault)) from fault
 
@@ -119,6 +129,7 @@ async def _play(playing: Sandbox, *, until_eof: bool) -> None:
     click.echo(json.dumps({"sandbox_url": playing.address} | playing.describe(), ensure_ascii=False))
     preparing = asyncio.create_task(_prepare(playing))
     if until_eof:
+        playing.released = lambda: click.echo(json.dumps({"released": True}))
         try:
             loop.add_reader(sys.stdin, stopped.set)
         except PermissionError:

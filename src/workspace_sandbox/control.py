@@ -13,10 +13,9 @@ from workspace_sandbox.guard import guarded
 from workspace_sandbox.kit.acts import told
 from workspace_sandbox.kit.asking import Field, Misread, flag, number, read
 from workspace_sandbox.kit.clock import SteeredClock, instant
-from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
 from workspace_sandbox.kit.faults import fault_of
 from workspace_sandbox.kit.knobs import turned
-from workspace_sandbox.kit.server import application
 from workspace_sandbox.snapshots import Snapshots, name_of
 
 DONE = {"done": True}
@@ -34,6 +33,11 @@ class Playing(Protocol):
     address: str
     emulators: dict[str, Emulator]
     clock: SteeredClock
+
+    @property
+    def released(self) -> Callable[[], None]:
+        """Called when clients that were told to wait may send requests again."""
+        ...
 
     def reset(self) -> None:
         """Everything as at the start."""
@@ -69,6 +73,8 @@ class Control:
     path: str
     steer: Steer | None = None
     steer_all: SteerAll | None = None
+    releases: bool = False
+    """Whether clients that were told to wait may send requests again afterwards."""
 
 
 def control(playing: Playing, host: str) -> web.Application:
@@ -77,20 +83,21 @@ def control(playing: Playing, host: str) -> web.Application:
     async def unknown(request: web.Request) -> web.Response:
         return _refuse(404, f"There is nothing at {request.method} {request.path}. {THERE_IS}")
 
-    return application(
-        [
-            *(web.route(route.method, route.path, _handler(playing, route)) for route in CONTROLS),
-            # Last of all, so that a wrong method is told here, too.
-            web.route("*", "/{path:.*}", unknown),
-        ],
-        guarded(host, _refuse),
-    )
+    made = web.Application(middlewares=[guarded(host, _refuse)], client_max_size=MAX_REQUEST_BYTES)
+    for route in CONTROLS:
+        made.router.add_route(route.method, route.path, _handler(playing, route))
+    # Last of all, so that it answers a wrong method too.
+    made.router.add_route("*", "/{path:.*}", unknown)
+    return made
 
 
 def _handler(playing: Playing, route: Control) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def handle(request: web.Request) -> web.Response:
         try:
-            return web.json_response(_steered(playing, route, request, await _body(request)))
+            told = _steered(playing, route, request, await _body(request))
+            if route.releases:
+                playing.released()
+            return _respond(200, told)
         except UnknownEmulator as fault:
             return _refuse(404, str(fault))
         except Misread as fault:
@@ -276,18 +283,18 @@ CLOCK: Mapping[str, Field] = {"now": _instant, "advance_seconds": number, "froze
 HERE = "/_control/{connector}"
 CONTROLS: Sequence[Control] = (
     Control("GET", "/_control/openapi.json", steer_all=describe),
-    Control("POST", "/_control/reset", steer_all=reset),
+    Control("POST", "/_control/reset", steer_all=reset, releases=True),
     Control("GET", "/_control/clock", steer_all=tell_clock),
-    Control("POST", "/_control/clock", steer_all=turn_clock),
+    Control("POST", "/_control/clock", steer_all=turn_clock, releases=True),
     Control("GET", "/_control/snapshots", steer_all=list_snapshots),
     Control("POST", "/_control/save", steer_all=save),
-    Control("POST", "/_control/load", steer_all=load),
+    Control("POST", "/_control/load", steer_all=load, releases=True),
     Control("POST", "/_control/forget", steer_all=forget),
     Control("GET", f"{HERE}/requests", read_journal),
     Control("DELETE", f"{HERE}/requests", clear_journal),
     Control("GET", f"{HERE}/faults", list_faults),
     Control("POST", f"{HERE}/faults", add_fault),
-    Control("DELETE", f"{HERE}/faults", clear_faults),
+    Control("DELETE", f"{HERE}/faults", clear_faults, releases=True),
     Control("POST", f"{HERE}/knobs", turn_knobs),
     Control("POST", f"{HERE}/revoke", revoke),
     Control("POST", f"{HERE}/authorise", authorise),
@@ -299,4 +306,9 @@ CONTROLS: Sequence[Control] = (
 
 
 def _refuse(status: int, message: str) -> web.Response:
-    return web.json_response({"error": message}, status=status)
+    return _respond(status, {"error": message})
+
+
+def _respond(status: int, content: Any) -> web.Response:
+    """Return a JSON response that ends with a newline for terminals."""
+    return web.json_response(text=f"{json.dumps(content)}\n", status=status)

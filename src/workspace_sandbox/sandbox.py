@@ -3,7 +3,7 @@
 import asyncio
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ MAX_LINE_BYTES = 32 * 1024
 """Longer request lines than any vendor takes, so that each can refuse too long ones in its own words."""
 
 KEEP_SECONDS = 1.0
-"""How long after a change a folder has it."""
+"""Seconds after a change until a folder has it."""
 
 CLOCK_FILE, SEEDED_FILE = "clock.json", "seeded.json"
 
@@ -38,7 +38,8 @@ class Sandbox:
     Its addresses are told by the name *public_host* where it is not called by the one it listens on.
     With a *hooks_url*, those that deliver what happens do so from the start, each to its own address below it.
     What *seeds* tell of an application is made beside what there is, at each beginning; ``InvalidSeed`` if not.
-    With a folder as *data*, it goes on with what it finds there, and keeps there what it holds.
+    With a folder as *data*, it goes on with what it finds there, unless it is to be *fresh*, and keeps there what it
+    holds. One that is *supervised* writes it only when it stops, and forgets the state of another version.
     Identifiers of what is made differ from those before each reset; if it is *distinct*, also from other sandboxes'.
     """
 
@@ -52,6 +53,8 @@ class Sandbox:
         hooks_url: str | None = None,
         clock: Clock | None = None,
         data: Path | None = None,
+        fresh: bool = False,
+        supervised: bool = False,
         seeds: Mapping[str, Any] | None = None,
         distinct: bool = False,
     ) -> None:
@@ -59,8 +62,12 @@ class Sandbox:
         self.port = port
         self._told = _in_address(public_host or host)
         self.address = ""
+        self.released: Callable[[], None] = lambda: None
+        """Called when clients that were told to wait may send requests again: all budgets may have room."""
+
         self.clock = SteeredClock(clock or SystemClock())
-        self._folder = Folder(data) if data else None
+        self._folder = Folder(data, fresh=fresh, replace=supervised) if data else None
+        self._supervised = supervised
         self.snapshots = Snapshots(self._folder)
         self.emulators: dict[str, Emulator] = {
             name: emulator(Stage(self.clock, **{**emulator.knobs, **_deliveries(emulator, name, hooks_url)}))
@@ -89,7 +96,8 @@ class Sandbox:
                 emulator.stage.addresses[name] = await self._listen(staged(emulator, application))
         if self._folder:
             self._go_on(self._folder)
-            self._keeping = asyncio.create_task(self._keep_up(self._folder))
+            if not self._supervised:
+                self._keeping = asyncio.create_task(self._keep_up(self._folder))
 
     async def stop(self) -> None:
         """Stop listening; a folder has everything then."""
@@ -103,11 +111,13 @@ class Sandbox:
                 await self._keeping
         if self._folder:
             self._keep(self._folder)
-            self._folder.close()
+            self._folder.leave()
 
     def reset(self) -> None:
         """Everything as at the start, the clock too."""
         self.clock.release()
+        if self._folder:
+            self._folder.begin_anew()
         with uncollected():
             for beginning in self._beginnings.values():
                 beginning.return_to()
@@ -129,6 +139,8 @@ class Sandbox:
         Those that were not played when it was saved return to their beginning: no state is half of one moment.
         """
         saved = self.snapshots.load(name)
+        if self._folder:
+            self._folder.begin_anew()
         with uncollected():
             for missing in self._beginnings.keys() - saved.keys():
                 self._beginnings[missing].return_to()
@@ -145,6 +157,7 @@ class Sandbox:
             "clients": {name: emulator.client() for name, emulator in self.emulators.items()},
             "examples": {name: emulator.examples() for name, emulator in self.emulators.items()},
             **({"seeded": self._seeded} if self._seeds else {}),
+            **({"state": self._folder.state} if self._folder else {}),
         }
 
     def _set_apart(self) -> None:
@@ -190,6 +203,7 @@ class Sandbox:
 
     def _go_on(self, folder: Folder) -> None:
         """Go on with what is in *folder*; addresses to deliver to are those of this start."""
+        folder.open()
         saved = folder.read(NOW)
         if saved is None:
             return

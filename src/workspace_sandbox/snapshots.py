@@ -7,12 +7,14 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from workspace_sandbox.kit.asking import Misread
 from workspace_sandbox.version import fingerprint
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+ABOUT = "sandbox.json"
 NOW = "now"
 """Where in a folder the state is that goes on with the next start."""
 
@@ -29,10 +31,18 @@ class Unusable(Exception):
 
 
 class Folder:
-    """A folder that one sandbox at a time keeps its state in; closing it lets another have it."""
+    """A folder that one sandbox at a time keeps its state in; closing it lets another have it.
 
-    def __init__(self, path: Path) -> None:
+    Its state is forgotten if it is to be *fresh*, or if another version wrote it and *replace* allows that; otherwise
+    the state of another version is ``Unusable``.
+    """
+
+    def __init__(self, path: Path, *, fresh: bool = False, replace: bool = False) -> None:
         self._path = path
+        self._fresh, self._replace = fresh, replace
+        self.state = token_hex(8)
+        """Names the state: another one after it was forgotten or reset, or after a sandbox was killed."""
+
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -41,9 +51,29 @@ class Folder:
             self.close()
             raise
 
+    def open(self) -> None:
+        """Forget the state that is not to be gone on with, and take over the rest."""
+        if self._fresh:
+            for name in (NOW, "snapshots"):
+                shutil.rmtree(self._path / name, ignore_errors=True)
+        # Without a name until the folder is closed: a sandbox that is killed has not written all that it held.
+        self._write_about(None)
+
+    def begin_anew(self) -> None:
+        """Give another name to the state, which is no continuation of what was there."""
+        self.state = token_hex(8)
+
+    def leave(self) -> None:
+        """Let another sandbox go on with all that is kept."""
+        self._write_about(self.state)
+        self.close()
+
     def close(self) -> None:
         """Let another sandbox have it."""
         os.close(self._lock)
+
+    def _write_about(self, state: str | None) -> None:
+        (self._path / ABOUT).write_text(json.dumps({"written_by": fingerprint(), "state": state}))
 
     def replace(self, name: str, saved: Saved) -> None:
         """Keep *saved* alone under *name*: of what was there, nothing is left."""
@@ -89,26 +119,29 @@ class Folder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise Unusable(f"Another sandbox uses the folder {self._path}.") from None
-        about = self._path / "sandbox.json"
+        about = self._path / ABOUT
         if about.exists():
             self._recognise(about)
         # A mistyped path must not mix state into somebody's documents.
         elif any(file.name != "lock" for file in self._path.iterdir()):
             raise Unusable(f"The folder {self._path} holds other files and no state of a sandbox; name an empty one.")
-        else:
-            about.write_text(json.dumps({"written_by": fingerprint()}))
 
     def _recognise(self, about: Path) -> None:
         try:
-            written_by = str(json.loads(about.read_text())["written_by"])
-        except (ValueError, KeyError, TypeError):
+            told = json.loads(about.read_text())
+            written_by, state = str(told["written_by"]), told.get("state")
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise Unusable(f"The folder {self._path} has a {about.name} that cannot be read.") from None
         # What is held is written as objects of this code, which another version reads wrongly or not at all.
-        if written_by != fingerprint():
+        is_foreign = written_by != fingerprint()
+        if is_foreign and not (self._fresh or self._replace):
             raise Unusable(
                 f"The folder {self._path} was written by workspace-sandbox {written_by}, and this is {fingerprint()}: "
-                "name another folder, or remove this one."
+                "name another folder, or forget the state with --fresh."
             )
+        self._fresh = self._fresh or is_foreign
+        if state and not self._fresh:
+            self.state = state
 
 
 class Snapshots:

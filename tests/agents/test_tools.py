@@ -11,9 +11,9 @@ from mcp_types import ReadResourceResult
 from pydantic_core import from_json
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.remedies import remedy_of
 from connector_gateway.kit.errors import HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType
 from connector_gateway.mcp import resources
-from connector_gateway.mcp.remedies import remedy_of
 from harness.agents import Mode, agent, bridged, outcome, outcomes, words
 from harness.publishing import published, publishing
 from harness.recording import arguments, playground
@@ -27,7 +27,7 @@ WRITES = {name for name, operation in TOOLS.items() if operation.scope == "write
 BEFORE_THE_PROTOCOL = {HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType}
 """What is refused before there is a call of a tool; clients tell it to whoever set them up."""
 
-ELSEWHERE = re.compile(r"\b(GET|POST|PATCH|PUT|DELETE) |route|[Hh]eader|command|connector-gateway|console|/docs|body")
+ELSEWHERE = re.compile(r"\b(GET|POST|PATCH|PUT|DELETE) |route|[Hh]eader|command|connector-gateway|console|/docs|\bbody")
 MODES: list[Mode] = ["auto", "legacy"]
 
 
@@ -282,7 +282,7 @@ async def test_what_is_no_wish_for_a_dry_run_is_refused_and_writes_nothing(
 @requirement("agents:remedies")
 def test_no_remedy_sends_an_agent_where_it_cannot_go() -> None:
     refusals = {refusal for operation in TOOLS.values() for refusal in operation.refusals}
-    remedies = {refusal.code: remedy_of(refusal("")) for refusal in refusals - BEFORE_THE_PROTOCOL}
+    remedies = {refusal.code: remedy_of(refusal, "mcp") for refusal in refusals - BEFORE_THE_PROTOCOL}
 
     assert [] == [code for code, remedy in remedies.items() if ELSEWHERE.search(remedy)]
 

@@ -305,7 +305,8 @@ def test_a_call_of_which_nothing_was_done_says_what_to_do(gateway: Gateway, shel
     result = shell.run(*records(gateway, '[{"Nam": "Acme"}]'))
 
     assert 4 == result.exit_code
-    assert "status: partial: nothing was done\n  field_not_found → Use field names of the tables route" in result.stderr
+    assert "status: partial: nothing was done\nwarning: Record 0 was not created: " in result.stderr
+    assert "'connector-gateway call tables list-tables' returns" in result.stderr
 
 
 def test_an_error_says_how_long_to_wait(gateway: Gateway, shell: Shell) -> None:
@@ -420,7 +421,21 @@ def test_every_write_takes_an_idempotency_key(gateway: Gateway, shell: Shell) ->
     explained = shell.run("runs", "show", again["run_id"])
 
     assert first["data"] == again["data"]
-    assert "idempotency key 'once [/b]': result of" in explained.stdout
+    assert f"idempotency key 'once [/b]': The result of {first['run_id']} was returned again" in explained.stdout
+
+
+@requirement("keys:differs")
+@pytest.mark.parametrize("json_option", [[], ["--json"]])
+def test_a_repeat_with_other_parameters_prints_the_warning(
+    gateway: Gateway, shell: Shell, json_option: list[str]
+) -> None:
+    shell.run(*records(gateway, '[{"Name": "One"}]'), "--idempotency-key", "one")
+    again = shell.run(*records(gateway, '[{"Name": "Other"}]'), "--idempotency-key", "one", *json_option)
+    run = shell.json("runs", "list", "--limit", "1")[0]
+    explained = shell.run("runs", "show", run["run_id"])
+
+    assert "warning: This is the result of run_" in again.stderr
+    assert "Its parameters differed from those of the first call." in explained.stdout
 
 
 @pytest.mark.parametrize("connector", CONNECTORS.values(), ids=lambda connector: connector.name)
@@ -666,12 +681,12 @@ def test_an_identifier_of_dots_leads_to_no_other_address(gateway: Gateway, shell
     )
 
 
-def test_why_nobody_answers_is_told_in_words() -> None:
+def test_a_gateway_that_does_not_answer_is_reported_with_the_reason_and_a_remedy() -> None:
     nowhere = Shell({"GATEWAY_URL": "http://127.0.0.1:1", "GATEWAY_API_KEY": "k"})
 
     result = nowhere.run("call", "notes", "list-databases", "--connection", "c")
 
-    assert result.stderr.endswith("does not answer: Connection refused.\n")
+    assert result.stderr.endswith("does not answer: Connection refused. Start it, or name another with GATEWAY_URL.\n")
 
 
 def test_credentials_that_go_on_for_ever_are_refused(shell: Shell, gateway: Gateway) -> None:

@@ -10,12 +10,13 @@ import socket
 import sqlite3
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -176,6 +177,46 @@ def test_the_examples_lead_to_seeded_objects(running: Dev) -> None:
     assert example["page_id"] in [page["page_id"] for page in reply.json()["data"]["pages"]]
 
 
+def test_the_examples_of_the_reference_can_be_sent_as_they_are(running: Dev) -> None:
+    document = httpx.get(f"{running.described['base_url']}/openapi.json").json()
+    calls = [
+        example_call(method, path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if path.startswith("/v1/connectors/") and "/tables/attachments" not in path
+    ]
+    key = {"Authorization": f"Bearer {running.described['keys']['write']}"}
+    with httpx.Client(base_url=running.described["base_url"], headers=key, timeout=60) as http:
+        statuses = {f"{call['method']} {call['url']}": http.request(**call).status_code for call in calls}
+
+    assert len(statuses) == sum(len(connector.operations) for connector in CONNECTORS.values()) - 1
+    assert {} == {call: status for call, status in statuses.items() if status != 200}
+
+
+def example_call(method: str, path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request of the example of an operation in the OpenAPI document."""
+    given = [
+        parameter for parameter in operation["parameters"] if parameter["in"] != "header" and "example" in parameter
+    ]
+    inside = {one["name"]: quote(one["example"], safe="") for one in given if one["in"] == "path"}
+    query = {one["name"]: one["example"] for one in given if one["in"] == "query"}
+    body = operation.get("requestBody", {"content": {"application/json": {"example": None}}})
+    example = body["content"]["application/json"]["example"]
+    return {"method": method.upper(), "url": path.format(**inside), "params": query, "json": example}
+
+
+def test_there_is_a_file_to_attach(running: Dev) -> None:
+    example = running.described["examples"]["tables"]
+    body = {"record_id": example["record_id"], "field": example["attachment_field"], "url": example["file_url"]}
+    reply = httpx.post(
+        f"{running.described['base_url']}/v1/connectors/tables/attachments",
+        json={"connection_id": running.described["connections"]["tables"], **body},
+        headers={"Authorization": f"Bearer {running.described['keys']['write']}"},
+    )
+
+    assert (200, "arrivals.csv") == (reply.status_code, reply.json()["data"]["filename"])
+
+
 def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history(tmp_path: Path) -> None:
     port = free_block()
     with dev(tmp_path, port, "--quiet") as first:
@@ -192,17 +233,35 @@ def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history
     assert "ok" == found.json()["data"]["status"]
 
 
+def connected_by_browsers(running: Dev) -> list[str]:
+    """The active connections besides those that were made at the start."""
+    headers = {"Authorization": f"Bearer {running.described['keys']['read']}"}
+    listed = httpx.get(f"{running.described['base_url']}/v1/connections", headers=headers).json()["data"]
+    active = [connection["connection_id"] for connection in listed if connection["status"] == "active"]
+    return [one for one in active if one not in running.described["connections"].values()]
+
+
+def test_a_reset_of_the_sandbox_opens_the_budgets_that_it_has_closed(running: Dev) -> None:
+    control = f"{running.described['sandbox_url']}/_control"
+    httpx.post(f"{control}/notes/faults", json={"fault": "throttle", "seconds": 3600, "path": "/v1/search"})
+    refused = [running.call("notes", "/databases", limit=1) for _ in range(2)]
+
+    httpx.post(f"{control}/reset")
+
+    assert [429, 429] == [reply.status_code for reply in refused]
+    assert 200 == running.call("notes", "/databases", limit=1).status_code
+
+
 def test_whatever_goes_wrong_while_it_is_set_up_ends_it_and_is_told(tmp_path: Path) -> None:
     (tmp_path / "secrets.json").write_text(
-        '{"secret_key": "long enough for a test", "operator_token": "op_0123456789abcdef"}'
+        '{"secret_key": "long enough for a test", "operator_token": "op_0123456789abcdef", "keys": 5}'
     )
-    (tmp_path / "kept.json").write_text("{")
     port = free_block()
     options = ["--data", str(tmp_path), "--port", str(port), "--sandbox-port", str(port + 1)]
     done = run("dev", *options)
 
     assert 1 == done.returncode
-    assert "EOF while parsing an object" in done.stderr
+    assert "'int' object has no attribute 'values'" in done.stderr
     assert [True, True] == [is_free(port), is_free(port + 1)]
 
 
@@ -294,7 +353,7 @@ def test_a_second_one_in_the_same_folder_is_refused_and_forgets_nothing(running:
     second = run("dev", *options)
 
     assert 1 == second.returncode
-    assert f"is being served by another process, process {running.process.pid} on" in second.stderr
+    assert f"dev is running in {running.data} already, at {running.described['base_url']}. Use that" in second.stderr
     assert running.described == json.loads((running.data / "dev.json").read_text())
     assert 200 == running.call("notes", "/databases", limit=1).status_code
 
@@ -307,6 +366,33 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
         running.process.send_signal(signal.SIGINT)
         running.process.wait(60)
     return folder
+
+
+def test_what_needs_a_running_dev_says_how_to_start_it(stopped: Path) -> None:
+    start = f"Start it with 'make run ARGS=\"--data {stopped}\"'.\n"
+    told = [run(*command, "--data", str(stopped)) for command in (["env"], ["call", "notes", "list-databases"])]
+
+    assert [1, 1] == [ended.returncode for ended in told]
+    assert f"Error: dev is not running in {stopped}. {start}" == told[0].stderr
+    assert told[1].stderr.endswith(f"does not answer: Connection refused. {start}")
+
+
+def test_a_folder_of_an_earlier_version_opens_with_its_keys_and_connections(served: Path) -> None:
+    state, description = (json.loads((served / name).read_text()) for name in ("secrets.json", "dev.json"))
+    secret = {name: state.pop(name) for name in ("secret_key", "operator_token")}
+    del state["sandbox"]
+    (served / "secrets.json").write_text(json.dumps(secret))
+    (served / "kept.json").write_text(json.dumps(state))
+    shutil.rmtree(served / "sandbox")
+
+    with dev(served, free_block(), "--quiet") as running:
+        reply = running.call("notes", "/databases", limit=1)
+
+    assert {name: description[name] for name in ("keys", "connections", "operator_token")} == {
+        name: running.described[name] for name in ("keys", "connections", "operator_token")
+    }
+    assert 200 == reply.status_code
+    assert not (served / "kept.json").exists()
 
 
 @pytest.fixture
@@ -467,18 +553,21 @@ def test_a_fresh_start_whose_ports_are_taken_has_removed_nothing(served: Path) -
     assert before == contents(served)
 
 
-def test_a_keyed_write_makes_one_object_before_and_after_a_restart(tmp_path: Path) -> None:
+def test_what_was_made_and_connected_is_there_after_a_restart(tmp_path: Path) -> None:
     port = free_block()
     with dev(tmp_path, port, "--quiet") as first:
+        here: Any = SimpleNamespace(base_url=first.described["base_url"])
+        with httpx.Client(timeout=30) as http:
+            User(here, http).allow(first.described["connect_urls"]["mail"])
         replies = [create_page(first), create_page(first)]
-        made = pages_made(first)
         with dev_after(first, port, "--quiet") as second:
             replies += [create_page(second), create_page(second)]
-            made_anew = pages_made(second)
+            made = pages_made(second)
+            (connected,) = connected_by_browsers(second)
+            found = second.call("mail", "/messages", connection_id=connected, q="is:unread", limit=1)
 
-    assert [200] * 4 == [reply.status_code for reply in replies]
-    assert [replies[0].json()["data"]["page_id"]] == made
-    assert [replies[2].json()["data"]["page_id"]] == made_anew
+    assert [200] * 5 == [reply.status_code for reply in (*replies, found)]
+    assert made == list({reply.json()["data"]["page_id"] for reply in replies})
 
 
 def test_of_two_started_at_once_on_one_folder_one_runs_and_the_other_says_why(tmp_path: Path) -> None:

@@ -24,15 +24,6 @@ CLOSES_ITS_LINE = f"{SAYS_READY}; s.close(); time.sleep(60)"
 FALLS_SILENT = f"{SAYS_READY}; time.sleep(60)"
 FAILS = "raise SystemExit(3)"
 NEVER_ENDS = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SAYS_READY}; time.sleep(60)"
-STARTS_SLOWLY = """
-import json, socket, sys, time
-line = socket.socket(fileno=json.loads(sys.argv[1])["line"])
-for _ in range(12):
-    line.send(b".")
-    time.sleep(0.25)
-line.send(b"r")
-time.sleep(60)
-"""
 ENDS_ONCE_NOBODY_LISTENS = """
 import json, os, signal, socket, sys, time
 place = json.loads(sys.argv[1])
@@ -141,15 +132,6 @@ async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> No
         status = await task
 
     assert 3 == status
-
-
-@requirement("workers:start")
-async def test_it_is_told_that_a_worker_takes_long_to_start() -> None:
-    with capture_logs() as told:
-        async with supervising(STARTS_SLOWLY, silent_seconds=2):
-            pass
-
-    assert ("a worker is still starting", 1) == (told[0]["event"], told[0]["worker"])
 
 
 @requirement("workers:stop")

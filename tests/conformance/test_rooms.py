@@ -152,7 +152,7 @@ def test_it_asks_for_a_key_in_the_one_error_shape(
     assert "0" == reply.headers["x-service-ratelimit-remaining"]
 
 
-@requirement("auth:read-key-refused", "calls:write-scope-code", "calls:order-of-checks")
+@requirement("auth:read-key-refused", "auth:read-key-writes-nothing", "calls:write-scope-code", "calls:order-of-checks")
 @every_write
 def test_a_read_key_is_refused_before_anything_else_is_looked_at(
     gateway: Gateway, connector: AnyConnector, operation: AnyOperation

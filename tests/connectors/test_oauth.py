@@ -111,7 +111,7 @@ def remove_all(gateway: Gateway) -> list[int]:
 
 def second(gateway: Gateway, room: str) -> str:
     """The other account as the page of consent has it."""
-    chosen = {"notes": stand_in(gateway.sandbox, NotesEmulator)._authorisations.homes} if room == "notes" else {}
+    chosen = {"notes": stand_in(gateway.sandbox, NotesEmulator).oauth.accounts} if room == "notes" else {}
     return str([*chosen["notes"]][1]) if chosen else DIALECTS[room].second
 
 

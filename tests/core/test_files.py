@@ -45,6 +45,16 @@ class Names(AbstractResolver):
         return None
 
 
+async def test_files_of_a_trusted_origin_are_fetched_although_it_is_not_public(site: str) -> None:
+    files = Files(30, MOST, trusted=[site])
+
+    fetched = await files.fetch(f"{site}/small.png", KEEP)
+
+    assert b"x" * 10 == fetched.content
+    with pytest.raises(UrlNotAllowed):
+        await files.fetch(site.replace("http://", "http://user@") + "/small.png", KEEP)
+
+
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     pages = {

@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.outcomes import PARAMETERS_DIFFER, explain_key, explain_run
+from connector_gateway.connectors.notes import NOTES
+from connector_gateway.core.key_outcomes import different_parameters
+from connector_gateway.core.outcomes import explain_run
+from connector_gateway.core.remedies import remedy_of
 from connector_gateway.kit.errors import catalogue
 
 CUT_OFF = "The call was cut off in the middle. Look in Notion whether it was done;"
@@ -13,6 +16,8 @@ CUT_OFF = "The call was cut off in the middle. Look in Notion whether it was don
 def run(**more: Any) -> dict[str, Any]:
     """A run that did what was asked, with *more* said of it."""
     plain: dict[str, Any] = {
+        "operation": "create_page",
+        "surface": "http",
         "status": "ok",
         "code": None,
         "details": None,
@@ -52,7 +57,11 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
             "warn",
             "A part of the result is missing, or a part of the work could not be done.",
         ),
-        ({"idempotency": {"outcome": "replayed", "parameters_differ": True}}, "warn", PARAMETERS_DIFFER),
+        (
+            {"idempotency": {"outcome": "replayed", "first_run_id": "run_1", "parameters_differ": True}},
+            "warn",
+            different_parameters("run_1"),
+        ),
         (
             {"status": "interrupted", "upstream": requests(None)},
             "bad",
@@ -63,7 +72,7 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
     ],
 )
 def test_an_unusual_end_is_told_in_a_sentence(more: dict[str, Any], tone: str, told: str) -> None:
-    outcome = explain_run(run(**more), "Notion", writes=True)
+    outcome = explain_run(run(**more), NOTES)
 
     assert outcome is not None
     assert (tone, [told]) == (outcome.tone, list(outcome.sentences))
@@ -71,18 +80,14 @@ def test_an_unusual_end_is_told_in_a_sentence(more: dict[str, Any], tone: str, t
 
 @pytest.mark.parametrize("more", [{}, {"upstream": requests(200, 200)}, {"status": "running"}])
 def test_of_what_went_as_usual_there_is_nothing_to_tell(more: dict[str, Any]) -> None:
-    assert explain_run(run(**more), "Notion", writes=True) is None
+    assert explain_run(run(**more), NOTES) is None
 
 
 @pytest.mark.parametrize("error", list(catalogue()), ids=lambda error: error.code)
 def test_every_error_is_told_with_its_remedy(error: Any) -> None:
-    outcome = explain_run(run(status="error", code=error.code, details=[{"done": "create the page"}]), "X", writes=True)
+    outcome = explain_run(run(status="error", code=error.code, details=[{"done": "create the page"}]), NOTES)
 
     assert outcome is not None
     said, stands = outcome.sentences
     assert (True, "Done before it failed: create the page.") == (said.endswith("."), stands)
-    assert error.remedy == outcome.remedy
-
-
-def test_a_key_that_came_with_other_parameters_is_told() -> None:
-    assert explain_key({"outcome": "replayed", "parameters_differ": True}).endswith(PARAMETERS_DIFFER)
+    assert remedy_of(error, "http", [NOTES]) == outcome.remedy

@@ -16,7 +16,6 @@ from connector_gateway.core.processes import (
     HEARTBEAT_SECONDS,
     LIVE_SECONDS,
     LOOK_SECONDS,
-    REMEMBERED_SECONDS,
     Processes,
 )
 from connector_gateway.core.runs import Recording, Run, Runs
@@ -33,7 +32,6 @@ from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, Workspace
 from connector_gateway.kit.upstream import Exchange
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import AlreadyServed
-from connector_gateway.storage.recount import Peers
 from harness.clocks import HandClock
 from harness.postgres import temporary_database
 from harness.rehearsing import list_things, put_thing
@@ -312,53 +310,6 @@ async def test_a_process_knows_how_old_its_last_sign_of_life_is(node: Node) -> N
     node.clock.at += 0.1
 
     assert (False, True, False) == (before, young, node.processes.alive)
-
-
-async def test_a_process_knows_until_when_others_may_have_sent_something(database_url: str, clock: HandClock) -> None:
-    async with Database(database_url, clock=clock.now) as database:
-        dead, living = Node(database, clock), Node(database, clock)
-        await dead.processes.beat()
-        unknown = living.processes.peers()
-        clock.at += DEAD_AFTER_SECONDS - 1
-        await living.processes.beat()
-        clock.at += HEARTBEAT_SECONDS
-        await living.processes.beat()
-        known = living.processes.peers()
-        clock.at += LIVE_SECONDS
-        out_of_touch = living.processes.peers()
-
-    silent = DEAD_AFTER_SECONDS - 1 + HEARTBEAT_SECONDS - LIVE_SECONDS
-    assert Peers(living.process_id, HEARTBEAT_SECONDS, {dead.process_id: silent}) == known
-    assert [None, None] == [unknown, out_of_touch]
-
-
-async def test_after_nobody_could_give_signs_of_life_others_may_be_sending_still(
-    database_url: str, clock: HandClock
-) -> None:
-    async with Database(database_url, clock=clock.now) as database:
-        other, living = Node(database, clock), Node(database, clock)
-        await other.processes.beat()
-        await living.processes.beat()
-        clock.at += DEAD_AFTER_SECONDS - 1
-        await living.processes.beat()
-        right_after = living.processes.peers()
-        clock.at += LIVE_SECONDS - 0.1
-        await living.processes.give_sign_of_life()
-        clock.at += 0.1
-        later = living.processes.peers()
-
-    silent = [peers.silent[other.processes._process_id] for peers in (right_after, later) if peers is not None]
-    assert [0, DEAD_AFTER_SECONDS - 1] == pytest.approx(silent)
-
-
-async def test_a_process_that_ended_a_day_ago_is_forgotten(node: Node) -> None:
-    await Node(node.database, node.clock).processes.beat()
-    await node.processes.beat()
-    node.clock.at += REMEMBERED_SECONDS + 1
-    await node.processes.beat()
-    known = node.processes.peers()
-
-    assert Peers(node.process_id, REMEMBERED_SECONDS, {}) == known
 
 
 async def test_a_sign_of_life_that_could_not_be_committed_is_none(node: Node) -> None:

@@ -14,7 +14,6 @@ from aiohttp import web
 
 from workspace_sandbox import sandbox
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.server import Refused
 
 LIBRARIES = ("sdk.py", "guides/")
 """Files of tests in which the vendors' libraries ask."""
@@ -75,10 +74,7 @@ def recording() -> Iterator[list[Exchange]]:
         ) -> web.StreamResponse:
             # Files in parts are read by the stand-in as they come, and once.
             body = b"" if request.content_type.startswith("multipart/") else await request.read()
-            try:
-                answer = await handler(request)
-            except Refused as refused:
-                answer = refused.response
+            answer = await handler(request)
             if isinstance(answer, web.Response):
                 seen.append(_exchange(emulator, request, body, answer))
             return answer

@@ -221,12 +221,8 @@ class Gateway:
 
     async def _open_budgets(self, connector: str) -> None:
         """Open the budgets that refusals have closed: the next test is not about them."""
-        shared, budgets = self.app._shared, f"{UPSTREAM}:{connector}:"
-        if isinstance(shared, InMemory):
-            shared._closed = {name: until for name, until in shared._closed.items() if not name.startswith(budgets)}
-            for name, ledger in list(shared._ledgers.items()):
-                if name.startswith(budgets):
-                    ledger.closed_until = 0.0
+        if isinstance(self.app._shared, InMemory):
+            self.app._shared.reopen(f"{UPSTREAM}:{connector}:")
 
     def fault(self, connector: str, **fault: Any) -> None:
         """Let the next matching request to the third party go wrong (see the control route)."""

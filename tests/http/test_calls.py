@@ -305,7 +305,6 @@ def test_a_fault_of_ours_has_the_error_shape_and_tells_nothing_of_itself(gateway
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
         "/v1",
         "/v1/",
         "/v2/connectors/notes/databases",

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from pydantic import Field
 
 from connector_gateway.cli.management import RouteCommand, print_result
+from connector_gateway.core.remedies import ACTS
 from connector_gateway.kit.fields import label
 from connector_gateway.kit.shapes import Listing, Params, Result
 from connector_gateway.management import RESOURCES
@@ -79,6 +80,14 @@ def test_secrets_of_results_are_marked() -> None:
 )
 def test_the_label_of_a_field_is_its_name_for_people(name: str, shown: str) -> None:
     assert shown == label(name)
+
+
+@pytest.mark.parametrize("route", [route for route in MANAGEMENT if route.name in ACTS], ids=lambda route: route.name)
+def test_remedies_name_routes_and_commands_as_they_are_declared(route: ManagementRoute) -> None:
+    http, command, *_ = ACTS[route.name]
+
+    assert f"{route.method} {route.path}" == http
+    assert f"'connector-gateway {route.resource.name} {route.commands[0].name}'" == command
 
 
 class ListShelves(Params):

@@ -68,6 +68,8 @@ AROUND = promised(
     ("common-178", "health:metrics-token", "Where a token is set, /metrics is shown for it alone."),
     ("common-132", "health:openapi", "/openapi.json describes every operation with its errors."),
     ("common-133", "health:docs", "/docs shows the reference."),
+    ("common-229", "health:guides", "The guides are served, and the front says where to look."),
+    ("common-230", "answers:newline", "Every JSON response ends with a newline."),
     ("common-179", "docs:confined", "Pages load nothing from elsewhere and stand in no frame."),
     ("common-134", "conventions:request-id", "X-Request-Id comes back."),
     ("common-135", "conventions:traceparent", "A traceparent is accepted."),
@@ -136,7 +138,7 @@ AROUND = promised(
     (
         "common-199",
         "shared:lost-data",
-        "After a loss of the store's data, half of a window counts as used until all have told what they sent.",
+        "After a loss of the store's data, budgets go on at half speed for a window, and no window holds too much.",
     ),
     ("common-219", "shared:closed", "What an application has closed stays closed, with the store and without."),
     ("common-200", "shared:bounded-wait", "No call waits longer than a second for a store that hangs."),

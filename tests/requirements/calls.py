@@ -77,6 +77,7 @@ CALLS = promised(
     ("common-224", "calls:instants", "A time without an offset is refused; a date is its midnight in UTC."),
     ("common-225", "calls:null-restores", "Null for a property or field restores what a new object has."),
     ("common-227", "errors:remedy-works", "A call works once the remedy is followed."),
+    ("common-228", "errors:surfaces", "A remedy names what its surface has."),
     ("common-226", "errors:placed", "Every detail of a 4xx has its code and the part of the request it is about."),
     ("common-32", "calls:invalid-json", "A body that is no JSON is 400 invalid_json."),
     ("common-33", "calls:no-object", "A body that is no object is 422."),

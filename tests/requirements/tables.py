@@ -26,6 +26,7 @@ TABLES = promised(
     ),
     ("tables-11", "tables:records:all-failed", "If all fail, the answer is partial and nothing is created."),
     ("tables-12", "tables:records:failures", "A record fails for one of five reasons."),
+    ("tables-46", "tables:records:warned", "A Warning has message and remedy of each record that was not created."),
     ("tables-41", "tables:records:all-faults", "Everything that is wrong with every record is told."),
     ("tables-13", "tables:records:new-options", "A select gains options only when that is allowed."),
     ("tables-14", "tables:records:options-only", "Allowing new options loosens no other cast."),

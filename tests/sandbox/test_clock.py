@@ -8,13 +8,23 @@ import pytest
 
 from harness.clocks import NOON, HandClock, LoopClock, in_no_time
 from harness.playing import playing
-from workspace_sandbox import EMULATORS, Sandbox
-from workspace_sandbox.kit.clock import SteeredClock
+from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
+from workspace_sandbox.kit.clock import SteeredClock, has_passed
+
+REQUESTS = {
+    "notes": "/v1/users/me",
+    "boards": "/1/members/me",
+    "mail": "/gmail/v1/users/me/profile",
+    "chat": "/api/conversations.list",
+    "crm": "/crm/v3/owners",
+    "tables": "/v0/{base_id}/{table}",
+}
+"""A request to each application that its budgets do not allow very often."""
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(notes=EMULATORS["notes"]) as sandbox:
+    with playing(**EMULATORS) as sandbox:
         yield sandbox
 
 
@@ -30,6 +40,19 @@ def me(sandbox: Sandbox) -> httpx.Response:
     notes = sandbox.emulators["notes"]
     headers = {"Authorization": f"Bearer {notes.credentials()['token']}", "Notion-Version": "2026-03-11"}
     return httpx.get(f"{notes.stage.addresses['base']}/v1/users/me", headers=headers)
+
+
+def statuses(sandbox: Sandbox, name: str) -> Iterator[int]:
+    """The statuses of as many requests to an application as are asked for."""
+    emulator = sandbox.emulators[name]
+    credentials = emulator.credentials()
+    path = REQUESTS[name].format(**emulator.examples())
+    query = {"key": credentials["key"], "token": credentials["token"]} if "key" in credentials else {}
+    bearer = {"Authorization": f"Bearer {credentials['token']}", "Notion-Version": "2026-03-11"}
+    headers = {} if query else bearer
+    with httpx.Client(base_url=emulator.stage.addresses["base"], params=query, headers=headers) as client:
+        while True:
+            yield client.get(path).status_code
 
 
 def test_a_clock_that_stands_still_is_moved(control: httpx.Client) -> None:
@@ -88,6 +111,46 @@ def test_budgets_are_filled_up_by_the_clock(sandbox: Sandbox, control: httpx.Cli
 
     assert [*[200] * 10, 429] == spent
     assert 200 == me(sandbox).status_code
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_time_that_goes_back_releases_what_was_counted_in_the_future(
+    sandbox: Sandbox, control: httpx.Client, name: str
+) -> None:
+    control.post("/mail/knobs", json={"units_per_minute": 20, "throttle": "retry_after_429"})
+    control.post("/crm/knobs", json={"burst_limit": 20})
+    control.post("/clock", json={"advance_seconds": 3600, "frozen": True})
+    answered = statuses(sandbox, name)
+    throttled = next(status for status in answered if status != 200)
+
+    control.post("/clock", json={"machine": True})
+
+    assert (429, 200) == (throttled, next(answered))
+
+
+def test_a_stand_in_tells_the_time_of_its_objects_in_the_date_of_its_answers(
+    sandbox: Sandbox, control: httpx.Client
+) -> None:
+    control.post("/clock", json={"now": "2027-01-01T00:00:00Z", "frozen": True})
+
+    assert "Fri, 01 Jan 2027 00:00:00 GMT" == me(sandbox).headers["Date"]
+
+
+def test_a_period_is_over_at_its_end_and_when_time_has_gone_back_to_before_it() -> None:
+    assert [True, False, False, True] == [has_passed(30, 100.0, now) for now in (99.0, 100.0, 129.0, 130.0)]
+
+
+def test_time_that_goes_back_lengthens_no_wait() -> None:
+    async def story() -> float:
+        clock = SteeredClock(LoopClock())
+        clock.set(NOON + 3600)
+        waiting = asyncio.create_task(clock.sleep(30))
+        await asyncio.sleep(10)
+        clock.release()
+        await waiting
+        return clock.now()
+
+    assert NOON + 30 == in_no_time(story())
 
 
 def test_whoever_waits_is_woken_when_the_clock_is_moved() -> None:

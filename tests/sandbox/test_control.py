@@ -61,6 +61,12 @@ def test_a_fault_meets_as_many_requests_as_was_said(sandbox: Sandbox, control: h
     assert [502, 200] == [me(sandbox).status_code, me(sandbox).status_code]
 
 
+def test_responses_end_with_a_newline(control: httpx.Client) -> None:
+    texts = [control.get(path).text for path in ("/_control/clock", "/_control/nobody/requests")]
+
+    assert ["}\n", "}\n"] == [text[-2:] for text in texts]
+
+
 def test_faults_are_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/notes/faults", json={"times": 5, "fault": "drop_before"})
     control.delete("/notes/faults")
@@ -88,6 +94,28 @@ def test_a_cut_connection_is_in_the_journal_without_a_status(sandbox: Sandbox, c
         me(sandbox)
 
     assert [None] == [seen["status"] for seen in control.get("/notes/requests").json()]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/reset", {}),
+        ("POST", "/clock", {"machine": True}),
+        ("POST", "/load", {"name": "room"}),
+        ("DELETE", "/notes/faults", {}),
+    ],
+    ids=str,
+)
+def test_what_gives_clients_room_again_is_made_known(
+    sandbox: Sandbox, control: httpx.Client, method: str, path: str, body: dict[str, object]
+) -> None:
+    control.post("/save", json={"name": "room"})
+    told: list[str] = []
+    sandbox.released = lambda: told.append(path)
+
+    control.request(method, path, json=body)
+
+    assert [path] == told
 
 
 def test_an_authorisation_is_withdrawn_and_granted_again(sandbox: Sandbox, control: httpx.Client) -> None:
@@ -154,4 +182,4 @@ def test_an_act_with_a_list_that_is_none_is_refused(field: str, value: object) -
         reply = control.post("/mail/act", json=letter)
 
     assert 422 == reply.status_code
-    assert f"ValueError: {field}: wanted, as a list" == reply.json()["error"]
+    assert reply.json()["error"].startswith(f"ValueError: {field} must be a list of ")

@@ -99,7 +99,7 @@ def test_nobody_is_told_of_what_is_sown() -> None:
         (
             "seed.json",
             '{"mail": {"messages": [{"from": "a@b.test", "subject": "x", "body_html": ""},\n{"subject": "x"}]}}',
-            "seed.json:2: mail.messages.1: from: wanted, as text.",
+            "seed.json:2: mail.messages.1: from is needed.",
         ),
         (
             "seed.json",

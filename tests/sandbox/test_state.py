@@ -187,7 +187,7 @@ def test_a_reset_application_holds_nothing_until_it_is_asked() -> None:
 
     sandbox.emulators["crm"].examples()
 
-    assert {"stage", "_deliverer", "_wake"} == asleep
+    assert {"stage", "hooks", "_wake"} == asleep
     assert vars(sandbox.emulators["crm"]).keys() > {"stage", "portal"}
 
 
@@ -298,11 +298,11 @@ def test_bytes_that_no_application_wrote_are_not_read(sandbox: Sandbox, content:
         restore(sandbox.emulators["notes"], content)
 
 
-def one_life(folder: Path, *, acting: bool) -> int:
+def one_life(folder: Path, *, acting: bool, **options: Any) -> int:
     """The pages that a sandbox over *folder* has in the end, in which a page is made or not."""
 
     async def live() -> int:
-        sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=folder)
+        sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=folder, **options)
         await sandbox.start()
         notes = stand_in(sandbox, NotesEmulator)
         if acting:
@@ -348,6 +348,49 @@ def test_nothing_is_written_after_the_end(tmp_path: Path) -> None:
         return sandbox._keeping.done()
 
     assert asyncio.run(live())
+
+
+def test_a_fresh_sandbox_forgets_what_its_folder_holds(tmp_path: Path) -> None:
+    used = one_life(tmp_path, acting=True)
+
+    fresh = one_life(tmp_path, acting=False, fresh=True)
+
+    assert [used - 1, used - 1] == [fresh, one_life(tmp_path, acting=False)]
+
+
+def named(folder: Path, *, killed: bool = False, resets: bool = False) -> str:
+    """The name that a sandbox gives the state of *folder*, and under which it leaves it unless it is *killed*."""
+
+    async def live() -> str:
+        sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=folder)
+        await sandbox.start()
+        if resets:
+            sandbox.reset()
+        assert sandbox._folder
+        name = str(sandbox.describe()["state"])
+        await sandbox.stop()
+        if killed:
+            sandbox._folder._write_about(None)
+        return name
+
+    return asyncio.run(live())
+
+
+def test_a_state_keeps_its_name_until_something_else_is_gone_on_with(tmp_path: Path) -> None:
+    first, second = named(tmp_path), named(tmp_path)
+    reset, after_reset = named(tmp_path, resets=True), named(tmp_path, killed=True)
+    after_kill = named(tmp_path)
+
+    assert first == second
+    assert reset == after_reset
+    assert 3 == len({first, reset, after_kill})
+
+
+def test_a_supervised_sandbox_forgets_the_state_of_another_version(tmp_path: Path) -> None:
+    used = one_life(tmp_path, acting=True, supervised=True)
+    (tmp_path / "sandbox.json").write_text(json.dumps({"written_by": "0.0.1+abc", "state": "a"}))
+
+    assert used - 1 == one_life(tmp_path, acting=False, supervised=True)
 
 
 def test_a_folder_of_another_version_is_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -234,13 +234,11 @@ async def test_what_was_used_of_the_share_is_told_to_the_store_when_it_is_back(o
 
 async def test_who_waits_for_the_share_goes_back_to_the_queue_once_the_store_is_back(own: Server) -> None:
     async with with_fallback(own) as shared:
-        own.stop()
+        shared.lost(StoreAway("for a moment"))
         await shared.reserve([Take(NOTES.name, MINUTE, 5)], 0)
         turn = await shared.reserve([NOTES], 100)
         meanwhile = turn.wait
-        own.start()
         await until(lambda: is_back(shared))
-        own.client.set(f"{PREFIX}{{notes}}:began", 0)
 
         assert PROBE_SECONDS == meanwhile
         assert 0 == await turn.confirm()

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ from connector_gateway.cli.gateway_requests import Response, send
 from connector_gateway.cli.groups import Command, Group
 from connector_gateway.cli.options import FieldOption, Json, bounded, paragraphs
 from connector_gateway.cli.output import as_json as json_option
-from connector_gateway.cli.output import fail, note, say, show, show_json
+from connector_gateway.cli.output import fail, note, show, show_json
 from connector_gateway.cli.running import Target, data_folder, reached
 from connector_gateway.cli.tour import address_of
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.key_text import KeyText
-from connector_gateway.kit.errors import catalogue
 from connector_gateway.kit.fields import Field, describe_field
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
@@ -95,6 +93,8 @@ def _tell(response: Response, *, json: bool) -> None:
     else:
         show(body["data"], json=False)
         _note_the_rest(response)
+    for warning in response.warnings:
+        note("warning", warning)
     sys.exit(1 if "error" in body else PARTIAL if body.get("status") == "partial" else 0)
 
 
@@ -104,19 +104,8 @@ def _note_the_rest(response: Response) -> None:
         if response.body.get(name):
             note(name, response.body[name])
     if response.body.get("status") == "partial":
-        _note_partial(response.body["data"])
-    for warning in response.warnings:
-        note("warning", warning)
-
-
-def _note_partial(data: Mapping[str, Any]) -> None:
-    """Print if anything was done at all, and what to do about each kind of failure."""
-    failed = data.get("failed", [])
-    is_any_done = any(value for name, value in data.items() if name != "failed")
-    note("status", f"partial: {'not everything' if is_any_done else 'nothing'} was done")
-    remedies = {error.code: error.remedy for error in catalogue()}
-    for code in dict.fromkeys(one["error"] for one in failed):
-        say(f"  {code} → {remedies[code]}")
+        is_any_done = any(value for name, value in response.body["data"].items() if name != "failed")
+        note("status", f"partial: {'not everything' if is_any_done else 'nothing'} was done")
 
 
 class Items(Json):

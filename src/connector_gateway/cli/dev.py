@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from connector_gateway.cli.dev_folder import claimed
+from connector_gateway.cli.dev_folder import SANDBOX, claimed
 from connector_gateway.cli.garbage import loading
 
 HOST = "127.0.0.1"
@@ -55,9 +55,7 @@ class Place:
 def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -> None:
     """Run gateway and sandbox together: a workspace, two keys and a connection per application, ready to call."""
     place = Place(port, sandbox_port, data)
-    # The sandbox gives its first port up last; whether the others are free, it says itself.
-    _wait_for_ports([port, sandbox_port])
-    with claimed(data, RELEASE_SECONDS), _sandbox(place) as sandbox:
+    with claimed(data, RELEASE_SECONDS), _sandbox(place, fresh=fresh) as sandbox:
         with loading():
             from connector_gateway.cli.dev_setup import serve_dev  # noqa: PLC0415  # while the sandbox starts
 
@@ -65,9 +63,12 @@ def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -
 
 
 @contextmanager
-def _sandbox(place: Place) -> Iterator[subprocess.Popen[bytes]]:
-    """The sandbox in a process of its own, which ends with this one, however that ends."""
+def _sandbox(place: Place, *, fresh: bool) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the sandbox in a process of its own, which ends with this one, however that ends."""
+    # The sandbox releases its first port last, and checks itself whether the others are free.
+    _wait_for_ports([place.port, place.sandbox_port])
     options = ["--port", str(place.sandbox_port), "--hooks-url", f"{place.base_url}/hooks", "--until-eof"]
+    options += ["--data", str(place.data / SANDBOX), *(["--fresh"] if fresh else [])]
     # A session of its own, since Ctrl-C is told to all processes of a terminal: calls that the gateway lets end still
     # need their application.
     process = subprocess.Popen(  # noqa: S603  # our own program with our own arguments

@@ -1,6 +1,6 @@
-"""What ``dev`` forgets at each start, since its sandbox begins anew: what was done and seen in the applications.
+"""Forgets what was done and seen in the applications, for ``dev`` whose sandbox does not go on with the last state.
 
-A repeat with an idempotency key of an earlier run would otherwise tell of an object that is not there any more.
+A repeat with an idempotency key of an earlier run would otherwise return an object that does not exist any more.
 Workspace, keys, connections and history stay.
 """
 

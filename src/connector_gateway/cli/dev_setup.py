@@ -16,24 +16,24 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import click
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from rich.json import JSON
 from rich.text import Text
 
 from connector_gateway.app import App
 from connector_gateway.cli.dev import HOST, Place
-from connector_gateway.cli.dev_folder import empty
+from connector_gateway.cli.dev_folder import DESCRIPTION, State, empty, keep, state_of, write
 from connector_gateway.cli.dev_reset import forget_applications
 from connector_gateway.cli.environment import settings_of
 from connector_gateway.cli.installation import dev_settings, environment
 from connector_gateway.cli.output import console
 from connector_gateway.cli.printing import printable_json
-from connector_gateway.cli.private_files import write_private
-from connector_gateway.cli.secrets_file import secrets_of
 from connector_gateway.cli.serving import Server, server
 from connector_gateway.cli.tour import Stop, curl, stops
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.acts import Actor, acting
+from connector_gateway.core.files import Files
+from connector_gateway.kit.background import end
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.storage.database import Database
@@ -50,9 +50,10 @@ SELDOM_SECONDS = "300"
 async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bool, quiet: bool) -> None:
     """Serve until told to stop, in front of *sandbox*, with everything ready to call.
 
-    Where it is to be *fresh*, earlier state is removed, now that the sandbox has its ports.
+    Earlier state is removed if the start is to be *fresh*, now that the sandbox has its ports.
     """
-    line = await asyncio.to_thread(sandbox.stdout.readline) if sandbox.stdout else b""
+    lines = await _lines_of(sandbox)
+    line = await lines.readline()
     if not line:
         raise click.ClickException("The sandbox did not start; the reason is above.")
     playing = from_json(line)
@@ -60,9 +61,9 @@ async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bo
     try:
         if fresh:
             empty(place.data)
-        # Nobody is to be led to a gateway that is not ready yet.
-        (place.data / "dev.json").unlink(missing_ok=True)
-        await _serve(place, _secrets(place), playing, quiet=quiet)
+        # Tools must not be led to a gateway that is not ready yet.
+        (place.data / DESCRIPTION).unlink(missing_ok=True)
+        await _serve(place, playing, lines, quiet=quiet)
     except (GatewayError, Unusable) as fault:
         raise click.ClickException(f"The gateway could not be set up: {fault}") from fault
     except PermissionError as fault:
@@ -71,18 +72,55 @@ async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bo
         ) from fault
 
 
-async def _serve(place: Place, secret: Mapping[str, str], playing: Mapping[str, Any], *, quiet: bool) -> None:
-    described = {**playing, "base_url": place.base_url}
-    settings = settings_of(_seldom() | environment() | dev_settings(place.data, secret, described))
-    await forget_applications(Database(settings.database_url), SystemClock())
-    app = App(settings)
-    running = server(app.http(), HOST, place.port, settings.stop_seconds, log_level=settings.log_level)
-    async with _serving(running):
+async def _lines_of(sandbox: subprocess.Popen[bytes]) -> asyncio.StreamReader:
+    """Return what the sandbox prints."""
+    lines = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sandbox.stdout)
+    return lines
+
+
+async def _serve(place: Place, playing: Mapping[str, Any], lines: asyncio.StreamReader, *, quiet: bool) -> None:
+    state = _state(place.data)
+    own = dev_settings(place.data, state, {**playing, "base_url": place.base_url})
+    settings = settings_of(_defaults(quiet=quiet) | environment() | own)
+    goes_on = state.get("sandbox") == playing["state"]
+    if not goes_on:
+        await forget_applications(Database(settings.database_url), SystemClock())
+    hosts = [url for described in playing["upstreams"].values() for url in _addresses(described).values()]
+    app = App(settings, files=Files(settings.upstream_timeout_seconds, settings.max_file_bytes, trusted=hosts))
+    examples: dict[str, Mapping[str, Any]] = {}
+    running = server(
+        app.http(examples), HOST, place.port, settings.stop_seconds, log_level=settings.log_level, is_read=True
+    )
+    async with _heeding(lines, app), _serving(running):
         with acting(app.audit, Actor("cli", surface="cli")):
-            described = await _set_up(app, place, secret, playing)
-            _write(place.data / "dev.json", described)
-            if not quiet:
-                await _show(described, place.data, await app.sign_in_link(place.base_url))
+            state, links = await _set_up(app, state, playing, goes_on=goes_on)
+            sign_in = "" if quiet else await app.sign_in_link(place.base_url)
+        keep(place.data, state)
+        described = _description(place, playing, state, links)
+        examples |= {
+            name: {"connection_id": connection_id, **described["examples"][name]}
+            for name, connection_id in described["connections"].items()
+        }
+        write(place.data / DESCRIPTION, described)
+        if not quiet:
+            await _show(described, place.data, sign_in)
+
+
+@contextlib.asynccontextmanager
+async def _heeding(lines: asyncio.StreamReader, app: App) -> AsyncIterator[None]:
+    """Let the gateway send again whenever the sandbox prints that its applications have room."""
+
+    async def heed_loop() -> None:
+        while await lines.readline():
+            with contextlib.suppress(GatewayError):
+                await app.retry_upstream()
+
+    heeding = asyncio.create_task(heed_loop())
+    try:
+        yield
+    finally:
+        await end(heeding)
 
 
 def _check_ports(place: Place, playing: Mapping[str, Any]) -> None:
@@ -124,37 +162,48 @@ async def _started(running: Server, serving: asyncio.Task[None]) -> None:
         await asyncio.sleep(0.01)
 
 
-def _secrets(place: Place) -> Mapping[str, str]:
-    """Secrets of this folder, made once."""
-    kept = secrets_of(place.data)
-    if kept is None:
-        kept = {"secret_key": secrets.token_urlsafe(32), "operator_token": f"op_{secrets.token_urlsafe(32)}"}
-        _write(place.data / "secrets.json", kept)
-    return kept
+def _state(data: Path) -> State:
+    """Return the state that is kept in *data*, with new secrets if there is none."""
+    state = state_of(data)
+    if state is None:
+        state = {"secret_key": secrets.token_urlsafe(32), "operator_token": f"op_{secrets.token_urlsafe(32)}"}
+        keep(data, state)
+    return state
 
 
-def _seldom() -> dict[str, str]:
+def _defaults(*, quiet: bool) -> dict[str, str]:
     watched = [name for name, connector in CONNECTORS.items() if connector.observing is not None]
-    return {f"GATEWAY_{name.upper()}_WATCH_SECONDS": SELDOM_SECONDS for name in watched}
+    seldom = {f"GATEWAY_{name.upper()}_WATCH_SECONDS": SELDOM_SECONDS for name in watched}
+    return seldom | ({"GATEWAY_LOG_LEVEL": "error"} if quiet else {})
 
 
-async def _set_up(app: App, place: Place, secret: Mapping[str, str], sandbox: Mapping[str, Any]) -> dict[str, Any]:
-    """What tools need to know, with workspace, keys and connections kept from the last run where they still hold."""
-    kept = _kept(place)
-    if not await _holds(app, kept):
-        kept = await _new_workspace(app)
-    connections = await _connections(app, kept, sandbox["upstreams"])
-    invited = await _invitations(app, kept)
-    links = {name: made["connection_id"] for name, made in invited.items()}
-    _write(place.data / "kept.json", kept | {"connections": connections, "invited": links})
+async def _set_up(
+    app: App, state: State, sandbox: Mapping[str, Any], *, goes_on: bool
+) -> tuple[State, Mapping[str, str]]:
+    """Set up workspace, keys and connections, or those of the last run if they are still valid.
+
+    Returns the new state, and the connect links.
+    """
+    if not await _is_valid(app, state):
+        state = dict(state) | await _new_workspace(app)
+    connections = await _connections(app, state, sandbox["upstreams"], goes_on=goes_on)
+    invited = await _invitations(app, state)
+    links = {name: made["connect_url"] for name, made in invited.items()}
+    identifiers = {name: made["connection_id"] for name, made in invited.items()}
+    changes = {"connections": connections, "invited": identifiers, "sandbox": sandbox["state"]}
+    return dict(state) | changes, links
+
+
+def _description(place: Place, sandbox: Mapping[str, Any], state: State, links: Mapping[str, str]) -> dict[str, Any]:
+    """Describe the installation for tools."""
     return {
         "base_url": place.base_url,
         "sandbox_url": sandbox["sandbox_url"],
-        "operator_token": secret["operator_token"],
-        "workspace_id": kept["workspace_id"],
-        "keys": kept["keys"],
-        "connections": connections,
-        "connect_urls": {name: made["connect_url"] for name, made in invited.items()},
+        "operator_token": state["operator_token"],
+        "workspace_id": state["workspace_id"],
+        "keys": state["keys"],
+        "connections": state["connections"],
+        "connect_urls": links,
         "upstreams": sandbox["upstreams"],
         "clients": sandbox["clients"],
         "examples": {name: CONNECTORS[name].examples(given) for name, given in sandbox["examples"].items()},
@@ -171,21 +220,23 @@ async def _new_workspace(app: App) -> dict[str, Any]:
     return {"workspace_id": workspace_id, "keys": keys, "connections": {}}
 
 
-async def _connections(app: App, kept: Mapping[str, Any], upstreams: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+async def _connections(
+    app: App, state: State, upstreams: Mapping[str, Mapping[str, str]], *, goes_on: bool
+) -> dict[str, str]:
     """A connection to each emulator, by connector."""
-    workspace_id, before = kept["workspace_id"], kept["connections"]
+    workspace_id, before = state["workspace_id"], state["connections"]
     return await _together(
         {
-            name: _connection(app, workspace_id, name, described, before.get(name))
+            name: _connection(app, workspace_id, name, described, before.get(name), goes_on=goes_on)
             for name, described in upstreams.items()
             if name in CONNECTORS
         }
     )
 
 
-async def _invitations(app: App, kept: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+async def _invitations(app: App, state: State) -> dict[str, dict[str, Any]]:
     """A link for each connector whose accounts are connected in a browser."""
-    workspace_id, before = kept["workspace_id"], kept.get("invited", {})
+    workspace_id, before = state["workspace_id"], state.get("invited", {})
     return await _together(
         {
             name: _invitation(app, workspace_id, name, before.get(name))
@@ -200,16 +251,10 @@ async def _together(made: Mapping[str, Awaitable[V]]) -> dict[str, V]:
     return dict(zip(made, await asyncio.gather(*made.values()), strict=True))
 
 
-def _kept(place: Place) -> dict[str, Any]:
-    path = place.data / "kept.json"
-    kept: dict[str, Any] = from_json(path.read_bytes()) if path.exists() else {}
-    return kept
-
-
-async def _holds(app: App, kept: Mapping[str, Any]) -> bool:
-    """Whether the keys of the last run still open this database."""
+async def _is_valid(app: App, state: State) -> bool:
+    """Return True if the keys of the last run are still valid in this database."""
     try:
-        for key in kept["keys"].values():
+        for key in state["keys"].values():
             await app.keys.authenticate(f"Bearer {key}")
     except (KeyError, GatewayError):
         return False
@@ -217,9 +262,14 @@ async def _holds(app: App, kept: Mapping[str, Any]) -> bool:
 
 
 async def _connection(
-    app: App, workspace_id: Any, connector: str, described: Mapping[str, str], kept: str | None
+    app: App, workspace_id: Any, connector: str, described: Mapping[str, str], kept: str | None, *, goes_on: bool
 ) -> str:
-    """A connection to an emulator: the one of the last run, with today's credentials, or a new one."""
+    """A connection to an emulator: the one of the last run, with the credentials of this one, or a new one.
+
+    An emulator that *goes_on* takes the credentials of the last run, so that the connection stays as it is.
+    """
+    if kept is not None and goes_on and await app.connections.find(kept) is not None:
+        return kept
     credentials = {name: value for name, value in described.items() if not name.endswith("_url")}
     if kept is not None:
         with contextlib.suppress(GatewayError):
@@ -249,7 +299,7 @@ def _command() -> str:
 async def _answer(session: aiohttp.ClientSession, described: Mapping[str, Any], stop: Stop) -> str:
     """The envelope of one call of the tour, as JSON."""
     url = described["base_url"] + stop.path
-    headers = {"Authorization": f"Bearer {described['keys']['write']}"}
+    headers = {"Authorization": f"Bearer {described['keys']['write']}", **stop.headers}
     async with session.request(stop.method, url, params=stop.query, json=stop.body, headers=headers) as response:
         return json.dumps(await response.json(), ensure_ascii=False)
 
@@ -278,7 +328,3 @@ async def _show(described: Mapping[str, Any], data: Path, sign_in: str) -> None:
         "stop      Ctrl-C",
         soft_wrap=True,
     )
-
-
-def _write(path: Path, content: Any) -> None:
-    write_private(path, to_json(content, indent=2).decode())

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import click
 
-from connector_gateway.cli.running import data_folder, describe
+from connector_gateway.cli.dev_folder import USUAL_FOLDER, describe, how_to_start, is_running
+from connector_gateway.cli.running import data_folder
 
 Described = Mapping[str, Any]
 
@@ -18,14 +19,15 @@ Described = Mapping[str, Any]
 )
 @click.option("--operator", is_flag=True, help="The operator token too: with it a shell may manage everything.")
 @data_folder
-def env(key: Literal["read", "write"], data: Path, *, operator: bool) -> None:
+def env(key: Literal["read", "write"], data: Path | None, *, operator: bool) -> None:
     r"""Print address, key, workspace, connections and examples of the running dev installation as exports.
 
     For a shell: eval "$(connector-gateway env)"
     """
-    described = describe(data)
-    if not described:
-        raise click.ClickException("No dev installation is running there. Start one with 'make run'.")
+    folder = data or USUAL_FOLDER
+    described = describe(folder)
+    if not is_running(folder):
+        raise click.ClickException(f"dev is not running in {folder}. Start it with '{how_to_start(folder)}'.")
     token = {"GATEWAY_OPERATOR_TOKEN": described["operator_token"]} if operator else {}
     for name, value in (*exports(described, key), *token.items()):
         click.echo(f"export {name}={shlex.quote(value)}")

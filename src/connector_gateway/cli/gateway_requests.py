@@ -1,6 +1,7 @@
 """Requests to the running gateway."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +10,15 @@ import aiohttp
 import click
 from yarl import URL
 
+from connector_gateway import __version__
 from connector_gateway.cli.running import Target
 from connector_gateway.cli.tables import ENCODER
 from connector_gateway.cli.tour import query_text
 from connector_gateway.core.arguments import decode
 from connector_gateway.kit.errors import InvalidJson
+
+WARNING = re.compile(r'199 - "([^"]*)"')
+"""A sentence in a ``Warning`` header."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +31,12 @@ class Response:
 
 
 async def send(
-    target: Target, method: str, path: str, values: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    target: Target, method: str, path: str, values: Mapping[str, Any], headers: dict[str, str] | None = None
 ) -> Response:
     """Send a request to the gateway and return its response; ``ClickException`` if another server responds, or none."""
     url = f"{target.base_url.rstrip('/')}{path}"
-    options: dict[str, Any] = {"headers": {"Authorization": f"Bearer {target.key}", **(headers or {})}}
+    own = {"Authorization": f"Bearer {target.key}", "User-Agent": f"connector-gateway-cli/{__version__}"}
+    options: dict[str, Any] = {"headers": own | (headers or {})}
     if method == "GET":
         options["params"] = {name: query_text(value) for name, value in values.items()}
     else:
@@ -42,10 +48,11 @@ async def send(
             session.request(method, URL(url, encoded=True), **options) as response,
         ):
             text = await response.read()
-            return Response(text, _envelope(text), response.headers.getall("Warning", []))
+            warnings = WARNING.findall(", ".join(response.headers.getall("Warning", [])))
+            return Response(text, _envelope(text), warnings)
     except (aiohttp.ClientConnectionError, TimeoutError) as error:
-        start = " Start it with 'make run'." if target.is_dev else ""
-        raise click.ClickException(f"The gateway at {url} does not answer: {_reason(error)}.{start}") from error
+        message = f"The gateway at {url} does not answer: {_reason(error)}. {target.how_to_start}"
+        raise click.ClickException(message) from error
     except (aiohttp.ClientError, ValueError) as error:
         raise click.ClickException(f"{url} did not return a gateway response: {error}.") from error
 

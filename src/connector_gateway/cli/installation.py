@@ -17,15 +17,15 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
+from connector_gateway.cli.dev_folder import USUAL_FOLDER, describe, is_installed, is_running, state_of
 from connector_gateway.cli.environment import settings_of
 from connector_gateway.cli.output import fail, note, show
-from connector_gateway.cli.running import USUAL_FOLDER, describe, set_here
-from connector_gateway.cli.secrets_file import is_installed, secrets_of
+from connector_gateway.cli.running import set_here
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.acts import Actor, acting
 from connector_gateway.core.envelope import described
 from connector_gateway.kit.errors import GatewayError, StorageUnavailable
-from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
+from connector_gateway.storage.files import Unusable
 
 T = TypeVar("T")
 
@@ -41,16 +41,16 @@ def environment(data: Path | None = None) -> dict[str, str]:
 
 def environment_of(data: Path) -> dict[str, str]:
     """The settings of the dev installation in *data*; ``ClickException`` if there is none."""
-    secret = secrets_of(data)
-    if secret is None:
+    state = state_of(data)
+    if state is None:
         raise click.ClickException(
             f"There is no installation in {data}. Start one with 'make run' or 'connector-gateway serve', "
             "name the folder of one with --data, or set GATEWAY_DATABASE_URL and GATEWAY_SECRET_KEYS."
         )
-    return dev_settings(data, secret, describe(data))
+    return dev_settings(data, state, describe(data))
 
 
-def dev_settings(data: Path, secret: Mapping[str, str], described: Mapping[str, Any]) -> dict[str, str]:
+def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings of the dev installation in *data*: the same for ``dev`` itself and for all commands.
 
     *described* has the addresses of gateway and emulators, as in ``dev.json``.
@@ -60,10 +60,11 @@ def dev_settings(data: Path, secret: Mapping[str, str], described: Mapping[str, 
         **stand_ins(upstreams, described.get("clients", {})),
         **_hook_secrets(upstreams),
         "GATEWAY_DATABASE_URL": f"sqlite:///{(data / 'gateway.db').resolve()}",
-        "GATEWAY_SECRET_KEYS": secret["secret_key"],
-        "GATEWAY_OPERATOR_TOKEN": secret["operator_token"],
+        "GATEWAY_SECRET_KEYS": state["secret_key"],
+        "GATEWAY_OPERATOR_TOKEN": state["operator_token"],
         "GATEWAY_PRIVATE_WEBHOOKS": "on",
         "GATEWAY_ADMIN_PORT": "",
+        "GATEWAY_SHARED_URL": "",
         **({"GATEWAY_BASE_URL": base_url} if base_url else {}),
     }
 
@@ -129,7 +130,7 @@ def act(data: Path | None, work: Callable[[App], Awaitable[Any]], *, json: bool,
 
 def _body(error: GatewayError) -> Mapping[str, Any]:
     """Return the response for an error, which tells the owner of the installation why the database does not respond."""
-    public = described(error)
+    public = described(error, "cli")
     why = f" {error.private}" if isinstance(error, StorageUnavailable) and error.private else ""
     retry = {} if error.retry_after is None else {"retry_after": error.retry_after}
     return {"run_id": None, "error": {**public, "message": f"{public['message']}{why}"}, **retry}
@@ -144,21 +145,8 @@ def _chosen(data: Path | None) -> dict[str, str]:
         return environment(USUAL_FOLDER)
     if any(os.environ.get(name) for name in OWN) or not is_installed(USUAL_FOLDER):
         return found
-    if in_use(USUAL_FOLDER):
+    if is_running(USUAL_FOLDER):
         note("installation", f"{USUAL_FOLDER}, where dev is running, rather than that of {env_file.env_file()}")
         return environment(USUAL_FOLDER)
     note("installation", f"that of {env_file.env_file()}; --data {USUAL_FOLDER} is the one of dev")
     return found
-
-
-def in_use(data: Path) -> bool:
-    """Whether ``dev`` is running on *data* now."""
-    lock = FileLock(data / "dev", checked=False)
-    try:
-        lock.take()
-    except AlreadyServed:
-        return True
-    except Unusable:
-        return False
-    lock.release()
-    return False

@@ -21,10 +21,9 @@ from connector_gateway.core.envelope import described
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.kit.shapes import Page, Params
-from connector_gateway.management import RESOURCES
+from connector_gateway.management import RESOURCES, load_routes
 from connector_gateway.management.declaration import Command as Declared
 from connector_gateway.management.declaration import ManagementRoute
-from connector_gateway.management.routes import load_routes
 
 Printer = Callable[[ManagementRoute, Any], None]
 """Prints the result of a route for people."""

@@ -7,14 +7,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
-from pydantic_core import from_json
 
 from connector_gateway.cli import env_file
-
-USUAL_FOLDER = Path(".data")
+from connector_gateway.cli.dev_folder import USUAL_FOLDER, describe, how_to_start
 
 data_folder = click.option(
     "--data",
@@ -28,37 +25,30 @@ def set_here() -> dict[str, str]:
     return env_file.kept() | {name: value for name, value in os.environ.items() if value}
 
 
-def describe(data: Path | None) -> Mapping[str, Any]:
-    """What the running dev installation in *data* tells tools; empty if there is none."""
-    try:
-        described: Mapping[str, Any] = from_json(((data or USUAL_FOLDER) / "dev.json").read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return described
-
-
 @dataclass(frozen=True)
 class Target:
     """The running gateway that calls are sent to."""
 
     base_url: str
     key: str
-    is_dev: bool
-    """True for the gateway of a dev installation."""
-
     connections: Mapping[str, str]
-    """Connections of the dev installation, by connector."""
+    """Connections of the dev installation, by connector; empty if it is another gateway."""
+
+    how_to_start: str
+    """What to do, in a sentence, if it does not answer."""
 
 
 def reached(data: Path | None) -> Target:
     """Return the running gateway that the environment, ``.env`` or a dev installation names."""
     settings = {} if data else set_here()
-    described = describe(data)
+    described = describe(data or USUAL_FOLDER)
     base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
     key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
     if not base_url or not key:
         raise click.ClickException(
             "No gateway is known: start one with 'make run', or set GATEWAY_URL and GATEWAY_API_KEY."
         )
-    is_dev = base_url == described.get("base_url")
-    return Target(base_url, key, is_dev, described.get("connections", {}) if is_dev else {})
+    if base_url != described.get("base_url"):
+        return Target(base_url, key, {}, "Start it, or name another with GATEWAY_URL.")
+    start = f"Start it with '{how_to_start(data or USUAL_FOLDER)}'."
+    return Target(base_url, key, described.get("connections", {}), start)

@@ -18,6 +18,9 @@ from connector_gateway.cli.output import as_answered, as_json, console, show, sh
 from connector_gateway.cli.printing import printable
 from connector_gateway.cli.running import data_folder
 from connector_gateway.cli.tables import cell, fitting
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.key_outcomes import describe_outcome
+from connector_gateway.core.outcomes import explain_run
 from connector_gateway.kit.shapes import Page, Params
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.runs import RunRecord, list_runs
@@ -48,6 +51,9 @@ def print_timeline(_: ManagementRoute, record: RunRecord) -> None:
     click.echo(f"{run['surface']}, {caller}, {cell(run['started_at'])}\n")
     for at, took, what in time_line(run):
         click.echo(f"{at:10.1f} ms  {'' if took is None else f'{took:.1f} ms':>12}  {printable(what)}")
+    outcome = explain_run(run, CONNECTORS.get(run["connector"]))
+    if outcome is not None:
+        click.echo(f"\n{printable(' '.join([*outcome.sentences, outcome.remedy]).strip())}")
 
 
 runs = management_group("runs", {"list": print_summaries, "show": print_timeline})
@@ -120,7 +126,8 @@ def time_line(run: Mapping[str, Any]) -> Iterator[tuple[float, float | None, str
     if run["dry_run"]:
         yield 0.0, None, "dry run: nothing was to be written"
     if run["idempotency"]:
-        yield 0.0, None, _idempotency(run["idempotency"])
+        key = run["idempotency"]
+        yield 0.0, None, f"idempotency key {key['key']!r}: {describe_outcome(key)}"
     for number, exchange in enumerate(exchanges):
         at = _since(started_at, exchange)
         if exchange["wait_ms"] >= 1:
@@ -144,16 +151,6 @@ def _outcome(exchanges: list[Mapping[str, Any]], number: int) -> str:
         for method, path, failed in earlier[-1:]
     )
     return f"{status} (retry)" if again else status
-
-
-def _idempotency(idempotency: Mapping[str, Any]) -> str:
-    meaning = {
-        "first": "first call with this key",
-        "replayed": f"result of {idempotency.get('first_run_id')} given again",
-        "recovered": "an earlier attempt was taken up where it had ended",
-        "unfinished": "it ended before it was known who carries it out, or was cut off",
-    }
-    return f"idempotency key {idempotency['key']!r}: {meaning[idempotency['outcome']]}"
 
 
 def _end(run: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from connector_gateway.kit.operation import AnyConnector, AnyOperation, SampleCall
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 
 Described = Mapping[str, Any]
 
@@ -21,6 +22,7 @@ class Stop:
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def stops(described: Described, connectors: Mapping[str, AnyConnector]) -> Mapping[str, Stop]:
@@ -38,7 +40,10 @@ def _stop(connector: str, sample: SampleCall, examples: Described, connection_id
     arguments = {"connection_id": connection_id} | values
     if operation.method == "GET":
         return Stop(sample.title, "GET", address, query={name: query_text(value) for name, value in arguments.items()})
-    return Stop(sample.title, operation.method, address, body=arguments)
+    # Repeated at each start, in applications that keep what was made.
+    has_key = operation.scope == "read" or IDEMPOTENCY_FIELD in arguments
+    headers = {} if has_key else {"Idempotency-Key": f"tour-{connector}"}
+    return Stop(sample.title, operation.method, address, body=arguments, headers=headers)
 
 
 def address_of(connector: str, operation: AnyOperation, values: dict[str, Any]) -> str:
@@ -61,6 +66,7 @@ def curl(described: Described, stop: Stop) -> str:
     parts = ["curl", "-sS", shlex.quote(address), "-H", f"'Authorization: Bearer {described['keys']['write']}'"]
     if stop.method != "GET":
         parts += ["-X", stop.method]
+    parts += [part for name, value in stop.headers.items() for part in ("-H", shlex.quote(f"{name}: {value}"))]
     if stop.body is not None:
         parts += [
             "-H",

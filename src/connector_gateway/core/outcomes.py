@@ -6,20 +6,15 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from connector_gateway.core.details import DONE
+from connector_gateway.core.key_outcomes import different_parameters
+from connector_gateway.core.remedies import remedy_of
 from connector_gateway.core.writing import FOUND, SENT_AGAIN
 from connector_gateway.kit.errors import GatewayError, catalogue
+from connector_gateway.kit.operation import AnyConnector
 
 Tone = Literal["good", "warn", "bad"]
 RESENT = {None, 429, 500, 502, 503, 504, 529}
 """Statuses after which a request is sent again; None if no response came."""
-
-KEY_OUTCOMES = {
-    "first": "This was the first call with the key.",
-    "replayed": "The key had been used before: the first result was returned, and nothing was sent.",
-    "recovered": "An earlier call with the key had been cut off; this one finished its work.",
-    "unfinished": "The call ended before its key was settled: another call holds the key, or this one was cut off.",
-}
-PARAMETERS_DIFFER = "The parameters differ from those of the first call; the result is that of the first call."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,50 +32,48 @@ def error_of(code: str | None) -> type[GatewayError] | None:
     return next((error for error in catalogue() if error.code == code), None)
 
 
-def explain_run(run: Mapping[str, Any], application: str, *, writes: bool) -> Outcome | None:
-    """Return how a run ended; None if it simply did what was asked.
-
-    *writes* tells whether its operation changes something in the *application*.
-    """
+def explain_run(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome | None:
+    """Return how a run of *connector* ended; None if it simply did what was asked."""
+    vendor = connector.vendor if connector else "The application"
     if run["status"] == "error":
-        return _failed(run)
+        return _failed(run, connector)
     if run["status"] == "interrupted":
-        return Outcome("bad", [_interrupted(application, writes=writes and bool(run["upstream"]))])
-    sentences = list(_told(run, application))
+        return Outcome("bad", [_interrupted(vendor, writes=_writes(run, connector) and bool(run["upstream"]))])
+    sentences = list(_told(run, vendor))
     tone: Tone = "warn" if run["status"] == "partial" or _differs(run) else "good"
     return Outcome(tone, sentences) if sentences else None
 
 
-def explain_key(idempotency: Mapping[str, Any]) -> str:
-    """Return what an idempotency key did."""
-    told = KEY_OUTCOMES[idempotency["outcome"]]
-    return f"{told} {PARAMETERS_DIFFER}" if idempotency.get("parameters_differ") else told
+def _writes(run: Mapping[str, Any], connector: AnyConnector | None) -> bool:
+    operations = connector.operations if connector else ()
+    return any(one.name == run["operation"] and one.scope == "write" for one in operations)
 
 
 def _differs(run: Mapping[str, Any]) -> bool:
     return bool((run["idempotency"] or {}).get("parameters_differ"))
 
 
-def _failed(run: Mapping[str, Any]) -> Outcome:
+def _failed(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome:
+    """Return the end of a run with an error, with the remedy in the words of the surface that it came by."""
     error = error_of(run["code"])
     if error is None:
         return Outcome("bad", [f"It ended with {run['code']}."])
     done = [str(one[DONE]) for one in run["details"] or () if DONE in one]
     stands = [f"Done before it failed: {', '.join(done)}."] if done else []
     said = (error.__doc__ or "").partition("\n\n")[0].removesuffix("; ``details`` lists all of them.").rstrip(".")
-    return Outcome("bad", [f"{said}.", *stands], error.remedy)
+    return Outcome("bad", [f"{said}.", *stands], remedy_of(error, run["surface"], [connector] if connector else ()))
 
 
-def _interrupted(application: str, *, writes: bool) -> str:
+def _interrupted(vendor: str, *, writes: bool) -> str:
     if writes:
         return (
-            f"The call was cut off in the middle. Look in {application} whether it was done; "
+            f"The call was cut off in the middle. Look in {vendor} whether it was done; "
             "a repeat with the same idempotency key finds out by itself."
         )
     return "The call was cut off before it ended. Nothing was changed."
 
 
-def _told(run: Mapping[str, Any], application: str) -> Iterator[str]:
+def _told(run: Mapping[str, Any], vendor: str) -> Iterator[str]:
     """Yield what was not as usual about a run that ended well."""
     if run["dry_run"]:
         yield "Nothing was written: the call asked what would be written."
@@ -88,16 +81,16 @@ def _told(run: Mapping[str, Any], application: str) -> Iterator[str]:
         yield "A part of the result is missing, or a part of the work could not be done."
     settled = [one for one in run["details"] or () if FOUND in one or SENT_AGAIN in one]
     for one in settled:
-        yield _settled(one, run["upstream"], application)
+        yield _settled(one, run["upstream"], vendor)
     if not settled and _was_repeated(run["upstream"]):
-        yield f"{application} did not answer at once, and was asked again."
+        yield f"{vendor} did not answer at once, and was asked again."
     if _differs(run):
-        yield PARAMETERS_DIFFER
+        yield different_parameters(run["idempotency"].get("first_run_id"))
 
 
-def _settled(detail: Mapping[str, Any], upstream: Sequence[Mapping[str, Any]], application: str) -> str:
+def _settled(detail: Mapping[str, Any], upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
     """Return what became of a request whose response was lost."""
-    lost = _lost(upstream, application)
+    lost = _lost(upstream, vendor)
     if FOUND not in detail:
         return f"{lost}; nothing was found of it; it was sent again: {detail[SENT_AGAIN]}."
     found = str(detail[FOUND])
@@ -105,11 +98,11 @@ def _settled(detail: Mapping[str, Any], upstream: Sequence[Mapping[str, Any]], a
     return f"{lost}; {proof}; nothing was sent twice."
 
 
-def _lost(upstream: Sequence[Mapping[str, Any]], application: str) -> str:
+def _lost(upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
     failed = [one["status"] for one in upstream if one["status"] is None or one["status"] >= 300]
     if not failed:
         return "The response to an earlier attempt was lost"
-    return "The response was lost" if failed[0] is None else f"{application} answered {failed[0]}, which proves nothing"
+    return "The response was lost" if failed[0] is None else f"{vendor} answered {failed[0]}, which proves nothing"
 
 
 def _was_repeated(upstream: Sequence[Mapping[str, Any]]) -> bool:

@@ -35,6 +35,7 @@ from connector_gateway.core.dry_run import DryRun
 from connector_gateway.core.envelope import Envelope, reasoned
 from connector_gateway.core.evidence import Evidence, until
 from connector_gateway.core.journal import Journal, JournalEntry, owner_of, refusal_kept
+from connector_gateway.core.key_outcomes import different_parameters
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
 from connector_gateway.core.restores import Restores
 from connector_gateway.core.runs import Recording
@@ -57,20 +58,20 @@ J = TypeVar("J")
 
 log = structlog.get_logger()
 
-LOOK_FIRST = "Look in the application whether it was done before you call again; an idempotency key makes repeats safe."
+LOOK_FIRST = "Look in {vendor} whether it was done before you call again; an {idempotency_key} makes repeats safe."
 """The remedy of a write in doubt that has no key."""
+
+READ_FIRST = "Read the object in {vendor}. If this change is still wanted, make it with another {idempotency_key}."
+"""The remedy of a change that another one may have followed."""
 
 RESTORED = (
     "The database of this service was restored from a backup, and what this key has done since may not be known. "
-    "Look in the application whether it was done; if it was not, call again without an idempotency key."
+    "Look in {vendor} whether it was done; if it was not, call again without an {idempotency_key}."
 )
 """The remedy of a write that cannot be told from others after a restore: only its caller can decide."""
 
 DAY_SECONDS = 24 * 60 * 60.0
 """The time for which a step has one mark: no longer than its key is remembered."""
-
-DIFFERS = "The parameters differ from those of the first call with this idempotency key, whose result this is."
-"""The warning about a repeat that asks for something else than the first call."""
 
 FOUND, SENT_AGAIN = "found", "sent_again"
 """Details of a run that tell how a doubt has ended: what was found, or which step was sent again."""
@@ -131,7 +132,7 @@ class Writing:
         taken = await self.claims.take(name, wanted, recording, wait_seconds, exists=exists)
         differs = {} if taken.asked.parameters == wanted.parameters else {"parameters_differ": True}
         if differs:
-            work.warnings.append(DIFFERS)
+            work.warnings.append(different_parameters(taken.run_id if isinstance(taken, First) else None))
         if isinstance(taken, First):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id, **differs}
             return work.replay(taken, self.vault.open_bytes(taken.sealed, owner_of(name)))
@@ -328,7 +329,7 @@ class Attempt:
                 "This change was in doubt when the database was backed up, and was lost with what followed; whether it"
                 " was carried out is not known, and it was not sent again.",
                 {"restored": True},
-                remedy="Read the object. If this change is still wanted, make it with another key.",
+                remedy=READ_FIRST,
             )
         marks = [one.mark for one in self._journal.entries]
         later = await self._writing.change_log.later(
@@ -344,7 +345,7 @@ class Attempt:
                 "The object was changed by another call since; whether this change was carried out before is not known,"
                 " and it was not sent again.",
                 {"changed_since": True, **named},
-                remedy="Read the object. If this change is still wanted, make it with another key.",
+                remedy=READ_FIRST,
             )
 
     def _kept(self, intent: Intent) -> Intent:

@@ -4,7 +4,12 @@ A module of this package declares one resource: its parameters, its records and 
 them, so that the command line starts fast.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from connector_gateway.management.declaration import ManagementRoute
 
 RESOURCES: Mapping[str, str] = {
     "workspaces": "Create, list and change workspaces.",
@@ -17,3 +22,9 @@ RESOURCES: Mapping[str, str] = {
     "runs": "Explain calls by their run_id.",
 }
 """Summaries of all resources by the names of their modules, in the order of the OpenAPI document."""
+
+
+def load_routes(resource: str) -> "Sequence[ManagementRoute]":
+    """Return the routes that the module of *resource* declares."""
+    routes: Sequence[ManagementRoute] = import_module(f"{__name__}.{resource}").RESOURCE.routes
+    return routes

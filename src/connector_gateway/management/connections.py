@@ -111,6 +111,21 @@ class Reconnect(Params):
     """Accepts another account than before."""
 
 
+class Progress(Result):
+    """How much of a connection has been read for the first time."""
+
+    done: int
+    total: int
+    """The databases or channels that there are."""
+
+
+class Rejection(Result):
+    """A delivery that was rejected."""
+
+    at: Instant
+    why: str
+
+
 class ConnectionRecord(Result):
     """A connection, without its secrets."""
 
@@ -134,6 +149,12 @@ class ConnectionRecord(Result):
     settings: dict[str, Any]
     watching_since: Instant | None
     """Time from which all changes become events; null until everything was read for the first time."""
+
+    watching_progress: Progress | None
+    """How much has been read until then; null before that is known, and afterwards."""
+
+    deliveries_rejected: Rejection | None
+    """The last delivery for this connection, if its signature was not valid; null once one is accepted again."""
 
     created_at: Instant
     updated_at: Instant

@@ -1,6 +1,9 @@
 """The history of runs: one run for each call."""
 
-from typing import Any, Literal
+from operator import not_
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from connector_gateway.core.filters import require_known
 from connector_gateway.kit.errors import RunNotFound, RunNotRecorded
@@ -60,6 +63,20 @@ class UpstreamRequest(Result):
     duration_ms: float
 
 
+class KeyOutcomeRecord(Result):
+    """Outcome of a call's idempotency key."""
+
+    key: str
+    outcome: Literal["first", "replayed", "recovered", "unfinished"]
+    """``replayed`` if the first result was returned again; ``recovered`` if the call completed an earlier one."""
+
+    first_run_id: Annotated[str | None, Field(exclude_if=not_)] = None
+    """The run whose result was returned again."""
+
+    parameters_differ: Annotated[bool, Field(exclude_if=not_)] = False
+    """True if the call's parameters differed from those of the first call, and were ignored."""
+
+
 class RunRecord(Result):
     """One call in the history."""
 
@@ -84,8 +101,8 @@ class RunRecord(Result):
     started_at: Instant
     duration_ms: float | None
     upstream: list[UpstreamRequest]
-    idempotency: dict[str, Any] | None
-    """The use of the idempotency key, if there was one."""
+    idempotency: KeyOutcomeRecord | None
+    """Outcome of the idempotency key, if there was one."""
 
     and_more: int | None
     """Number of further calls of the key that were rejected in that hour as rate-limited, and have no run."""

@@ -37,6 +37,18 @@ def make_private_folder(folder: Path, database: str) -> None:
         _restrict(folder, OWN_FOLDER)
 
 
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only this user may read, completely or not at all."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.unlink(missing_ok=True)
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+    partial.replace(path)
+
+
 def _restrict(path: Path, mode: int) -> None:
     """Take from others whatever rights they have; a device is not ours to change."""
     with suppress(OSError):

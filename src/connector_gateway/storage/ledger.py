@@ -46,6 +46,10 @@ class Ledger:
         self._full_until = (float("inf"), 0.0)
         self._lateness = Lateness()
 
+    def reopen(self) -> None:
+        """Let requests through again, although the third party has closed the budget for longer."""
+        self.closed_until, self._full_until = 0.0, (float("inf"), 0.0)
+
     def earliest(self, now: float, units: float, not_before: float = 0.0) -> float:
         """The first instant from *now* and *not_before* on at which *units* fit; *now* must never go back."""
         if units > self.budget.limit:

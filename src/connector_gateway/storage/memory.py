@@ -11,7 +11,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream import Timeouts
 from connector_gateway.storage.ledger import Ledger, LedgerEntry
 from connector_gateway.storage.locks import Locks
-from connector_gateway.storage.shared import QUICK_SECONDS, ROOM, STALE, Allowance, Take
+from connector_gateway.storage.shared import QUICK_SECONDS, ROOM, STALE, UPSTREAM, Allowance, Take
 
 MOST_LEARNED = 10_000
 """While fewer ledgers than this are kept, idle ones stay that know how quick a third party answers, without entries."""
@@ -188,6 +188,13 @@ class InMemory:
             until = self._closed[name] = max(self._closed.get(name, 0.0), now + seconds)
             if (ledger := self._ledgers.get(name)) is not None:
                 ledger.closed_until = max(ledger.closed_until, until)
+
+    def reopen(self, prefix: str = UPSTREAM) -> None:
+        """Give turns again of the budgets that third parties have closed, if their names begin with *prefix*."""
+        self._closed = {name: until for name, until in self._closed.items() if not name.startswith(prefix)}
+        for name, ledger in self._ledgers.items():
+            if name.startswith(prefix):
+                ledger.reopen()
 
     def closed_seconds(self, name: str) -> float:
         """For how many seconds a budget is closed still, but for what was only held back here."""

@@ -4,8 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from workspace_sandbox.boards.access import Access, Visitor
+from aiohttp import web
+
+from workspace_sandbox.boards.access import Visitor
 from workspace_sandbox.boards.arguments import Arguments
+from workspace_sandbox.boards.consent import Consent
 from workspace_sandbox.boards.custom import CustomField
 from workspace_sandbox.boards.deliveries import Deliverer
 from workspace_sandbox.boards.fields import Fields
@@ -27,7 +30,6 @@ from workspace_sandbox.boards.wire import (
     HIDDEN_CARD,
     LIST_NOT_FOUND,
     NOT_FOUND,
-    NoSuchRoute,
     Refusal,
 )
 
@@ -64,7 +66,7 @@ class Ask:
     """What somebody wants, with the objects that the path names at hand; ``get`` performs another route for them."""
 
     store: Store
-    access: Access
+    oauth: Consent
     knobs: Mapping[str, Any]
     visitor: Visitor
     path: Mapping[str, str]
@@ -163,14 +165,14 @@ class Ask:
     def field_of(self, fields: Fields, thing: Any) -> dict[str, Any]:
         """The field of *thing* that the path names, in the vendor's wrapping."""
         if self.path["field"] not in fields:
-            raise NoSuchRoute
+            raise web.HTTPNotFound
         return {"_value": fields[self.path["field"]](thing)}
 
     def as_update(self, allowed: frozenset[str]) -> "Ask":
         """``PUT …/{field}`` with a ``value``, as if it had been ``PUT …`` with that field."""
         name = self.path["field"]
         if name not in allowed:
-            raise NoSuchRoute
+            raise web.HTTPNotFound
         if "value" not in self.arguments:
             raise self.arguments.refusal("value")
         return replace(self, arguments=self.arguments.renamed("value", name))

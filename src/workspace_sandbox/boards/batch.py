@@ -4,9 +4,11 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
+from aiohttp import web
+
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.ask import Ask
-from workspace_sandbox.boards.wire import NoSuchRoute, Refusal
+from workspace_sandbox.boards.wire import Refusal
 
 MOST_IN_BATCH = 10
 PART_NAMES = {400: "BadRequestError", 401: "UnauthorizedError", 404: "NotFoundError"}
@@ -29,7 +31,7 @@ def batch(ask: Ask) -> Any:
 def _part(ask: Ask, url: str) -> dict[str, Any]:
     try:
         return {"200": ask.get(url)}
-    except NoSuchRoute:
+    except web.HTTPNotFound:
         refusal = Refusal(404, f"Cannot GET /1{url}")
     except Refusal as refused:
         refusal = refused

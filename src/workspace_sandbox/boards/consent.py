@@ -1,26 +1,26 @@
-"""Where a member says yes: the consent page, OAuth 1 and OAuth 2, all on the one host of the sandbox."""
+"""Where a member says yes: the page of tokens, OAuth 1 and OAuth 2, all on the one host of the sandbox."""
 
-import base64
-import hashlib
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from aiohttp import web
 
-from workspace_sandbox.boards.access import LIFETIMES, SCOPES, Access, App, Token, oauth_pairs
+from workspace_sandbox.boards.access import APP, TOKEN, Credentials, Visitor, oauth_pairs
 from workspace_sandbox.boards.arguments import Arguments, arguments_of
 from workspace_sandbox.boards.state import Member
-from workspace_sandbox.boards.wire import INVALID_KEY, Refusal
-from workspace_sandbox.kit.consent import Account, Box, Decision, Question, decision, fields_of, told
+from workspace_sandbox.boards.wire import INVALID_KEY, MISSING_SCOPES, Refusal
+from workspace_sandbox.kit.consent import Account, Box, Decision, Fields, Question, fields_of, told
+from workspace_sandbox.kit.oauth import Grant, OAuth, Token, back
+from workspace_sandbox.kit.refusals import RefusedWith
 from workspace_sandbox.kit.stage import Stage
 
 VENDOR = "Trello"
+LIFETIMES = {"1hour": 3600.0, "1day": 86_400.0, "30days": 2_592_000.0, "never": None}
+SCOPES = ("read", "write", "account")
 REFRESH_SECONDS = 90 * 86_400.0
-CODE_SECONDS = 300.0
 
 OAUTH2_SCOPES = {"read:board:trello": "read", "write:board:trello": "write", "read:member:trello": "read"}
 """The OAuth 2 scopes that matter here, and what they allow."""
@@ -41,59 +41,85 @@ MEANINGS = {
 
 
 @dataclass(slots=True)
-class Grant:
-    """A consent on its way to becoming a token."""
+class RequestToken:
+    """A consent by OAuth 1 on its way to becoming a token."""
 
-    app: App
-    scopes: tuple[str, ...]
     expires_at: float
-    member: Member
-    secret: str = ""
-    callback: str = "oob"
-    challenge: str = ""
-    approved: bool = False
+    callback: str
+    grant: Grant | None = None
+    verifier: str = ""
     lifetime: float | None = None
-    offline: bool = False
 
 
-class Consent:
-    """The pages and token routes of one emulator."""
+class Consent(OAuth):
+    """The tokens of members, with the pages and routes that they come from."""
 
-    def __init__(self, stage: Stage, access: Access, members: Sequence[Member]) -> None:
-        self._stage = stage
-        self._access = access
-        self._members = {member.username: member for member in members}
-        self._requests: dict[str, Grant] = {}
-        self._codes: dict[str, Grant] = {}
-        self._refreshes: dict[str, Grant] = {}
-        self._withdrawn: dict[str, Grant] = {}
+    # Newer tokens begin with ATTA and are longer than the 64 digits of older ones. A client must not measure them.
+    # Trello's ids begin with the second of their making (API introduction), from which clients read a thing's age.
+    shapes: ClassVar = {"key": "ATTA{:72X}", "code": "{:32x}", "access": "eyJ{:64x}", "refresh": "eyJ{:64x}"}
+    code_seconds = 300.0
+    # Each refresh token serves once. Who loses the answer has to ask the member again.
+    ended_by_refresh = frozenset({"refresh"})
+    clients: ClassVar = {APP.key: APP.secret}
+
+    def __init__(self, stage: Stage, members: Sequence[Member], allowed_at: float) -> None:
+        super().__init__(stage, {member.username: member for member in members})
+        self._requests: dict[str, RequestToken] = {}
+        grant = Grant(APP.key, members[0], ("read", "write"))
+        self.seeded = self.keep(TOKEN, "key", grant, id="66aa00112233445566778899")
+        self.seeded.issued_at = allowed_at
 
     def withdraw(self) -> None:
-        """Let no code and no refresh token be worth anything any more."""
-        self._withdrawn |= self._refreshes
-        for pending in (self._requests, self._codes, self._refreshes):
-            pending.clear()
+        """Withdraw all tokens, and the consents on their way."""
+        super().withdraw()
+        self._requests.clear()
 
     def restore(self) -> None:
-        """Take the refresh tokens again that were withdrawn."""
-        self._refreshes |= self._withdrawn
-        self._withdrawn.clear()
+        """Let the tokens in again, and the seeded one also if it was deleted."""
+        self.tokens[TOKEN] = self.seeded
+        super().restore()
 
-    async def authorize(self, request: web.Request) -> web.StreamResponse:
+    def visitor(self, presented: Credentials) -> Visitor:
+        """Return who presents these credentials; wrong ones are refused, none at all are a stranger's."""
+        if presented == Credentials():
+            return Visitor()
+        if not presented.bearer and presented.key != APP.key:
+            raise Refusal(401, INVALID_KEY)
+        # Refused as a lack of scopes, not of a token: that is the text that live tests got.
+        if presented.token is None:
+            raise Refusal(401, MISSING_SCOPES)
+        token = self.living(presented.token, "access" if presented.bearer else "key")
+        if token is None:
+            raise Refusal(401, self.stage.knobs["invalid_token"])
+        return Visitor(token)
+
+    def key_of(self, presented: Credentials) -> str | None:
+        """Return the key whose budget a request spends."""
+        is_known = presented.bearer and self.find(presented.token or "", "access")
+        return APP.key if is_known else presented.key
+
+    def issue_key(self, grant: Grant, lifetime: float | None) -> Token:
+        """Return a new token, of the kind that is presented together with the key of its application."""
+        identifier = f"{int(self.now) & 0xFFFFFFFF:08x}{self.stage.random.getrandbits(64):016x}"
+        return self.issue("key", grant, lifetime, id=identifier)
+
+    # The page of tokens, and OAuth 1
+
+    async def authorize_key(self, request: web.Request) -> web.StreamResponse:
         """``/1/authorize``: asks, then hands a token to the page that sent the member here."""
-        asked = await arguments_of(request)
-        app = self._app(str(asked.raw("key")))
+        asked, fields = await arguments_of(request), await fields_of(request)
+        _require_key(str(asked.raw("key")))
         scopes, lifetime = _scopes(asked), _lifetime(asked)
         return_url = str(asked.raw("return_url") or "")
-        if return_url and not self._allows(return_url):
+        if return_url and not self.allows(return_url):
             return web.Response(status=400, text=FOREIGN)
-        decided = await self._decision(request)
+        decided = self.decided(fields)
         if decided is None:
-            return await self._question(request, app, scopes)
+            return self._asking(request, fields, scopes)
         kept = tuple(filter(decided.keeps, scopes))
         if not decided.allowed or not kept:
             return _leave(return_url, f"error={quote('Token request rejected')}")
-        token = self._issue(app, self._member(decided), kept, lifetime)
+        token = self.issue_key(Grant(APP.key, self.chosen(decided.account), kept), lifetime)
         if asked.raw("callback_method") == "postMessage":
             # ``postMessage`` is the other way that Trello's page "Authorization" has for handing a token over.
             script = f"<script>(window.opener||window.parent).postMessage('{token.value}','*')</script>"
@@ -103,153 +129,123 @@ class Consent:
 
     async def request_token(self, request: web.Request) -> web.StreamResponse:
         """``OAuthGetRequestToken``: the first leg of OAuth 1; any signature will do."""
-        presented = await _presented(request)
-        app = self._app(presented.get("oauth_consumer_key", ""))
-        value, secret = self._hex(128), self._hex(128)
+        presented = await self.form(request)
+        _require_key(presented.get("oauth_consumer_key", ""))
         callback = presented.get("oauth_callback", "oob")
-        if callback != "oob" and not self._allows(callback):
+        if callback != "oob" and not self.allows(callback):
             return web.Response(status=400, text=FOREIGN)
-        owner = next(iter(self._members.values()))
-        self._requests[value] = Grant(app, (), self._now() + CODE_SECONDS, owner, secret, callback)
+        value, secret = self._hex(128), self._hex(128)
+        self._requests[value] = RequestToken(self.now + self.code_seconds, callback)
         return _form(oauth_token=value, oauth_token_secret=secret, oauth_callback_confirmed="true")
 
     async def authorize_token(self, request: web.Request) -> web.StreamResponse:
         """``OAuthAuthorizeToken``: asks, then sends the member back with a verifier, or shows it."""
-        asked = await arguments_of(request)
+        asked, fields = await arguments_of(request), await fields_of(request)
         value = str(asked.raw("oauth_token"))
-        grant = self._requests.get(value)
-        if grant is None or self._now() >= grant.expires_at:
+        pending = self._requests.get(value)
+        if pending is None or self.now >= pending.expires_at:
             return web.Response(status=400, text="token not found")
-        grant.scopes, grant.lifetime = _scopes(asked), _lifetime(asked)
-        decided = await self._decision(request)
+        scopes, pending.lifetime = _scopes(asked), _lifetime(asked)
+        decided = self.decided(fields)
         if decided is None:
-            return await self._question(request, grant.app, grant.scopes)
+            return self._asking(request, fields, scopes)
         if not decided.allowed:
             del self._requests[value]
             return _page("Denied", "<p>You denied the request.</p>")
-        grant.scopes, grant.member = tuple(filter(decided.keeps, grant.scopes)), self._member(decided)
-        grant.approved, grant.challenge = True, self._hex(64)
-        if grant.callback == "oob":
-            return _page("Authorized", f"<pre>{grant.challenge}</pre>")
-        return _redirect(grant.callback, {"oauth_token": value, "oauth_verifier": grant.challenge})
+        pending.grant = Grant(APP.key, self.chosen(decided.account), tuple(filter(decided.keeps, scopes)))
+        pending.verifier = self._hex(64)
+        if pending.callback == "oob":
+            return _page("Authorized", f"<pre>{pending.verifier}</pre>")
+        return back({"redirect_uri": pending.callback}, {"oauth_token": value, "oauth_verifier": pending.verifier})
 
     async def access_token(self, request: web.Request) -> web.StreamResponse:
         """``OAuthGetAccessToken``: the last leg of OAuth 1, once for each request token."""
-        presented = await _presented(request)
-        grant = self._requests.pop(presented.get("oauth_token", ""), None)
-        known = grant and grant.approved and self._now() < grant.expires_at
-        if grant is None or not known or presented.get("oauth_verifier") != grant.challenge:
+        presented = await self.form(request)
+        pending = self._requests.pop(presented.get("oauth_token", ""), None)
+        if pending is None or pending.grant is None or self.now >= pending.expires_at:
             return web.Response(status=401, text="invalid token")
-        token = self._issue(grant.app, grant.member, grant.scopes, grant.lifetime)
+        if presented.get("oauth_verifier") != pending.verifier:
+            return web.Response(status=401, text="invalid token")
+        token = self.issue_key(pending.grant, pending.lifetime)
         return _form(oauth_token=token.value, oauth_token_secret=self._hex(128))
 
-    async def oauth2_authorize(self, request: web.Request) -> web.StreamResponse:
-        """``/authorize``: the OAuth 2 consent page; PKCE is not optional."""
-        asked = await arguments_of(request)
-        app = self._app(str(asked.raw("client_id")))
-        redirect, state = str(asked.raw("redirect_uri") or ""), {"state": str(asked.raw("state") or "")}
-        if not self._allows(redirect):
-            return web.Response(status=400, text="redirect_uri is not registered for client")
+    # OAuth 2
+
+    def check(self, asked: dict[str, str]) -> None:
+        """Refuse a consent that cannot be asked for; PKCE is not optional."""
+        _require_key(asked.get("client_id", ""))
+        if not self.allows(asked.get("redirect_uri", "")):
+            raise Refusal(400, "redirect_uri is not registered for client")
         # Asked of every client, even of one that has a secret (Trello, "OAuth 2.0 for confidential clients").
-        challenged = asked.given("code_challenge") and asked.raw("code_challenge_method") == "S256"
-        if asked.raw("response_type") != "code" or not challenged:
-            return _redirect(redirect, {"error": "invalid_request", **state})
-        wanted = dict.fromkeys(str(asked.raw("scope") or "").split())
-        decided = await self._decision(request)
-        if decided is None:
-            return await self._question(request, app, [name for name in wanted if name in MEANINGS])
-        kept = [name for name in wanted if decided.keeps(name)]
+        challenged = asked.get("code_challenge") and asked.get("code_challenge_method") == "S256"
+        if asked.get("response_type") != "code" or not challenged:
+            raise RefusedWith(back(asked, {"error": "invalid_request"}))
+
+    def question(self, asked: Mapping[str, str]) -> Question:
+        """Ask for which member, and what of it."""
+        return self._question(asked, (name for name in _wanted(asked) if name in MEANINGS))
+
+    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant | None:
+        """Return the grant of the scopes that were left ticked, if any was."""
+        kept = [name for name in _wanted(asked) if decided.keeps(name)]
         scopes = tuple(name for name in kept if name in OAUTH2_SCOPES)
-        if not decided.allowed or not scopes:
-            return _redirect(redirect, {"error": "access_denied", **state})
-        code, until = self._hex(128), self._now() + CODE_SECONDS
-        challenge, member = str(asked.raw("code_challenge")), self._member(decided)
-        self._codes[code] = Grant(app, scopes, until, member, "", redirect, challenge, offline=OFFLINE in kept)
-        return _redirect(redirect, {"code": code, **state})
+        member = self.chosen(decided.account)
+        return Grant(APP.key, member, scopes, offline=OFFLINE in kept) if scopes else None
 
-    async def oauth2_token(self, request: web.Request) -> web.StreamResponse:
-        """``/oauth/token``: codes once, and refresh tokens that change with every use."""
-        asked = await _presented(request)
-        app = self._access.apps.get(asked.get("client_id", ""))
-        if app is None or not secrets.compare_digest(app.secret, asked.get("client_secret", "")):
-            return web.json_response({"error": "access_denied", "error_description": "Unauthorized"}, status=401)
-        redeem = {"authorization_code": self._by_code, "refresh_token": self._by_refresh}.get(
-            asked.get("grant_type", "")
-        )
-        if redeem is None:
-            return web.json_response({"error": "unsupported_grant_type"}, status=400)
-        grant = redeem(asked)
-        if grant is None or grant.app is not app or self._now() >= grant.expires_at:
-            described = "Unknown or invalid code or refresh token."
-            return web.json_response({"error": "invalid_grant", "error_description": described}, status=403)
-        return web.json_response(self._pair(grant))
+    async def form(self, request: web.Request) -> Mapping[str, str]:
+        """Return everything a client sends as text, be it in body, query or an OAuth header."""
+        asked = await arguments_of(request)
+        return {name: str(asked.raw(name)) for name in asked} | oauth_pairs(request.headers.get("Authorization", ""))
 
-    def _by_code(self, asked: Mapping[str, str]) -> Grant | None:
-        grant = self._codes.pop(asked.get("code", ""), None)
-        digest = hashlib.sha256(asked.get("code_verifier", "").encode()).digest()
-        verified = grant and base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == grant.challenge
-        return grant if grant and verified and asked.get("redirect_uri") == grant.callback else None
-
-    def _by_refresh(self, asked: Mapping[str, str]) -> Grant | None:
-        # Each refresh token serves once. Who loses the answer has to ask the member again.
-        return self._refreshes.pop(asked.get("refresh_token", ""), None)
-
-    def _pair(self, grant: Grant) -> dict[str, Any]:
-        now, seconds = self._now(), self._stage.knobs["token_seconds"]
-        value, identifier = f"eyJ{self._hex(256)}", self._hex(96)
+    def issued(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
+        """Return an access token, and a refresh token for a grant that lasts."""
+        grant, seconds = spent.grant, self.stage.knobs["token_seconds"]
         rights = tuple(sorted({OAUTH2_SCOPES[name] for name in grant.scopes}))
-        self._access.keep(Token(identifier, value, grant.app, grant.member, rights, now, now + seconds, bearer=True))
-        raw = {"access_token": value, "expires_in": seconds, "token_type": "Bearer"}
-        raw["scope"] = " ".join([*grant.scopes, OFFLINE] if grant.offline else grant.scopes)
-        if grant.offline:
-            raw["refresh_token"] = refresh = f"eyJ{self._hex(256)}"
-            grant.expires_at = now + REFRESH_SECONDS
-            self._refreshes[refresh] = grant
-        return raw
+        raw = {
+            "access_token": self.issue("access", grant, seconds, scopes=rights).value,
+            "expires_in": seconds,
+            "token_type": "Bearer",
+            "scope": " ".join([*grant.scopes, OFFLINE] if grant.offline else grant.scopes),
+        }
+        return raw | ({"refresh_token": self.issue("refresh", grant, REFRESH_SECONDS).value} if grant.offline else {})
 
-    def _issue(self, app: App, member: Member, scopes: tuple[str, ...], lifetime: float | None) -> Token:
-        return self._access.issue(self._stage.random, app, member, scopes, now=self._now(), lifetime=lifetime)
+    def refusal(self, reason: str) -> RefusedWith:
+        """Return the refusal of a token request."""
+        match reason:
+            case "client_id" | "client_secret":
+                status, body = 401, {"error": "access_denied", "error_description": "Unauthorized"}
+            case "grant_type":
+                status, body = 400, {"error": "unsupported_grant_type"}
+            case _:
+                described = "Unknown or invalid code or refresh token."
+                status, body = 403, {"error": "invalid_grant", "error_description": described}
+        return RefusedWith(web.json_response(body, status=status))
 
-    def _app(self, key: str) -> App:
-        if key not in self._access.apps:
-            raise Refusal(401, INVALID_KEY)
-        return self._access.apps[key]
-
-    def _member(self, decided: Decision) -> Member:
-        """Who decided; the owner of the seeded token unless another one is named."""
-        return self._members.get(decided.account) or next(iter(self._members.values()))
-
-    async def _decision(self, request: web.Request) -> Decision | None:
-        return decision(await fields_of(request), automatic=self._stage.knobs["auto_approve"])
-
-    async def _question(self, request: web.Request, app: App, scopes: Iterable[str]) -> web.Response:
-        asked = await fields_of(request)
-        accounts = [Account(name, f"{member.full_name} (@{name})") for name, member in self._members.items()]
-        boxes = [Box(scope, MEANINGS[scope]) for scope in scopes]
-        name = dict(asked).get("name") or app.name
-        return Question(vendor=VENDOR, app=name, wants=(), accounts=accounts, boxes=boxes).page(request.path, asked)
-
-    def _allows(self, address: str) -> bool:
-        """Whether people may be sent there; an allowed origin without a port stands for all of its ports."""
-        allowed: list[str] = self._stage.knobs["allowed_origins"]
-        try:
-            parts = urlsplit(address)
-        except ValueError:
-            return False
+    def is_registered(self, redirect_uri: str) -> bool:
+        """Return whether an origin is allowed; one without a port stands for all of its ports."""
+        parts = urlsplit(redirect_uri)
         origins = {f"{parts.scheme}://{parts.netloc}", f"{parts.scheme}://{parts.hostname}"}
-        return address.isprintable() and not origins.isdisjoint(allowed)
+        return not origins.isdisjoint(self.stage.knobs["allowed_origins"])
 
-    def _now(self) -> float:
-        return self._stage.clock.now()
+    def _asking(self, request: web.Request, fields: Fields, scopes: Iterable[str]) -> web.Response:
+        return self._question(dict(fields), scopes).page(request.path, fields)
+
+    def _question(self, asked: Mapping[str, str], scopes: Iterable[str]) -> Question:
+        accounts = [Account(name, f"{member.full_name} (@{name})") for name, member in self.accounts.items()]
+        boxes = [Box(scope, MEANINGS[scope]) for scope in scopes]
+        return Question(vendor=VENDOR, app=asked.get("name") or APP.name, wants=(), accounts=accounts, boxes=boxes)
 
     def _hex(self, bits: int) -> str:
-        return f"{self._stage.random.getrandbits(bits):0{bits // 4}x}"
+        return f"{self.stage.random.getrandbits(bits):0{bits // 4}x}"
 
 
-async def _presented(request: web.Request) -> dict[str, str]:
-    """Everything a client sends as text, be it in body, query or an OAuth header."""
-    asked = await arguments_of(request)
-    return {name: str(asked.raw(name)) for name in asked} | oauth_pairs(request.headers.get("Authorization", ""))
+def _require_key(key: str) -> None:
+    if key != APP.key:
+        raise Refusal(401, INVALID_KEY)
+
+
+def _wanted(asked: Mapping[str, str]) -> Iterable[str]:
+    return dict.fromkeys(asked.get("scope", "").split())
 
 
 def _scopes(asked: Arguments) -> tuple[str, ...]:
@@ -272,12 +268,6 @@ def _leave(return_url: str, fragment: str) -> web.StreamResponse:
     if not return_url:
         return _page("Your answer", f"<pre>{escape(fragment.partition('=')[2])}</pre>")
     return web.Response(status=302, headers={"Location": f"{return_url.partition('#')[0]}#{fragment}"})
-
-
-def _redirect(address: str, query: Mapping[str, str]) -> web.Response:
-    answer = urlencode({name: value for name, value in query.items() if value})
-    joint = "&" if "?" in address else "?"
-    return web.Response(status=302, headers={"Location": f"{address}{joint}{answer}"})
 
 
 def _form(**values: str) -> web.Response:

@@ -4,16 +4,16 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from workspace_sandbox.boards import views
-from workspace_sandbox.boards.access import Token
+from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.fields import BOARD, CARD, LIST, MEMBER, ORGANIZATION, pick
 from workspace_sandbox.boards.state import Action, Board, Card, CardList, Member, Organization, stamp
 from workspace_sandbox.kit.hooks import Delivery, Hooks, Letter
+from workspace_sandbox.kit.oauth import Token
 from workspace_sandbox.kit.stage import Stage
 
 Model = Board | CardList | Card | Member | Organization
@@ -52,37 +52,32 @@ class Webhook:
         places = ("list", "listBefore", "listAfter", "card")
         about = {action.board.id, action.author.member.id, *(action.data.get(one, {}).get("id") for one in places)}
         about |= {action.board.organization.id} if action.board.organization else set()
-        return self.active and self.model.id in about and self.token.member.id in action.board.members
+        return self.active and self.model.id in about and self.token.grant.account.id in action.board.members
 
 
 class Deliverer:
     """Tells webhooks of actions."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, hooks: Hooks) -> None:
         self._stage = stage
-        self.hooks = Hooks(stage)
-        self.forget()
-
-    def forget(self) -> None:
-        """Drop webhooks and what is under way."""
-        self.hooks.forget()
+        self._hooks = hooks
 
     def tell(self, webhooks: dict[str, Webhook], action: Action) -> None:
         """Send *action* to whoever hears of it."""
         for webhook in list(webhooks.values()):
             if webhook.hears(action):
-                self.hooks.send(self._letter(webhooks, webhook, action))
+                self._hooks.send(self._letter(webhooks, webhook, action))
 
     async def accepts(self, url: str) -> int | None:
         """What the address answers to the question whether it is there."""
-        return await self.hooks.answers("HEAD", url, self._stage.knobs["webhook_ack_seconds"])
+        return await self._hooks.probe("HEAD", url, self._stage.knobs["webhook_ack_seconds"])
 
     def _letter(self, webhooks: dict[str, Webhook], webhook: Webhook, action: Action) -> Letter:
         told = {"action": views.action(action, Arguments({})), "model": _shown(webhook.model), "webhook": webhook.raw()}
         raw = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
-        secret = webhook.token.app.secret.encode()
+        secret = APP.secret.encode()
         digest = hmac.new(secret, raw + webhook.url.encode(), hashlib.sha1).digest()
-        signed: Mapping[str, str] = {"X-Trello-Webhook": base64.b64encode(digest).decode()}
+        signed = {"X-Trello-Webhook": base64.b64encode(digest).decode()}
 
         def tried(delivery: Delivery) -> bool:
             if delivery.status == GONE:
@@ -94,7 +89,7 @@ class Deliverer:
             event_id=action.id,
             type=action.type,
             url=webhook.url,
-            written=lambda _: (raw, signed),
+            write=lambda *_: (raw, signed),
             pauses=self._stage.knobs["webhook_retry_seconds"],
             ack_seconds=self._stage.knobs["webhook_ack_seconds"],
             tried=tried,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from workspace_sandbox.boards import views
+from workspace_sandbox.boards.access import described
 from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.fields import MEMBER, ORGANIZATION, pick
 from workspace_sandbox.boards.state import Organization
@@ -13,7 +14,7 @@ def read(ask: Ask) -> Any:
     """A member."""
     member = ask.member
     token = ask.visitor.token
-    with_email = token is not None and token.member is member and "account" in token.scopes
+    with_email = token is not None and token.grant.account is member and "account" in token.scopes
     organizations = [one.id for one in _organizations(ask)]
     visible = _common_boards(ask)
     return views.member(member, ask.arguments, visible=visible, organizations=organizations, with_email=with_email)
@@ -52,7 +53,8 @@ def read_tokens(ask: Ask) -> Any:
     """The tokens that a member gave out; nobody else may see them."""
     if ask.member is not ask.visitor.member:
         raise Refusal(401, HIDDEN)
-    return [one.raw() for one in ask.access.tokens.values() if one.member is ask.member and not one.bearer]
+    mine = (one for one in ask.oauth.tokens.values() if one.kind == "key" and one.grant.account is ask.member)
+    return [described(one) for one in mine if one.opens]
 
 
 def _organizations(ask: Ask) -> list[Organization]:

@@ -1,7 +1,7 @@
 """The vendor's routes that are played, what serves each, and what of it is not played."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,8 +32,8 @@ from workspace_sandbox.boards.access import Visitor
 from workspace_sandbox.boards.arguments import IDENTIFIER, SHORT_LINK
 from workspace_sandbox.boards.ask import KINDS, Ask
 from workspace_sandbox.boards.consent import Consent
-from workspace_sandbox.boards.wire import INVALID_ID, MISSING_SCOPES, NoSuchRoute, Refusal
-from workspace_sandbox.kit.routes import Route
+from workspace_sandbox.boards.wire import INVALID_ID, MISSING_SCOPES, Refusal
+from workspace_sandbox.kit.routes import Page, Route
 
 LOG_ONLY = "what nothing here does is never in the log, and it has the one format"
 NONE_THERE = "always empty"
@@ -63,11 +63,6 @@ class ApiRoute(Route[Callable[[Ask], Any]]):
         anonymous_read = visitor.token is None and needed == "read"
         if not anonymous_read and (visitor.token is None or needed not in visitor.token.scopes):
             raise Refusal(401, MISSING_SCOPES)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Page(Route[Callable[[Consent, web.Request], Awaitable[web.StreamResponse]]]):
-    """A page for people, or a route of OAuth, which checks for itself who may use it."""
 
 
 def _get(path: str, handler: Callable[[Ask], Any], lacks: str = "") -> ApiRoute:
@@ -245,13 +240,13 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     _get("/search", search.search, "some operators; sort"),
     _get("/search/members", search.search_members, "who shares nothing with the visitor"),
     _get("/batch", batch.batch),
-    Page(method="*", path="/1/authorize", handler=Consent.authorize),
+    Page(method="*", path="/1/authorize", handler=Consent.authorize_key),
     Page(method="*", path="/1/OAuthGetRequestToken", handler=Consent.request_token, lacks="signatures are not checked"),
     Page(method="*", path="/1/OAuthAuthorizeToken", handler=Consent.authorize_token),
     Page(method="*", path="/1/OAuthGetAccessToken", handler=Consent.access_token, lacks="signatures are not checked"),
-    Page(method="*", path="/authorize", handler=Consent.oauth2_authorize),
-    Page(method="POST", path="/oauth/token", handler=Consent.oauth2_token),
-    Page(method="POST", path="/authorize/oauth/token", handler=Consent.oauth2_token),
+    Page(method="*", path="/authorize", handler=Consent.authorize),
+    Page(method="POST", path="/oauth/token", handler=Consent.token),
+    Page(method="POST", path="/authorize/oauth/token", handler=Consent.token),
 )
 """Every route; of several that fit a path the first one serves."""
 
@@ -264,4 +259,4 @@ def part_of_batch(url: str) -> tuple[ApiRoute, Mapping[str, str]]:
             found = route.pattern.fullmatch(path)
             if found:
                 return route, {name: unquote(value) for name, value in found.groupdict().items()}
-    raise NoSuchRoute
+    raise web.HTTPNotFound

@@ -1,17 +1,20 @@
 """Boards with their lists, labels and cards, from the plain words of a seed."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.boards.seed import Seed
 from workspace_sandbox.boards.state import SHADES, Author, Board, Card, CardList
 from workspace_sandbox.kit.asking import suggested
 from workspace_sandbox.kit.sowing import SeedValue
 
+if TYPE_CHECKING:
+    from workspace_sandbox.boards.emulator import BoardsEmulator
 
-def sow(seed: Seed, now: float, given: SeedValue) -> dict[str, Any]:
-    """Make what *given* tells, as the account and its colleague have it; the identifiers by name."""
+
+def sow(trello: "BoardsEmulator", given: SeedValue) -> dict[str, Any]:
+    """Create what *given* tells, as the account and its colleague have it; the identifiers by name."""
     given.object_of("boards")
-    author = Author(seed.token.member, None, now)
+    seed, author = trello.seed, Author(trello.seed.owner, None, trello.stage.now())
     boards = [one.object_of("name", "desc", "labels", "lists", needs="name") for one in given.each("boards")]
     return {"boards": {one.text("name"): _board(seed, author, one) for one in boards}}
 

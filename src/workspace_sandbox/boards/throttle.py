@@ -1,38 +1,31 @@
 """Trello's budgets: 100 requests per token and 300 per key in 10 seconds, 100 per token in 900 for member routes."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workspace_sandbox.boards.wire import Refusal, exhausted
-from workspace_sandbox.kit.throttling import SlidingWindow
+from workspace_sandbox.kit import throttling
+from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.throttling import Budgets
 
-STRIKES = 200
-"""Refusals of one key in 10 seconds; one more, and all its requests are refused until those seconds are over."""
-
-STRIKES_SECONDS = 10.0
+STRIKES = throttling.Budget(200, 10.0)
+"""Refusals of one key; one more, and all its requests are refused until the ten seconds are over."""
 
 MEMBER_ROUTES = ("/1/members", "/1/search")
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """A documented budget, the name its headers carry, and the refusal when it is spent."""
+@dataclass(frozen=True)
+class Budget(throttling.Budget):
+    """A documented budget with the name its headers carry, and the refusal when it is spent."""
 
-    name: str
-    limit: int
-    per_seconds: float
-    error: str
+    name: str = ""
+    error: str = ""
     message: str = "Rate limit exceeded"
 
-    def window(self) -> SlidingWindow:
-        """A window of this budget, unspent."""
-        return SlidingWindow(self.limit, self.per_seconds)
 
-
-TOKEN = Budget("api-token", 100, 10.0, "API_TOKEN_LIMIT_EXCEEDED")
-KEY = Budget("api-key", 300, 10.0, "API_KEY_LIMIT_EXCEEDED")
-MEMBER = Budget("member", 100, 900.0, "RATE_LIMIT_EXCEEDED", "Exceeded rate limit to /1/member")
+TOKEN = Budget(100, 10.0, name="api-token", error="API_TOKEN_LIMIT_EXCEEDED")
+KEY = Budget(300, 10.0, name="api-key", error="API_KEY_LIMIT_EXCEEDED")
+MEMBER = Budget(100, 900.0, name="member", error="RATE_LIMIT_EXCEEDED", message="Exceeded rate limit to /1/member")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +37,41 @@ class Spender:
     requests: int = 1
     member_requests: int = 0
 
+    def claims(self) -> Iterator[tuple[Budget, str, int]]:
+        """Return the budgets that it spends, their owners and the units."""
+        # A key is spent by all tokens under it: three busy accounts are enough to use up what the application has.
+        wanted = (
+            (TOKEN, self.token, self.requests),
+            (KEY, self.key, self.requests),
+            (MEMBER, self.token, self.member_requests),
+        )
+        return ((budget, owner, units) for budget, owner, units in wanted if owner and units)
+
 
 class Throttle:
-    """All windows of an emulator."""
+    """All budgets of an emulator."""
 
-    def __init__(self) -> None:
-        self._windows: dict[Budget, defaultdict[str, SlidingWindow]] = {
-            budget: defaultdict(budget.window) for budget in (TOKEN, KEY, MEMBER)
-        }
-        self._strikes: dict[str, tuple[float, int]] = {}
+    def __init__(self, stage: Stage) -> None:
+        self._budgets = Budgets(stage)
 
-    def spend(self, spender: Spender, now: float) -> None:
+    def spend(self, spender: Spender) -> None:
         """Spend from every budget, or refuse and spend from none."""
+        if not self._budgets.count:
+            return
+        key, claims = spender.key or "", list(spender.claims())
         # More than 200 refusals of one key within ten seconds close the key, also for members who sent nothing.
         # Trello tells this on its page "Rate limits"; a client that resends without waiting must feel it here.
-        if self._locked_out(spender.key, now):
-            raise self._refuse(spender.key, KEY, now)
-        claims = list(self._claims(spender))
-        for budget, window, units in claims:
-            if window.remaining(now) < units:
-                raise self._refuse(spender.key, budget, now)
-        for _, window, units in claims:
-            window.take(now, units)
+        if self._budgets.closed(key):
+            raise exhausted(KEY.error, KEY.message)
+        for budget, owner, units in claims:
+            if self._budgets.remaining(budget, owner) < units:
+                raise self._strike(key, budget)
+        for budget, owner, units in claims:
+            self._budgets.take(budget, owner, units)
 
-    def headers(self, spender: Spender, now: float) -> dict[str, str]:
-        """What the vendor tells about the budgets in every answer."""
-        told = {budget: window.remaining(now) for budget, window, _ in self._claims(spender)}
+    def headers(self, spender: Spender) -> dict[str, str]:
+        """Return what the vendor tells about the budgets in every answer."""
+        told = {budget: self._budgets.remaining(budget, owner) for budget, owner, _ in spender.claims()}
         # No ``Retry-After`` beside them: Trello documents none, so a client must be able to do without.
         shown = (TOKEN, KEY, MEMBER) if spender.member_requests else (TOKEN, KEY)
         return {
@@ -77,27 +79,12 @@ class Throttle:
             for budget in shown
             for name, value in {
                 "interval-ms": budget.per_seconds * 1000,
-                "max": budget.limit,
-                "remaining": told.get(budget, budget.limit),
+                "max": self._budgets.limit(budget),
+                "remaining": told.get(budget, self._budgets.limit(budget)),
             }.items()
         }
 
-    def _claims(self, spender: Spender) -> Iterator[tuple[Budget, SlidingWindow, int]]:
-        # A key is spent by all tokens under it: three busy accounts are enough to use up what the application has.
-        wanted = (
-            (TOKEN, spender.token, spender.requests),
-            (KEY, spender.key, spender.requests),
-            (MEMBER, spender.token, spender.member_requests),
-        )
-        for budget, owner, units in wanted:
-            if owner and units:
-                yield budget, self._windows[budget][owner], units
-
-    def _locked_out(self, key: str | None, now: float) -> bool:
-        since, count = self._strikes.get(key or "", (now, 0))
-        return count > STRIKES and now < since + STRIKES_SECONDS
-
-    def _refuse(self, key: str | None, budget: Budget, now: float) -> Refusal:
-        since, count = self._strikes.get(key or "", (now, 0))
-        self._strikes[key or ""] = (since, count + 1) if now < since + STRIKES_SECONDS else (now, 1)
+    def _strike(self, key: str, budget: Budget) -> Refusal:
+        if wait := self._budgets.take(STRIKES, key):
+            self._budgets.close(key, wait)
         return exhausted(budget.error, budget.message)

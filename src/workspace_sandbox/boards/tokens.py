@@ -2,32 +2,33 @@
 
 from typing import Any
 
-from workspace_sandbox.boards.access import Token
+from workspace_sandbox.boards.access import described
 from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.fields import MEMBER, pick
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
+from workspace_sandbox.kit.oauth import Token
 
 
 def read(ask: Ask) -> Any:
     """What a token allows."""
-    raw = _token(ask).raw()
+    raw = described(_token(ask))
     wanted = ask.arguments.fields()
     return {name: value for name, value in raw.items() if wanted is None or name in {"id", *wanted}}
 
 
 def read_member(ask: Ask) -> Any:
     """Whose token it is."""
-    return pick(MEMBER, _token(ask).member, ask.arguments.fields())
+    return pick(MEMBER, _token(ask).grant.account, ask.arguments.fields())
 
 
 def delete(ask: Ask) -> Any:
     """Revoke a token."""
-    del ask.access.tokens[_token(ask).value]
+    del ask.oauth.tokens[_token(ask).value]
     return {}
 
 
 def _token(ask: Ask) -> Token:
-    token = ask.access.tokens.get(ask.path["token"])
-    if token is None or token.bearer:
+    token = ask.oauth.find(ask.path["token"], "key")
+    if token is None:
         raise Refusal(404, NOT_FOUND)
     return token

@@ -3,11 +3,11 @@
 from collections.abc import Coroutine
 from typing import Any
 
-from workspace_sandbox.boards.access import Token
 from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.deliveries import Model, Webhook
 from workspace_sandbox.boards.state import Member, Organization
 from workspace_sandbox.boards.wire import INVALID_ID, MISSING_SCOPES, NOT_FOUND, Refusal, invalid
+from workspace_sandbox.kit.oauth import Token
 
 THERE_IS_ONE = "A webhook with that callback, model, and token already exists"
 

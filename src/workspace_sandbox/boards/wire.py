@@ -5,6 +5,9 @@ from typing import Any
 
 from aiohttp import web
 
+from workspace_sandbox.kit.refusals import Refused, RefusedWith
+from workspace_sandbox.kit.stage import Stage
+
 HIDDEN = "unauthorized permission requested"
 HIDDEN_CARD = "unauthorized card permission requested"
 INVALID_ID = "invalid id"
@@ -12,10 +15,11 @@ INVALID_KEY = "invalid key"
 LIST_NOT_FOUND = "model not found"
 MISSING_SCOPES = {"message": "missing scopes"}
 NOT_FOUND = "The requested resource was not found."
+TOO_LONG = "<html><head><title>414 Request-URI Too Large</title></head><body></body></html>"
 NO_BOARD_FOR_CARD = "could not find the board that the card belongs to"
 
 
-class Refusal(Exception):
+class Refusal(Refused):
     """Ends a request with ``status`` and ``body``, which are answered as ``rendered`` does."""
 
     def __init__(self, status: int, body: str | dict[str, Any]) -> None:
@@ -23,9 +27,9 @@ class Refusal(Exception):
         self.status = status
         self.body = body
 
-
-class NoSuchRoute(Exception):
-    """The path looked like a route but is none; answered like any unknown one."""
+    def response(self, _: Stage) -> web.Response:
+        """Return the body under its status."""
+        return rendered(self.status, self.body)
 
 
 def invalid(name: str) -> Refusal:
@@ -36,6 +40,36 @@ def invalid(name: str) -> Refusal:
 def exhausted(error: str, message: str = "Rate limit exceeded") -> Refusal:
     """The refusal of a caller who asks too often or for too much."""
     return Refusal(429, {"error": error, "message": message})
+
+
+def unknown(request: web.Request, _: int) -> Refusal:
+    """A path or method that the vendor does not have."""
+    return Refusal(404, f"Cannot {request.method} {request.raw_path}")
+
+
+def too_long() -> RefusedWith:
+    """A request line that is too long."""
+    return RefusedWith(web.Response(status=414, text=TOO_LONG, content_type="text/html"))
+
+
+def too_large() -> Refusal:
+    """A body that is too large."""
+    return Refusal(413, "Request Entity Too Large")
+
+
+def absent(message: str) -> Refusal:
+    """A route that is not played, in the vendor's words for what it cannot do."""
+    return Refusal(501, {"error": "NOT_IMPLEMENTED", "message": message})
+
+
+def throttled(_: Stage, __: float) -> Refusal:
+    """A token that has spent its ten seconds; the vendor does not say how long to wait."""
+    return exhausted("API_TOKEN_LIMIT_EXCEEDED")
+
+
+def failed() -> Refusal:
+    """The vendor's internal error."""
+    return Refusal(500, "Internal Server Error")
 
 
 def rendered(status: int, body: Any) -> web.Response:

@@ -1,21 +1,15 @@
-"""Who is let in: the installation, its tokens, the grants they come from, and the page on which a person consents."""
+"""Who is let in: the installations in workspaces, their tokens, and the page on which a person consents."""
 
-import base64
-import hashlib
-import string
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-from aiohttp import web
-from yarl import URL
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from workspace_sandbox.chat.arguments import Arguments
 from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.wire import SlackError
-from workspace_sandbox.kit.consent import Account, Question, decision, fields_of, told
-from workspace_sandbox.kit.server import Refused
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.consent import Account, Decision, Question, told
+from workspace_sandbox.kit.oauth import Grant, OAuth, Token
+from workspace_sandbox.kit.refusals import RefusedWith
 
 CLIENT_ID = "7104110011.8205110022"
 CLIENT_SECRET = "c0ffee5a7d0b4e1f9a6b3c2d1e0f4a5b"  # noqa: S105 - opens nothing but the stand-in
@@ -23,16 +17,23 @@ TOKEN = "xoxb-7104110011-8205110022-northwind"  # noqa: S105 - the same
 VISITOR_TOKEN = "xoxb-7104110011-8309110099-visitor"  # noqa: S105 - the same
 """The token of another vendor's application in the first workspace, which is in no channel."""
 
-CODE_SECONDS = 600
 REFRESH_GRACE_SECONDS = 60
 """How long a spent refresh token is still taken; the vendor says a short while."""
-
-UNINSTALLED = "account_inactive"
 
 ACTIVE_TOKENS = 2
 """Rotating access tokens that may be alive at once; one more ends the oldest."""
 
-LETTERS = string.ascii_letters + string.digits
+LASTING = "xoxb-{0:10d}-{0:10d}-{0:12}"
+"""The form of a token that does not rotate."""
+
+REASONS = {
+    "grant_type": "invalid_grant_type",
+    "code": "invalid_code",
+    "expired": "invalid_code",
+    "redirect_uri": "bad_redirect_uri",
+    "code_verifier": "invalid_code_verifier",
+    "refresh_token": "invalid_refresh_token",
+}
 
 MEANINGS = {
     "chat:write": "Send messages as its bot",
@@ -62,177 +63,151 @@ MEANINGS = {
 }
 
 
-@dataclass(slots=True)
-class Token:
-    """An access token; ``refused`` is the code it is answered with once it is dead."""
+@dataclass(eq=False, slots=True)
+class Home:
+    """A workspace, and the grants of the application there."""
 
-    value: str
-    expires_at: float | None = None
-    refused: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """What the consent page handed out: good once, for a few minutes."""
-
-    redirect_uri: str
-    scopes: tuple[str, ...]
-    challenge: str
-    expires_at: float
-
-
-@dataclass(slots=True)
-class Removed:
-    """What an uninstalled application had: its scopes, and whether it is the seeded one."""
-
-    seeded: bool
-    granted: dict[str, None]
-    refreshers: dict[str, float | None]
-
-
-class Access:
-    """The application's installation in one workspace; with a *token* it is there from the start."""
-
-    def __init__(self, stage: Stage, token: str = "") -> None:
-        self._stage = stage
-        self.installed = self._seeded = bool(token)
-        self._tokens = {token: Token(token)} if token else {}
-        self._granted: dict[str, None] = {}
-        self._codes: dict[str, Code] = {}
-        self._refreshers: dict[str, float | None] = {}
-        """When each refresh token was spent."""
-        self._removed: Removed | None = None
+    workspace: Workspace
+    grants: list[Grant] = field(default_factory=list)
+    seeded: Grant | None = None
+    """The grant whose scopes the knob has."""
 
     @property
-    def scopes(self) -> list[str]:
-        """What the installation may do: first what it was seeded with, then what was granted since."""
-        seeded = self._stage.knobs["scopes"].split(",") if self._seeded else []
-        return list(dict.fromkeys([scope for scope in seeded if scope] + list(self._granted)))
+    def is_installed(self) -> bool:
+        """Whether the application is in it."""
+        return any(not grant.withdrawn for grant in self.grants)
+
+
+class Installations(OAuth):
+    """The application's installations in workspaces, with their tokens."""
+
+    shapes: ClassVar = {
+        "code": "{0:10d}.{0:12d}.{0:32}",
+        "access": "xoxe.xoxb-1-{:40}",
+        "refresh": "xoxe-1-{:40}",
+    }
+    clients: ClassVar = {CLIENT_ID: CLIENT_SECRET}
+    hint = "team"
+
+    def install(self, home: Home, value: str) -> None:
+        """Let the application be in a workspace from the start, with that token."""
+        home.seeded = Grant(CLIENT_ID, home)
+        home.grants.append(home.seeded)
+        self.keep(value, "access", home.seeded)
+
+    def scopes(self, home: Home) -> list[str]:
+        """Return what the installation may do: first what it was seeded with, then what was granted since."""
+        good = (grant for grant in home.grants if not grant.withdrawn)
+        seeded = self.stage.knobs["scopes"].split(",")
+        scopes = (scope for grant in good for scope in (seeded if grant is home.seeded else grant.scopes) if scope)
+        return list(dict.fromkeys(scopes))
+
+    def home(self, presented: Iterable[Any]) -> Home:
+        """Return the home of a token, a code or a refresh token, dead or alive, or else the first."""
+        known = (self.tokens[value] for value in presented if isinstance(value, str) and value in self.tokens)
+        token = next(known, None)
+        home: Home = token.grant.account if token else self.chosen("")
+        return home
 
     def admit(self, value: str) -> Token:
-        """The living token of that value."""
+        """Return the living token of that value."""
         if not value:
             raise SlackError("not_authed")
-        token = self._tokens.get(value)
-        if token is None:
+        token = self.tokens.get(value)
+        if token is None or token.kind != "access":
             raise SlackError("invalid_auth")
-        if token.refused:
-            raise SlackError(token.refused)
-        if token.expires_at is not None and token.expires_at <= self._stage.clock.now():
+        if token.ended:
+            raise SlackError("token_revoked")
+        if token.grant.withdrawn:
+            # A bot's token is told so after an uninstall. ``token_revoked`` is said of single tokens.
+            raise SlackError("account_inactive")
+        if token.has_expired(self.now):
             raise SlackError("token_expired")
         return token
 
-    def knows(self, presented: Iterable[str]) -> bool:
-        """Whether any of these is a token, a code or a refresh token of this workspace, dead or alive."""
-        return any(value in known for value in presented for known in (self._tokens, self._codes, self._refreshers))
-
-    def uninstall(self) -> None:
-        """Remove the application: every token dies, every grant with it."""
-        if self.installed:
-            self._removed = Removed(self._seeded, dict(self._granted), dict(self._refreshers))
-        self.installed = self._seeded = False
-        self._granted.clear()
-        self._codes.clear()
-        self._refreshers.clear()
-        for token in self._tokens.values():
-            # A bot's token is told so after an uninstall. ``token_revoked`` is said of single tokens.
-            token.refused = token.refused or UNINSTALLED
-
-    def restore(self) -> None:
-        """Install the application again just as it was, with the tokens that it had."""
-        if self._removed is None:
-            return
-        self.installed, self._seeded = True, self._removed.seeded
-        self._granted |= self._removed.granted
-        self._refreshers |= self._removed.refreshers
-        self._removed = None
-        for token in self._tokens.values():
-            token.refused = "" if token.refused == UNINSTALLED else token.refused
-
-    def revoke(self, value: str) -> bool:
-        """End the token of that value; whether the application goes with it, as it does unless tokens rotate."""
-        if value.startswith("xoxe."):
-            self._tokens[value].refused = "token_revoked"
-            return False
-        return True
-
-    def consent(self, query: Mapping[str, str]) -> str:
-        """A code for what the consent page was asked for."""
-        expires_at = self._stage.clock.now() + CODE_SECONDS
-        value = f"{self._digits(10)}.{self._digits(12)}.{self._letters(32)}"
-        challenge = query.get("code_challenge", "")
-        self._codes[value] = Code(query.get("redirect_uri", ""), scopes_of(query), challenge, expires_at)
-        return value
+    def uninstall(self, home: Home) -> None:
+        """Remove the application: every grant is withdrawn, and the codes of the workspace are gone."""
+        for grant in home.grants:
+            grant.withdrawn = True
+        codes = [one.value for one in self.tokens.values() if one.kind == "code" and one.grant.account is home]
+        for value in codes:
+            del self.tokens[value]
 
     def exchange(self, arguments: Arguments) -> dict[str, Any]:
-        """New tokens for a code or a refresh token."""
+        """Return new tokens for a code or a refresh token."""
         check_client(arguments)
-        grant = arguments.optional("grant_type") or "authorization_code"
-        if grant == "refresh_token":
-            self._spend_refresher(arguments.optional("refresh_token") or "")
-            return self._pair()
-        if grant != "authorization_code":
-            raise SlackError("invalid_grant_type")
-        self._install(self._spend_code(arguments))
-        return self._pair() if self._stage.knobs["rotation"] else self._single()
+        names = ("grant_type", "code", "redirect_uri", "code_verifier", "refresh_token")
+        form = {name: value for name in names if (value := arguments.optional(name)) is not None}
+        return self.trade(CLIENT_ID, {"grant_type": "authorization_code", **form})
 
     def swap(self, arguments: Arguments) -> dict[str, Any]:
-        """A rotating pair for a token that does not rotate, once."""
+        """Return a rotating pair for a token that does not rotate, once."""
         check_client(arguments)
         token = self.admit(arguments.text("token"))
         # A token can be swapped once: afterwards it rotates, and rotation cannot be switched off again.
         if token.expires_at is not None:
             raise SlackError("token_already_exchanged")
-        token.refused = "token_revoked"
-        return self._pair()
+        token.ended = True
+        return self._pair(token.grant)
 
-    def _install(self, scopes: tuple[str, ...]) -> None:
-        self.installed = True
-        self._granted |= dict.fromkeys(scopes)
+    def check(self, asked: dict[str, str]) -> None:
+        """Refuse a consent that cannot be asked for."""
+        asked.setdefault("state", "")
+        if asked.get("client_id") != CLIENT_ID:
+            raise _page("Invalid client_id parameter", "invalid_client_id")
+        if not _scopes(asked):
+            raise _page("No scopes requested", "no_scopes")
+        if not self.allows(asked.get("redirect_uri", "")):
+            raise _page("redirect_uri did not match any configured URIs", "bad_redirect_uri")
 
-    def _spend_code(self, arguments: Arguments) -> tuple[str, ...]:
-        code = self._codes.pop(arguments.optional("code") or "", None)
-        if code is None or code.expires_at <= self._stage.clock.now():
-            raise SlackError("invalid_code")
-        if (arguments.optional("redirect_uri") or "") != code.redirect_uri:
-            raise SlackError("bad_redirect_uri")
-        if code.challenge and code.challenge != challenge_of(arguments.optional("code_verifier") or ""):
-            raise SlackError("invalid_code_verifier")
-        return code.scopes
+    def is_registered(self, redirect_uri: str) -> bool:
+        """Return whether the knob lists an address, or one that it goes on below."""
+        registered = self.stage.knobs["redirect_uris"]
+        return not registered or any(f"{redirect_uri}/".startswith(f"{one}/") for one in registered)
 
-    def _spend_refresher(self, value: str) -> None:
-        now = self._stage.clock.now()
-        if value not in self._refreshers:
-            raise SlackError("invalid_refresh_token")
-        spent_at = self._refreshers[value]
+    def question(self, asked: Mapping[str, str]) -> Question:
+        """Ask for which workspace."""
+        teams = (home.workspace.team for home in self.accounts.values())
+        accounts = [Account(team.id, f"{team.name} ({team.domain}.slack.com)") for team in teams]
+        wants = [MEANINGS.get(scope, scope) for scope in _scopes(asked)]
+        return Question(vendor="Slack", app="Connector Gateway", wants=wants, accounts=accounts)
+
+    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant:
+        """Return the grant of the chosen workspace."""
+        return Grant(CLIENT_ID, self.chosen(decided.account or asked.get("team", "")), _scopes(asked))
+
+    def redeem(self, client_id: str, form: Mapping[str, str]) -> Token:
+        """Return the code, which installs the application."""
+        code = super().redeem(client_id, form)
+        code.grant.account.grants.append(code.grant)
+        return code
+
+    def renew(self, client_id: str, form: Mapping[str, str]) -> Token:
+        """Return the refresh token, which is good for a little longer."""
+        token = super().renew(client_id, form)
         # Two processes that refresh at the same moment both succeed for a short while ("Using token rotation").
-        if spent_at is not None and now - spent_at > REFRESH_GRACE_SECONDS:
-            raise SlackError("invalid_refresh_token")
-        self._refreshers[value] = now if spent_at is None else spent_at
+        token.expires_at = token.expires_at or self.now + REFRESH_GRACE_SECONDS
+        return token
 
-    def _single(self) -> dict[str, Any]:
-        return {"access_token": self._keep(Token(f"xoxb-{self._digits(10)}-{self._digits(10)}-{self._letters(12)}"))}
+    def issued(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
+        """Return a pair if tokens rotate, and a token that lasts otherwise."""
+        if self.stage.knobs["rotation"] or spent.kind == "refresh":
+            return self._pair(spent.grant)
+        return {"access_token": self.issue("access", spent.grant, shape=LASTING).value}
 
-    def _pair(self) -> dict[str, Any]:
-        seconds = self._stage.knobs["token_seconds"]
-        token = Token(f"xoxe.xoxb-1-{self._letters(40)}", self._stage.clock.now() + seconds)
-        refresher = f"xoxe-1-{self._letters(40)}"
-        self._refreshers[refresher] = None
-        living = [old for old in self._tokens.values() if old.expires_at is not None and not old.refused]
+    def refusal(self, reason: str) -> SlackError:
+        """Return the refusal of a token request."""
+        return SlackError(REASONS[reason])
+
+    def _pair(self, grant: Grant) -> dict[str, Any]:
+        rotating = (one for one in self.tokens.values() if one.kind == "access" and one.expires_at is not None)
+        living = [one for one in rotating if one.opens and one.grant.account is grant.account]
         # A third refresh ends the oldest token, so a client that refreshes without a lock loses a token that is in use.
         for old in living[: max(0, len(living) - ACTIVE_TOKENS + 1)]:
-            old.refused = "token_revoked"
-        return {"access_token": self._keep(token), "refresh_token": refresher, "expires_in": seconds}
-
-    def _keep(self, token: Token) -> str:
-        self._tokens[token.value] = token
-        return token.value
-
-    def _letters(self, length: int) -> str:
-        return "".join(self._stage.random.choices(LETTERS, k=length))
-
-    def _digits(self, length: int) -> str:
-        return str(self._stage.random.randrange(10 ** (length - 1), 10**length))
+            old.ended = True
+        seconds = self.stage.knobs["token_seconds"]
+        access, refresh = self.issue("access", grant, seconds), self.issue("refresh", grant)
+        return {"access_token": access.value, "refresh_token": refresh.value, "expires_in": seconds}
 
 
 def check_client(arguments: Arguments) -> None:
@@ -243,70 +218,9 @@ def check_client(arguments: Arguments) -> None:
         raise SlackError("bad_client_secret")
 
 
-def challenge_of(verifier: str) -> str:
-    """The S256 challenge of a PKCE verifier."""
-    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+def _scopes(asked: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(asked.get("scope", "").replace(",", " ").split())
 
 
-# The page of consent
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """A workspace that the application may be installed in, and its installation there."""
-
-    workspace: Workspace
-    access: Access
-
-    @property
-    def account(self) -> Account:
-        """The workspace as the page of consent offers it."""
-        return Account(self.workspace.team.id, f"{self.workspace.team.name} ({self.workspace.team.domain}.slack.com)")
-
-
-async def authorize(homes: Mapping[str, Home], stage: Stage, request: web.Request) -> web.Response:
-    """Ask, or take the decision and send the person back to the application."""
-    fields = await fields_of(request)
-    query = dict(fields)
-    back = _checked(query, stage.knobs["redirect_uris"])
-    decided = decision(fields, automatic=stage.knobs["auto_approve"])
-    team = query.get("team", "")
-    if decided is None:
-        wants = [MEANINGS.get(scope, scope) for scope in scopes_of(query)]
-        accounts = [home.account for home in homes.values()]
-        question = Question(vendor="Slack", app="Connector Gateway", wants=wants, accounts=accounts)
-        return question.page(request.path, fields, team)
-    state = {"state": query.get("state", "")}
-    if not decided.allowed:
-        return _back(back, {"error": "access_denied"} | state)
-    home = homes.get(decided.account or team) or next(iter(homes.values()))
-    return _back(back, {"code": home.access.consent(query)} | state)
-
-
-def scopes_of(query: Mapping[str, str]) -> tuple[str, ...]:
-    """The scopes that are asked for."""
-    return tuple(query.get("scope", "").replace(",", " ").split())
-
-
-def _checked(query: Mapping[str, str], registered: Sequence[str]) -> URL:
-    if query.get("client_id") != CLIENT_ID:
-        raise Refused(_page("Invalid client_id parameter", "invalid_client_id"))
-    if not scopes_of(query):
-        raise Refused(_page("No scopes requested", "no_scopes"))
-    try:
-        back = URL(query.get("redirect_uri", ""))
-    except ValueError:
-        back = URL()
-    # Without a list any such address will do, where Slack always has one. A path may go on below a registered one.
-    known = not registered or any(str(back) == one or str(back).startswith(f"{one}/") for one in registered)
-    if back.scheme not in {"http", "https"} or back.fragment or not known:
-        raise Refused(_page("redirect_uri did not match any configured URIs", "bad_redirect_uri"))
-    return back
-
-
-def _back(address: URL, answer: dict[str, str]) -> web.Response:
-    return web.Response(status=302, headers={"Location": str(address.update_query(answer))})
-
-
-def _page(title: str, code: str) -> web.Response:
-    return told("Slack", title, f"<p>{code}</p>")
+def _page(title: str, code: str) -> RefusedWith:
+    return RefusedWith(told("Slack", title, f"<p>{code}</p>"))

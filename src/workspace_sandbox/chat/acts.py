@@ -1,7 +1,6 @@
 """What people do in the workspace, played for tests."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
 from workspace_sandbox.chat import emoji
@@ -9,226 +8,227 @@ from workspace_sandbox.chat.channel import TS, Channel, Message
 from workspace_sandbox.chat.messages import escaped
 from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.uploads import File
-from workspace_sandbox.kit.acts import Act
+from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, flag, known, optional, text
 
-Action = Mapping[str, Any]
-SUBTYPES = {None, "bot_message", "file_share", "me_message", "thread_broadcast"}
+if TYPE_CHECKING:
+    from workspace_sandbox.chat.emulator import ChatEmulator
+
+Done = dict[str, Any]
+SUBTYPES = ("bot_message", "file_share", "me_message", "thread_broadcast")
 MOST_IN_NAME = 80
 
 
-def perform(workspace: Workspace, action: Action) -> dict[str, Any]:
-    """Do *action*, or say in a ``ValueError`` what is wrong with it."""
-    act = ACTIONS.get(str(action.get("action")))
-    if act is None:
-        raise ValueError(f"no action {action.get('action')!r}; there are {', '.join([*ACTIONS, *SETTINGS])}")
-    return act.do(workspace, action)
-
-
-def _message(workspace: Workspace, action: Action) -> dict[str, Any]:
-    channel = _open_channel(workspace, action)
-    subtype = action.get("subtype")
-    if subtype not in SUBTYPES:
-        raise ValueError(f"no subtype {subtype!r} that people write")
-    fields = {"thread_ts": _thread(channel, action), "subtype": subtype}
-    text = escaped(_text(action, "text")) if action.get("escape", True) else _text(action, "text")
+def _post(
+    slack: "ChatEmulator",
+    channel: Channel,
+    said: str,
+    *,
+    user: str | None = None,
+    thread_ts: str | None = None,
+    subtype: str | None = None,
+    escape: bool = True,
+) -> Done:
+    workspace = slack.workspace
+    about = {"thread_ts": _thread(channel, thread_ts), "subtype": subtype}
+    content = escaped(said) if escape else said
     if subtype == "bot_message":
-        message = workspace.post(channel, text, None, bot_id="B09CLASSIC1", username="Build", **fields)
+        made = workspace.post(channel, content, None, bot_id="B09CLASSIC1", username="Build", **about)
     else:
-        author = _author(workspace, channel, action)
+        author = _author(workspace, channel, user)
         client = uuid5(NAMESPACE_URL, f"{channel.id}/{workspace.now()}/{len(channel.messages)}")
-        message = workspace.post(channel, text, author, client_msg_id=str(client), **fields)
-    return {"ts": message.ts, "channel_id": channel.id}
+        made = workspace.post(channel, content, author, client_msg_id=str(client), **about)
+    return {"ts": made.ts, "channel_id": channel.id}
 
 
-def _edit(workspace: Workspace, action: Action) -> dict[str, Any]:
-    channel, message = _existing(workspace, action)
-    editor = message.user or workspace.team.installer_id
-    workspace.change(channel, message, editor, text=escaped(_text(action, "text")))
-    return {"ts": message.ts}
+def _edit(slack: "ChatEmulator", channel: Channel, ts: str, said: str) -> Done:
+    found = _message(channel, ts)
+    slack.workspace.change(channel, found, found.user or slack.workspace.team.installer_id, text=escaped(said))
+    return {"ts": ts}
 
 
-def _unfurl(workspace: Workspace, action: Action) -> dict[str, Any]:
-    channel, message = _existing(workspace, action)
+def _unfurl(slack: "ChatEmulator", channel: Channel, ts: str) -> Done:
+    found = _message(channel, ts)
     preview = {"id": 1, "title": "Preview", "from_url": "https://northwind.example/", "fallback": "Preview"}
-    workspace.change(channel, message, None, attachments=[*message.attachments, preview])
-    return {"ts": message.ts}
+    slack.workspace.change(channel, found, None, attachments=[*found.attachments, preview])
+    return {"ts": ts}
 
 
-def _delete(workspace: Workspace, action: Action) -> dict[str, Any]:
-    channel, message = _existing(workspace, action)
-    workspace.delete(channel, message)
-    return {"ts": message.ts}
+def _delete(slack: "ChatEmulator", channel: Channel, ts: str) -> Done:
+    slack.workspace.delete(channel, _message(channel, ts))
+    return {"ts": ts}
 
 
-def _react(workspace: Workspace, action: Action) -> dict[str, Any]:
-    channel, message = _existing(workspace, action)
-    name = emoji.canonical(_text(action, "name"))
-    if name is None:
-        raise ValueError(f"no emoji {action['name']!r}")
-    author = _author(workspace, channel, action)
-    if author not in message.reactions.get(name, []):
-        workspace.react(channel, message, name, author)
-    return {"ts": message.ts}
+def _react(slack: "ChatEmulator", channel: Channel, ts: str, name: str, *, user: str | None = None) -> Done:
+    found, author = _message(channel, ts), _author(slack.workspace, channel, user)
+    if author not in found.reactions.get(name, []):
+        slack.workspace.react(channel, found, name, author)
+    return {"ts": ts}
 
 
-def _share_file(workspace: Workspace, action: Action) -> dict[str, Any]:
-    channel = _open_channel(workspace, action)
-    author, now = _author(workspace, channel, action), int(workspace.now())
-    content, text = str(action.get("content", "")).encode(), escaped(str(action.get("text", "")))
-    file = File(workspace.new_file_id(), _text(action, "name"), author, now, "", content=content, complete=True)
+def _share_file(
+    slack: "ChatEmulator", channel: Channel, name: str, *, content: str = "", text: str = "", user: str | None = None
+) -> Done:
+    workspace, author = slack.workspace, _author(slack.workspace, channel, user)
+    file = File(
+        workspace.new_file_id(), name, author, int(workspace.now()), "", content=content.encode(), complete=True
+    )
     workspace.files[file.id] = file
-    message = workspace.post(channel, text, author, subtype="file_share", files=[file.id])
-    workspace.share(channel, message, file)
-    return {"ts": message.ts, "file_id": file.id}
+    made = workspace.post(channel, escaped(text), author, subtype="file_share", files=[file.id])
+    workspace.share(channel, made, file)
+    return {"ts": made.ts, "file_id": file.id}
 
 
-def _invite(workspace: Workspace, action: Action) -> dict[str, Any]:
-    channel = _open_channel(workspace, action)
-    user = _user(workspace, str(action.get("user", workspace.team.bot_user_id)))
-    if channel.type == "im":
-        raise ValueError(f"nobody can be invited to {channel.id}")
-    if user not in channel.members:
-        workspace.join(channel, user, inviter=next(iter(channel.members), workspace.team.installer_id))
+def _invite(slack: "ChatEmulator", channel: Channel, *, user: str | None = None) -> Done:
+    workspace, who = slack.workspace, user or slack.workspace.team.bot_user_id
+    _refuse_im(channel)
+    if who not in channel.members:
+        workspace.join(channel, who, inviter=next(iter(channel.members), workspace.team.installer_id))
     return {"channel_id": channel.id}
 
 
-def _kick(workspace: Workspace, action: Action) -> dict[str, Any]:
-    channel = _channel(workspace, action)
-    workspace.leave(channel, _user(workspace, str(action.get("user", workspace.team.bot_user_id))))
+def _kick(slack: "ChatEmulator", channel: Channel, *, user: str | None = None) -> Done:
+    slack.workspace.leave(channel, user or slack.workspace.team.bot_user_id)
     return {"channel_id": channel.id}
 
 
-def _archive(workspace: Workspace, action: Action) -> dict[str, Any]:
-    return _set_archived(workspace, _channel(workspace, action), archived=True)
-
-
-def _unarchive(workspace: Workspace, action: Action) -> dict[str, Any]:
-    return _set_archived(workspace, _channel(workspace, action), archived=False)
-
-
-def _set_archived(workspace: Workspace, channel: Channel, *, archived: bool) -> dict[str, Any]:
-    if channel.type == "im":
-        raise ValueError(f"{channel.id} cannot be archived")
-    workspace.archive(channel, workspace.team.installer_id, archived=archived)
+def _archive(slack: "ChatEmulator", channel: Channel, *, archived: bool = True) -> Done:
+    _refuse_im(channel)
+    slack.workspace.archive(channel, slack.workspace.team.installer_id, archived=archived)
     return {"channel_id": channel.id}
 
 
-def _rename(workspace: Workspace, action: Action) -> dict[str, Any]:
-    channel, name = _channel(workspace, action), _text(action, "name")
-    if channel.type == "im" or not 0 < len(name) <= MOST_IN_NAME or name != name.lower() or set(name) & set(" ."):
+def _unarchive(slack: "ChatEmulator", channel: Channel) -> Done:
+    return _archive(slack, channel, archived=False)
+
+
+def _rename(slack: "ChatEmulator", channel: Channel, name: str) -> Done:
+    _refuse_im(channel)
+    if not 0 < len(name) <= MOST_IN_NAME or name != name.lower() or set(name) & set(" ."):
         raise ValueError(f"{channel.id} cannot be named {name!r}")
-    workspace.rename(channel, name, workspace.team.installer_id)
+    slack.workspace.rename(channel, name, slack.workspace.team.installer_id)
     return {"channel_id": channel.id}
 
 
-def _create(workspace: Workspace, action: Action) -> dict[str, Any]:
-    name, private = _text(action, "name"), bool(action.get("is_private", False))
+def _create(slack: "ChatEmulator", name: str, *, is_private: bool = False) -> Done:
+    workspace = slack.workspace
     if any(channel.name == name for channel in workspace.channels.values()):
         raise ValueError(f"name {name!r} is taken")
-    return {"channel_id": workspace.found(name, workspace.team.installer_id, private=private).id}
+    return {"channel_id": workspace.found(name, workspace.team.installer_id, private=is_private).id}
 
 
-def _text(action: Action, name: str) -> str:
-    value = action.get(name)
-    if not isinstance(value, str):
-        raise ValueError(f"{name} is missing, or not text")
-    return value
+def _verify_url(slack: "ChatEmulator") -> Done:
+    if not slack.stage.knobs["events_url"]:
+        raise ValueError("the knob events_url is empty")
+    return {"challenge": slack.deliverer.verify()}
 
 
-def _channel(workspace: Workspace, action: Action) -> Channel:
-    channel = workspace.channels.get(_text(action, "channel_id"))
-    if channel is None:
-        raise ValueError(f"no channel {action['channel_id']!r}")
-    return channel
-
-
-def _open_channel(workspace: Workspace, action: Action) -> Channel:
-    channel = _channel(workspace, action)
+def _open(slack: "ChatEmulator", value: Any) -> Channel:
+    channel: Channel = CHANNEL.read(slack, value)
     if channel.is_archived:
-        raise ValueError(f"channel {channel.id} is archived")
+        raise ValueError(f"{channel.id} is archived")
     return channel
 
 
-def _existing(workspace: Workspace, action: Action) -> tuple[Channel, Message]:
-    channel, ts = _open_channel(workspace, action), _text(action, "ts")
+def _subtype(_: Any, value: Any) -> str:
+    if value not in SUBTYPES:
+        raise ValueError(f"is no {value!r} that people write")
+    return str(value)
+
+
+def _emoji(slack: "ChatEmulator", value: Any) -> str:
+    name = emoji.canonical(text(slack, value))
+    if name is None:
+        raise ValueError(f"is no emoji {value!r}")
+    return name
+
+
+def _user(slack: "ChatEmulator", value: Any) -> str:
+    if value not in slack.workspace.users:
+        raise ValueError(f"is no user {value!r}")
+    return str(value)
+
+
+def _refuse_im(channel: Channel) -> None:
+    if channel.type == "im":
+        raise ValueError(f"{channel.id} is between two people, and stays as it is")
+
+
+def _message(channel: Channel, ts: str) -> Message:
     if ts not in channel.messages:
         raise ValueError(f"no message {ts!r} in {channel.id}")
-    return channel, channel.messages[ts]
+    return channel.messages[ts]
 
 
-def _user(workspace: Workspace, user_id: str) -> str:
-    if user_id not in workspace.users:
-        raise ValueError(f"no user {user_id!r}")
-    return user_id
-
-
-def _author(workspace: Workspace, channel: Channel, action: Action) -> str:
+def _author(workspace: Workspace, channel: Channel, user: str | None) -> str:
     """Who acts: the named user, who is let into a public channel first, or any person in the channel."""
-    if "user" not in action:
+    if user is None:
         people = (member for member in channel.members if not workspace.users[member].is_bot)
         return next(people, workspace.team.installer_id)
-    user = _user(workspace, str(action["user"]))
     if user not in channel.members and channel.is_private:
         raise ValueError(f"user {user} is not in {channel.id}")
     channel.members.setdefault(user)
     return user
 
 
-def _thread(channel: Channel, action: Action) -> str | None:
-    ts = action.get("thread_ts")
+def _thread(channel: Channel, ts: str | None) -> str | None:
     if ts is None:
         return None
-    root = channel.root_of(ts) if isinstance(ts, str) and TS.fullmatch(ts) else None
+    root = channel.root_of(ts) if TS.fullmatch(ts) else None
     if root is None:
         raise ValueError(f"no message {ts!r} in {channel.id} to reply to")
     return root.ts
 
 
-CHANNEL = {"channel_id": "the channel"}
-MESSAGE = CHANNEL | {"ts": "the message"}
-BY = {"user": "who does it; otherwise the first person in the channel"}
-WHO = {"user": "who; otherwise the bot"}
+CHANNEL = Field("channel_id", "the channel", known(lambda slack: slack.workspace.channels))
+OPEN = Field("channel_id", "the channel", _open)
+MESSAGE = (OPEN, Field("ts", "the message", text))
+BY = optional("user", "who does it; otherwise the first person in the channel", _user)
+WHO = optional("user", "who; otherwise the bot", _user)
+NAME = Field("name", "the new name", text)
 
-ACTIONS: Mapping[str, Act[Callable[[Workspace, Action], dict[str, Any]]]] = {
+ACTS: Acts = {
     "message": Act(
-        _message,
+        _post,
         "Posts a message as a person.",
-        CHANNEL | {"text": "what is written"},
-        BY
-        | {
-            "thread_ts": "the message that it replies to",
-            "subtype": f"one of {', '.join(sorted(filter(None, SUBTYPES)))}",
-            "escape": "false takes the text as it is on the wire",
-        },
-        answers="`ts`, `channel_id`",
+        (
+            OPEN,
+            Field("text", "what is written", text),
+            BY,
+            optional("thread_ts", "the message that it replies to", text),
+            optional("subtype", f"one of {', '.join(SUBTYPES)}", _subtype),
+            optional("escape", "false takes the text as it is on the wire", flag),
+        ),
+        "`ts`, `channel_id`",
     ),
-    "edit": Act(_edit, "Edits a message.", MESSAGE | {"text": "the new text"}, answers="`ts`"),
-    "unfurl": Act(_unfurl, "Adds a preview of a link, as the vendor does by itself.", MESSAGE, answers="`ts`"),
-    "delete": Act(_delete, "Deletes a message.", MESSAGE, answers="`ts`"),
-    "react": Act(_react, "Reacts to a message.", MESSAGE | {"name": "an emoji without colons"}, BY, answers="`ts`"),
+    "edit": Act(_edit, "Edits a message.", (*MESSAGE, Field("text", "the new text", text)), "`ts`"),
+    "unfurl": Act(_unfurl, "Adds a preview of a link, as the vendor does by itself.", MESSAGE, "`ts`"),
+    "delete": Act(_delete, "Deletes a message.", MESSAGE, "`ts`"),
+    "react": Act(
+        _react, "Reacts to a message.", (*MESSAGE, Field("name", "an emoji without colons", _emoji), BY), "`ts`"
+    ),
     "share_file": Act(
         _share_file,
         "Shares a file as a person.",
-        CHANNEL | {"name": "its name, of which the end is its type"},
-        {"content": "the text in it", "text": "what is written with it"} | BY,
-        answers="`ts`, `file_id`",
+        (
+            OPEN,
+            NAME.said("its name, of which the end is its type"),
+            optional("content", "the text in it", text),
+            optional("text", "what is written with it", text),
+            BY,
+        ),
+        "`ts`, `file_id`",
     ),
-    "invite": Act(_invite, "Lets somebody into a channel.", CHANNEL, WHO, answers="`channel_id`"),
-    "kick": Act(_kick, "Puts somebody out of a channel.", CHANNEL, WHO, answers="`channel_id`"),
-    "archive": Act(_archive, "Archives a channel.", CHANNEL, answers="`channel_id`"),
-    "unarchive": Act(_unarchive, "Takes a channel out of the archive.", CHANNEL, answers="`channel_id`"),
-    "rename": Act(_rename, "Renames a channel.", CHANNEL | {"name": "the new name"}, answers="`channel_id`"),
+    "invite": Act(_invite, "Lets somebody into a channel.", (OPEN, WHO), "`channel_id`"),
+    "kick": Act(_kick, "Puts somebody out of a channel.", (CHANNEL, WHO), "`channel_id`"),
+    "archive": Act(_archive, "Archives a channel.", (CHANNEL,), "`channel_id`"),
+    "unarchive": Act(_unarchive, "Takes a channel out of the archive.", (CHANNEL,), "`channel_id`"),
+    "rename": Act(_rename, "Renames a channel.", (CHANNEL, NAME), "`channel_id`"),
     "create": Act(
         _create,
         "Makes a channel with one person in it.",
-        {"name": "its name"},
-        {"is_private": "true for a private one"},
-        answers="`channel_id`",
+        (NAME.said("its name"), optional("is_private", "true for a private one", flag)),
+        "`channel_id`",
     ),
+    "verify_url": Act(_verify_url, "Sends the challenge to the address of the knob events_url.", (), "`challenge`"),
+    "deliveries": DELIVERIES,
 }
-
-SETTINGS: Mapping[str, Act[None]] = {
-    "verify_url": Act(None, "Sends the challenge to the address of the knob events_url.", answers="`challenge`"),
-    "deliveries": Act(None, "Tells how deliveries went.", answers="`deliveries`, one for each attempt"),
-}
-"""What is done in the settings of the application; the emulator does it."""

@@ -9,7 +9,7 @@ from workspace_sandbox.chat.call import Call
 def test(call: Call) -> dict[str, Any]:
     """``auth.test``."""
     team = call.workspace.team
-    expires_at = call.access.admit(call.token).expires_at
+    expires_at = call.oauth.admit(call.token).expires_at
     remaining = {} if expires_at is None else {"expires_in": int(expires_at - call.workspace.now())}
     return {
         "url": team.url,
@@ -27,7 +27,9 @@ def revoke(call: Call) -> dict[str, Any]:
     if call.arguments.flag("test"):
         return {"revoked": False}
     # With rotation, only this one token dies and events go on. Without it, the installation ends (``auth.revoke``).
-    if call.access.revoke(call.token):
+    if call.token.startswith("xoxe."):
+        call.oauth.tokens[call.token].ended = True
+    else:
         call.uninstall()
     return {"revoked": True}
 
@@ -41,12 +43,12 @@ def uninstall(call: Call) -> dict[str, Any]:
 
 def grant(call: Call) -> dict[str, Any]:
     """``oauth.v2.access``."""
-    return call.access.exchange(call.arguments) | _installation(call)
+    return call.oauth.exchange(call.arguments) | _installation(call)
 
 
 def swap(call: Call) -> dict[str, Any]:
     """``oauth.v2.exchange``."""
-    return call.access.swap(call.arguments) | _installation(call)
+    return call.oauth.swap(call.arguments) | _installation(call)
 
 
 def _installation(call: Call) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def _installation(call: Call) -> dict[str, Any]:
     return {
         "app_id": team.app_id,
         "authed_user": {"id": team.installer_id},
-        "scope": ",".join(call.access.scopes),
+        "scope": ",".join(call.scopes),
         "token_type": "bot",
         "bot_user_id": team.bot_user_id,
         "team": {"id": team.id, "name": team.name},

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from workspace_sandbox.chat.access import Access
+from workspace_sandbox.chat.access import Home, Installations
 from workspace_sandbox.chat.arguments import Arguments
 from workspace_sandbox.chat.channel import Channel, ChannelType
 from workspace_sandbox.chat.state import Workspace
@@ -20,8 +20,8 @@ FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im
 class Call:
     """A request that was let in."""
 
-    workspace: Workspace
-    access: Access
+    home: Home
+    oauth: Installations
     limits: Limits
     knobs: Mapping[str, Any]
     arguments: Arguments
@@ -32,9 +32,19 @@ class Call:
     """Posts what has waited, once it is that time."""
     warnings: list[str] = field(default_factory=list)
 
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace that it is about."""
+        return self.home.workspace
+
+    @property
+    def scopes(self) -> list[str]:
+        """The scopes of the installation."""
+        return self.oauth.scopes(self.home)
+
     def require(self, *any_of: str) -> None:
         """Refuse a token that has none of these scopes; none asked for is always enough."""
-        scopes = self.access.scopes
+        scopes = self.scopes
         if any_of and not any(scope in scopes for scope in any_of):
             raise SlackError("missing_scope", needed=",".join(any_of), provided=",".join(scopes))
 

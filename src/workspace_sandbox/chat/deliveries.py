@@ -1,18 +1,19 @@
-"""The events sender: signs, sends, waits briefly, tries again, and writes down how it went."""
+"""The events sender: what is sent of an event, and how it is signed."""
 
 import base64
 import hashlib
 import hmac
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
 import aiohttp
 
 from workspace_sandbox.chat.state import Team
-from workspace_sandbox.kit.journal import Journal
-from workspace_sandbox.kit.sending import HOLD_SECONDS, JOURNAL_LENGTH, Background
+from workspace_sandbox.kit import hooks
+from workspace_sandbox.kit.clock import now_below
+from workspace_sandbox.kit.hooks import HOLD_SECONDS, Hooks, Letter, Verdict
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.kit.throttling import SlidingWindow
 
@@ -22,46 +23,15 @@ VERIFICATION_TOKEN = "Nw0rthW1ndSandb0xEvents1"  # noqa: S105 - the vendor's old
 MOST_REDIRECTS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One attempt: the answer's status, and why it failed, if it did."""
-
-    event_id: str
-    type: str
-    attempt: int
-    status: int | None
-    reason: str | None
-    may_retry: bool = True
-
-
-class Envelope:
-    """What is sent, to where, as it was when it happened."""
-
-    def __init__(self, url: str, body: dict[str, Any]) -> None:
-        self.url = url
-        # Kept as bytes: the signature covers them exactly, and every retry has to send the same.
-        self.raw = json.dumps(body, separators=(",", ":")).encode()
-        self.holds_event = "event" in body
-        self.type: str = body.get("event", body)["type"]
-        self.event_id: str = body.get("event_id", "")
-        self.challenge: str | None = body.get("challenge")
-
-
 class Deliverer:
     """Sends events to the knob ``events_url``, in the background."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, hooks: Hooks) -> None:
         self._stage = stage
-        self.background = Background()
-        self.forget()
-
-    def forget(self) -> None:
-        """Drop what is under way, and begin the counts and the journal again."""
+        self._hooks = hooks
         self._count = 0
         self._hour: SlidingWindow | None = None
         self._warned_minute = 0
-        self.journal: Journal[Delivery] = Journal(JOURNAL_LENGTH)
-        self.background.drop()
 
     def tell(self, team: Team, event: dict[str, Any]) -> None:
         """Deliver an *event* of *team*, or the remark that there were too many this hour."""
@@ -111,64 +81,44 @@ class Deliverer:
         }
 
     def _send(self, body: dict[str, Any]) -> None:
-        url = self._stage.knobs["events_url"]
-        if not url:
+        knobs = self._stage.knobs
+        if not knobs["events_url"]:
             return
-        held = HOLD_SECONDS if self._stage.knobs["deliver_disordered"] and self._count % 2 else 0.0
-        self.background.begin(self._deliver, Envelope(url, body), held)
+        # Encoded once: the signature covers the bytes exactly, and every retry has to send the same.
+        raw = json.dumps(body, separators=(",", ":")).encode()
+        challenge: str | None = body.get("challenge")
 
-    async def _deliver(self, envelope: Envelope, held: float) -> None:
-        if held:
-            await self._stage.clock.sleep(held)
-        tried = await self._attempt(envelope, 0, None)
-        # The page on the Events API tells of retries for events only, not for the handshake.
-        pauses = self._stage.knobs["retry_seconds"] if envelope.holds_event else []
-        for number, pause in enumerate(pauses, 1):
-            if tried.reason is None or not tried.may_retry:
-                return
-            await self._stage.clock.sleep(pause)
-            tried = await self._attempt(envelope, number, tried.reason)
+        def write(number: int, reason: str | None) -> tuple[bytes, Mapping[str, str]]:
+            again = {"X-Slack-Retry-Num": str(number), "X-Slack-Retry-Reason": reason} if reason else {}
+            return raw, self._signed(raw) | again
 
-    async def _attempt(self, envelope: Envelope, number: int, reason: str | None) -> Delivery:
-        """Send once; *reason* is why the attempt before failed."""
-        # A reset in the meantime begins another journal, which this is not for.
-        journal = self.journal
-        headers = self._signed(envelope.raw)
-        if reason is not None:
-            headers |= {"X-Slack-Retry-Num": str(number), "X-Slack-Retry-Reason": reason}
-        tried = await self._post(envelope, number, headers)
-        journal.append(tried)
-        return tried
+        async def judge(response: aiohttp.ClientResponse) -> Verdict:
+            (reason, _), text = await hooks.judge(response), await response.text(errors="replace")
+            if reason is None and challenge and challenge not in _repeated(text):
+                reason = "challenge_mismatch"
+            # The documented way to refuse an event for good.
+            return reason, response.headers.get("X-Slack-No-Retry") != "1"
 
-    async def _post(self, envelope: Envelope, number: int, headers: dict[str, str]) -> Delivery:
-        within = aiohttp.ClientTimeout(total=self._stage.knobs["ack_seconds"])
-        status: int | None = None
-        reason: str | None
-        may_retry = True
-        try:
-            # aiohttp refuses the last of the redirects it is allowed.
-            async with self.background.session.post(
-                envelope.url, data=envelope.raw, headers=headers, timeout=within, max_redirects=MOST_REDIRECTS + 1
-            ) as answer:
-                status = answer.status
-                reason = _fault(envelope, answer, await answer.text(errors="replace"))
-                # The documented way to refuse an event for good.
-                may_retry = answer.headers.get("X-Slack-No-Retry") != "1"
-        except TimeoutError:
-            reason = "http_timeout"
-        except aiohttp.TooManyRedirects:
-            reason = "too_many_redirects"
-        except aiohttp.ClientSSLError:
-            reason = "ssl_error"
-        except aiohttp.ClientConnectionError:
-            reason = "connection_failed"
-        except (aiohttp.ClientError, ValueError):
-            reason = "unknown_error"
-        return Delivery(envelope.event_id, envelope.type, number, status, reason, may_retry)
+        self._hooks.send(
+            Letter(
+                event_id=body.get("event_id", ""),
+                type=body.get("event", body)["type"],
+                url=knobs["events_url"],
+                write=write,
+                judge=judge,
+                # The page on the Events API tells of retries for events only, not for the handshake.
+                pauses=knobs["retry_seconds"] if "event" in body else (),
+                ack_seconds=knobs["ack_seconds"],
+                first=0,
+                held=HOLD_SECONDS if knobs["deliver_disordered"] and self._count % 2 else 0.0,
+                redirects=MOST_REDIRECTS,
+            )
+        )
 
     def _signed(self, raw: bytes) -> dict[str, str]:
-        # Signed anew for each attempt: receivers refuse signatures that are more than five minutes old.
-        timestamp = str(int(self._stage.clock.now()))
+        # Signed again for each attempt: receivers reject signatures that are more than five minutes old. Receivers do
+        # not go by a clock that was steered.
+        timestamp = str(int(now_below(self._stage.clock)))
         signature = hmac.new(SIGNING_SECRET.encode(), f"v0:{timestamp}:".encode() + raw, hashlib.sha256).hexdigest()
         return {
             "Content-Type": "application/json",
@@ -176,14 +126,6 @@ class Deliverer:
             "X-Slack-Request-Timestamp": timestamp,
             "X-Slack-Signature": f"v0={signature}",
         }
-
-
-def _fault(envelope: Envelope, answer: aiohttp.ClientResponse, text: str) -> str | None:
-    """Why *answer* does not count; none if it does."""
-    if not 200 <= answer.status < 300:
-        return "http_error"
-    kept = envelope.challenge is None or envelope.challenge in _repeated(text)
-    return None if kept else "challenge_mismatch"
 
 
 def _repeated(text: str) -> list[Any]:

@@ -1,20 +1,20 @@
 """``files.*``: uploads in three steps, and what was uploaded."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
 
 from workspace_sandbox.chat import wire
-from workspace_sandbox.chat.access import Home
+from workspace_sandbox.chat.access import Installations
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.channel import Channel
 from workspace_sandbox.chat.messages import destination, escaped, thread_of
 from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.uploads import File
 from workspace_sandbox.chat.wire import SlackError, invalid_arguments
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.oauth import bearer
 
 MOST_CHANNELS = 100
 MOST_IN_PAGE = 1000
@@ -35,10 +35,9 @@ def get_upload_url(call: Call) -> dict[str, Any]:
     return {"upload_url": f"{workspace.base}/upload/v1/{ticket}", "file_id": identifier}
 
 
-async def take(homes: Mapping[str, Home], stage: Stage, request: web.Request) -> web.Response:
+async def take(oauth: Installations, request: web.Request) -> web.Response:
     """The bytes themselves, plain or as a form; whoever has the address needs no token."""
-    del stage
-    announced = (one for home in homes.values() for one in home.workspace.files.values())
+    announced = (one for home in oauth.accounts.values() for one in home.workspace.files.values())
     found = next((one for one in announced if one.ticket == request.match_info["ticket"]), None)
     if found is None or found.complete:
         return web.Response(status=404, text="Not Found")
@@ -133,27 +132,18 @@ def refuse_old_upload(_: Call) -> dict[str, Any]:
     raise SlackError("method_deprecated")
 
 
-async def download(homes: Mapping[str, Home], stage: Stage, request: web.Request) -> web.StreamResponse:
+async def download(oauth: Installations, request: web.Request) -> web.StreamResponse:
     """The bytes of a file, for a token that may read files; anybody else is sent to the sign-in page."""
-    del stage
     team_id, _, identifier = request.match_info["file"].partition("-")
-    home = homes.get(team_id)
+    home = oauth.accounts.get(team_id)
     found = home.workspace.files.get(identifier) if home else None
-    token = request.headers.get("Authorization", "").removeprefix("Bearer ")
     if home is None or found is None or found.deleted or not sees(home.workspace, found):
         return web.Response(status=404, text="Not Found")
-    if not _may_read(home, token):
+    token = oauth.living(bearer(request), "access")
+    if token is None or token.grant.account is not home or "files:read" not in oauth.scopes(home):
         # No 401 and no 403: a client that does not look keeps a page of HTML for its file.
         return web.Response(status=302, headers={"Location": f"{home.workspace.team.url}?redir={request.path}"})
     return web.Response(body=found.content, content_type=found.mimetype)
-
-
-def _may_read(home: Home, token: str) -> bool:
-    try:
-        home.access.admit(token)
-    except SlackError:
-        return False
-    return "files:read" in home.access.scopes
 
 
 def sees(workspace: Workspace, found: File) -> bool:

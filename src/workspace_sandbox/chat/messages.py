@@ -118,7 +118,7 @@ def destination(call: Call, named: str) -> Channel:
     if channel.is_archived:
         raise SlackError("is_archived")
     # A private channel without the bot is ``channel_not_found`` before it comes to this, so as not to give it away.
-    if not workspace.is_member(channel) and "chat:write.public" not in call.access.scopes:
+    if not workspace.is_member(channel) and "chat:write.public" not in call.scopes:
         raise SlackError("not_in_channel")
     return channel
 

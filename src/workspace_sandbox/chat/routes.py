@@ -1,13 +1,10 @@
 """Every route there is: what serves it, how often it may be called, and which scopes open it."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aiohttp import web
-
 from workspace_sandbox.chat import (
-    access,
     auth,
     channels,
     conversations,
@@ -20,11 +17,10 @@ from workspace_sandbox.chat import (
     team,
     users,
 )
-from workspace_sandbox.chat.access import Home
+from workspace_sandbox.chat.access import Installations
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, SPECIAL, TIER_2, TIER_3, TIER_4
-from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.routes import Page, Route
 
 READ = ("channels:read", "groups:read", "mpim:read", "im:read")
 HISTORY = ("channels:history", "groups:history", "mpim:history", "im:history")
@@ -32,7 +28,7 @@ MANAGE = ("channels:manage", "groups:write")
 OPEN = ("channels:manage", "groups:write", "im:write", "mpim:write")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Method(Route[Callable[[Call], dict[str, Any]]]):
     """A method of the vendor's, called with GET or POST: how often, and which scopes open it (any one of them)."""
 
@@ -47,11 +43,6 @@ class Method(Route[Callable[[Call], dict[str, Any]]]):
     def name(self) -> str:
         """What the vendor calls it."""
         return self.path.removeprefix("/api/")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Route[Callable[[Mapping[str, Home], Stage, web.Request], Awaitable[web.StreamResponse]]]):
-    """A page for people, or an address of a file."""
 
 
 CHAT = {"scopes": ("chat:write",), "writes": True}
@@ -126,7 +117,7 @@ ROUTES: Sequence[Method | Page] = (
     _method("users.list", users.list_all, TIER_2, scopes=("users:read",)),
     _method("users.lookupByEmail", users.look_up_by_email, TIER_3, scopes=("users:read.email",)),
     _method("users.profile.get", users.profile, TIER_4, scopes=("users.profile:read",), lacks="fields of one's own"),
-    Page(method="*", path="/oauth/v2/authorize", handler=access.authorize, lacks="user scopes are ignored"),
+    Page(method="*", path="/oauth/v2/authorize", handler=Installations.authorize, lacks="user scopes are ignored"),
     Page(method="POST", path="/upload/v1/{ticket}", handler=files.take),
     Page(method="GET", path="/files-pri/{file}/{name}", handler=files.download),
     Page(method="GET", path="/files-pri/{file}/download/{name}", handler=files.download),

@@ -1,12 +1,9 @@
 """What may be called how often: by method and workspace, and for posts by channel."""
 
-import math
-
-from workspace_sandbox.chat.wire import Throttled
+from workspace_sandbox.chat.wire import rate_limited
 from workspace_sandbox.kit.stage import Stage
-from workspace_sandbox.kit.throttling import SlidingWindow, TokenBucket
+from workspace_sandbox.kit.throttling import Budget, Budgets
 
-TIER_1 = 1
 TIER_2 = 20
 TIER_3 = 50
 TIER_4 = 100
@@ -16,8 +13,7 @@ SPECIAL = 600
 POSTS_PER_MINUTE = 300
 """Posts a workspace takes: the vendor says several hundred."""
 
-POSTS_PER_SECOND = 1.0
-POST_BURST = 5
+POSTS = Budget(1, 1.0, burst=5)
 """A channel takes a post a second and, for a short while, a few more."""
 
 RESTRICTED_HISTORY = frozenset({"conversations.history", "conversations.replies"})
@@ -31,8 +27,7 @@ class Limits:
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._methods: dict[tuple[str, int], SlidingWindow] = {}
-        self._channels: dict[str, TokenBucket] = {}
+        self._budgets = Budgets(stage)
 
     @property
     def restricted(self) -> bool:
@@ -41,19 +36,15 @@ class Limits:
 
     def spend_call(self, method: str, per_minute: int) -> None:
         """Count a call of *method*."""
-        per_minute = self._per_minute(method, per_minute)
         # By method alone: how much a connection reads in one channel counts against all others (page "Rate limits").
-        key = (method, per_minute)
-        if key not in self._methods:
-            self._methods[key] = SlidingWindow(per_minute, 60)
-        self._spend(self._methods[key], "ratelimited")
+        if wait := self._budgets.take(Budget(self._per_minute(method, per_minute), 60.0), method):
+            raise rate_limited(wait)
 
     def spend_post(self, channel_id: str) -> None:
         """Count a post into a channel."""
-        if channel_id not in self._channels:
-            self._channels[channel_id] = TokenBucket(POSTS_PER_SECOND, POST_BURST)
-        # With an underscore here and without one elsewhere: the method's page names both spellings.
-        self._spend(self._channels[channel_id], "rate_limited")
+        if wait := self._budgets.take(POSTS, channel_id):
+            # With an underscore here and without one elsewhere: the method's page names both spellings.
+            raise rate_limited(wait, "rate_limited")
 
     def items(self, asked: int) -> int:
         """How many messages a history shows for a ``limit``; the restricted tier shortens it and does not say so."""
@@ -63,11 +54,3 @@ class Limits:
         if method == "chat.postMessage":
             return int(self._stage.knobs["posts_per_minute"])
         return RESTRICTED_PER_MINUTE if self.restricted and method in RESTRICTED_HISTORY else per_minute
-
-    def _spend(self, budget: SlidingWindow | TokenBucket, code: str) -> None:
-        if not self._stage.knobs["limits"]:
-            return
-        seconds = budget.take(self._stage.clock.now())
-        if seconds > 0:
-            # ``Retry-After`` is in whole seconds. A zero would invite the client to come back at once.
-            raise Throttled(max(1, math.ceil(seconds)), code)

@@ -57,4 +57,4 @@ def _shown(call: Call, user: User) -> dict[str, Any]:
 
 
 def _sees_addresses(call: Call) -> bool:
-    return "users:read.email" in call.access.scopes
+    return "users:read.email" in call.scopes

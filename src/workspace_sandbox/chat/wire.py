@@ -1,9 +1,13 @@
 """How the vendor answers and refuses, and how its objects look in answers and events."""
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
+
+from workspace_sandbox.kit.refusals import Refused, RefusedWith
+from workspace_sandbox.kit.stage import Stage
 
 if TYPE_CHECKING:
     from workspace_sandbox.chat.channel import Channel, Message
@@ -14,11 +18,6 @@ SHOWN_REPLIERS = 5
 
 
 # Answers
-
-
-def unknown(name: str) -> web.Response:
-    """The answer to a method that there is not."""
-    return web.json_response({"ok": False, "error": "unknown_method", "req_method": name})
 
 
 def warned(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
@@ -34,22 +33,57 @@ def warned(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
 
 
 # Slack refuses with status 200. Only 429 and its own failures show in the status line.
-class SlackError(Exception):
+class SlackError(Refused):
     """Ends a method with ``ok: false`` and this code; *details* are further keys of the answer."""
 
-    def __init__(self, code: str, **details: Any) -> None:
+    def __init__(self, code: str, status: int = 200, headers: Mapping[str, str] | None = None, **details: Any) -> None:
         super().__init__(code)
         self.code = code
+        self.status = status
+        self.headers = headers
         self.details = details
 
+    def body(self) -> dict[str, Any]:
+        """Return the answer."""
+        return {"ok": False, "error": self.code, **self.details}
 
-class Throttled(Exception):
-    """Ends a method with status 429: nothing was done, and there is room again after ``seconds``."""
+    def response(self, _: Stage) -> web.Response:
+        """Return it."""
+        return web.json_response(self.body(), status=self.status, headers=self.headers)
 
-    def __init__(self, seconds: float, code: str = "ratelimited") -> None:
-        super().__init__(code)
-        self.seconds = seconds
-        self.code = code
+
+def rate_limited(seconds: float, code: str = "ratelimited") -> SlackError:
+    """A method that was called too often: nothing was done, and there is room again after *seconds*."""
+    # ``Retry-After`` is in whole seconds. A zero would invite the client to come back at once.
+    return SlackError(code, 429, {"Retry-After": str(max(1, math.ceil(seconds)))})
+
+
+def unknown(request: web.Request, status: int) -> Refused:
+    """A method that there is not, or a page."""
+    if request.path.startswith("/api/"):
+        return SlackError("unknown_method", req_method=request.path.removeprefix("/api/"))
+    page = "<!doctype html><title>There has been a glitch</title>"
+    return RefusedWith(web.Response(status=status, text=page, content_type="text/html"))
+
+
+def too_large() -> SlackError:
+    """A body that is too large."""
+    return SlackError("request_too_large", 413)
+
+
+def absent(message: str) -> SlackError:
+    """A method that is not played."""
+    return SlackError("not_implemented", 501, detail=message)
+
+
+def throttled(_: Stage, seconds: float) -> SlackError:
+    """A method that was called too often."""
+    return rate_limited(seconds)
+
+
+def failed() -> SlackError:
+    """The vendor's internal error."""
+    return SlackError("internal_error", 500)
 
 
 def invalid_arguments(*messages: str) -> SlackError:

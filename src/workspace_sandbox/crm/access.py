@@ -1,24 +1,28 @@
-"""Who may call: the token of the service key, and the applications that were authorised with OAuth."""
+"""Who may call: the service key, and the applications that were authorised with OAuth."""
 
-import hashlib
-from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from math import ceil
+from typing import Any, ClassVar
 
-from workspace_sandbox.crm.directory import Account
+from aiohttp import web
+
+from workspace_sandbox.crm import directory
+from workspace_sandbox.crm.directory import MAIN
 from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.crm.wire import (
     GrantRejection,
+    Rejection,
     expired,
+    invalid,
     missing_scopes,
     unauthenticated,
 )
+from workspace_sandbox.kit.consent import Account, Decision, Question
+from workspace_sandbox.kit.oauth import Grant, OAuth, Token, bearer
 from workspace_sandbox.kit.stage import Stage
 
 SERVICE_KEY = "pat-eu1-5c1f3a52-07de-4b8a-9e64-2f6bd1c0a97e"
-CODE_SECONDS = 300.0
-ACCESS_TOKEN_BYTES = 240
-"""Written in base64, that is more than 300 characters."""
+RIGHTS = {"read": "View", "write": "Create and change"}
 
 SCOPES = (
     *("oauth", "crm.objects.contacts.read", "crm.objects.contacts.write", "crm.objects.companies.read"),
@@ -31,158 +35,174 @@ SCOPES = (
 )
 """What the portal grants when asked for it."""
 
-
-@dataclass(slots=True)
-class Grant:
-    """One authorisation of one application; dead once its refresh token was revoked."""
-
-    client_id: str
-    scopes: tuple[str, ...]
-    refresh_token: str
-    account: Account
-    alive: bool = True
-    withdrawn: bool = False
-    """Uninstalled by a user, who may install it again."""
-
-    @property
-    def opens(self) -> bool:
-        """Whether it is good for anything."""
-        return self.alive and not self.withdrawn
+REASONS = {
+    "client_id": ("invalid_client", "BAD_CLIENT_ID", "missing or unknown client id"),
+    "client_secret": ("invalid_client", "BAD_CLIENT_SECRET", "missing or invalid client secret"),
+    "grant_type": ("unsupported_grant_type", "BAD_GRANT_TYPE", "missing or unknown grant type"),
+    "code": ("invalid_grant", "BAD_AUTH_CODE", "missing or unknown auth code"),
+    "expired": ("invalid_grant", "EXPIRED_AUTH_CODE", "auth code has expired"),
+    "redirect_uri": (
+        "invalid_grant",
+        "MISMATCH_REDIRECT_URI_AUTH_CODE",
+        "redirect_uri does not match the one the code was issued for",
+    ),
+    "code_verifier": ("invalid_grant", "BAD_CODE_VERIFIER", "code_verifier does not match code_challenge"),
+    "client": ("invalid_grant", "BAD_REFRESH_TOKEN", "refresh token is invalid, expired or revoked"),
+    "refresh_token": ("invalid_grant", "BAD_REFRESH_TOKEN", "refresh token is invalid, expired or revoked"),
+}
 
 
-@dataclass(slots=True)
-class Access:
-    """One access token; the service key has no grant and never expires."""
+class Grants(OAuth):
+    """Every authorisation of the portals that one user has; the first portal is that of the service key.
 
-    token: str
-    app: str
-    scopes: tuple[str, ...]
-    account: Account
-    grant: Grant | None = None
-    expires_at: float | None = None
-    alive: bool = True
+    Refresh tokens stay the same when they are used, although no page of HubSpot's promises that.
+    """
 
-    def require(self, scopes: tuple[str, ...]) -> None:
-        """Refuse, unless one of *scopes* was granted."""
-        if not set(scopes) & set(self.scopes):
-            raise missing_scopes(scopes)
+    # Access tokens have more than 300 characters.
+    shapes: ClassVar = {"code": "eu1-{:u}", "access": "CK{:320b}", "refresh": "eu1-{:u}"}
+    code_seconds = 300.0
 
+    def __init__(self, stage: Stage, accounts: tuple[directory.Account, ...] = (MAIN,)) -> None:
+        super().__init__(stage, {str(account.portal_id): account for account in accounts})
+        self.keep(SERVICE_KEY, "access", Grant("", accounts[0]))
 
-@dataclass(slots=True)
-class Code:
-    """What the consent page hands to the application; worth one exchange."""
-
-    client_id: str
-    redirect_uri: str
-    scopes: tuple[str, ...]
-    expires_at: float
-    account: Account
-    challenge: str | None = None
-
-
-@dataclass
-class Grants:
-    """Every authorisation of the portals that one user has; the first is that of the service key."""
-
-    stage: Stage
-    accounts: Sequence[Account] = (Account(),)
-    _withdrawn: bool = False
-    """Whether the service key is."""
-
-    _codes: dict[str, Code] = field(default_factory=dict)
-    _accesses: dict[str, Access] = field(default_factory=dict)
-    _grants: dict[str, Grant] = field(default_factory=dict)
-
-    def authenticate(self, header: str) -> Access:
-        """The access that an ``Authorization`` header stands for; refused with 401 if it has none."""
-        scheme, _, token = header.partition(" ")
-        access = self.access(token.strip())
-        if scheme.lower() != "bearer" or access is None:
+    def authenticate(self, request: web.Request) -> Token:
+        """Return the access token of *request*. Refuses one that is not good."""
+        token = self.find(bearer(request), "access")
+        if token is None:
             raise unauthenticated()
         # Checked after everything else, since expired tokens and unknown ones have different categories.
-        late = self.stage.clock.now() - access.expires_at if access.expires_at is not None else -1.0
-        if late >= 0 and access.expires_at is not None:
-            raise expired(int(late), timestamp(access.expires_at))
-        return access
+        if token.expires_at is not None and token.has_expired(self.now):
+            raise expired(int(self.now - token.expires_at), timestamp(token.expires_at))
+        return token
 
-    def access(self, token: str) -> Access | None:
-        """The access of *token*, expired ones included, if nobody has withdrawn it."""
-        if token == SERVICE_KEY:
-            key = Access(token, "service-key", tuple(self.stage.knobs["scopes"]), self.accounts[0])
-            return None if self._withdrawn else key
-        access = self._accesses.get(token)
-        if access is None or not access.alive or not (access.grant and access.grant.opens):
-            return None
-        return access
+    def require(self, token: Token, scopes: tuple[str, ...]) -> None:
+        """Refuse, unless one of *scopes* was granted."""
+        granted = token.scopes if token.grant.client_id else self.stage.knobs["scopes"]
+        if not set(scopes) & set(granted):
+            raise missing_scopes(scopes)
 
-    def grant(self, refresh_token: str) -> Grant | None:
-        """The living grant of that refresh token."""
-        grant = self._grants.get(refresh_token)
-        return grant if grant and grant.opens else None
+    def check(self, asked: dict[str, str]) -> None:
+        """Refuse a consent that cannot be asked for."""
+        missing = [name for name in ("client_id", "redirect_uri", "scope") if not asked.get(name)]
+        if missing or asked["client_id"] not in self.registered:
+            raise invalid(f"missing or unknown query parameters: {', '.join(missing) or 'client_id'}")
+        if asked.get("code_challenge") and asked.get("code_challenge_method") != "S256":
+            raise invalid("code_challenge_method must be S256")
+        if not self.allows(asked["redirect_uri"]):
+            raise invalid("redirect_uri must be an absolute http address that is registered with the application")
 
-    def withdraw(self, *, withdrawn: bool) -> None:
-        """Take everything that is installed away, or give it back; what is installed later is not touched."""
-        self._withdrawn = withdrawn
-        self._codes.clear()
-        for grant in self._grants.values():
-            grant.withdrawn = withdrawn
+    def question(self, asked: Mapping[str, str]) -> Question:
+        """Ask for which portal."""
+        accounts = [Account(number, f"{account.domain} ({number})") for number, account in self.accounts.items()]
+        wants = [_meaning(scope) for scope in _scopes(asked)]
+        return Question(vendor="HubSpot", app="Connector Gateway", wants=wants, accounts=accounts)
 
-    def consent(self, asked: Mapping[str, str], chosen: str) -> str:
-        """The code for what a user has just agreed to, for the portal of the *chosen* id."""
-        code = self._uuid("eu1-")
+    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant:
+        """Return the grant of the chosen portal."""
         # What the portal does not have is left out without a word. The token's answer lists what was granted.
-        wanted = f"{asked.get('scope', '')} {asked.get('optional_scope', '')}".split()
-        scopes = tuple(scope for scope in dict.fromkeys(["oauth", *wanted]) if scope in self.stage.knobs["scopes"])
-        expires_at = self.stage.clock.now() + CODE_SECONDS
-        challenge = asked.get("code_challenge")
-        account = next((one for one in self.accounts if str(one.portal_id) == chosen), self.accounts[0])
-        self._codes[code] = Code(asked["client_id"], asked["redirect_uri"], scopes, expires_at, account, challenge)
-        return code
+        wanted = dict.fromkeys(["oauth", *_scopes(asked)])
+        scopes = tuple(scope for scope in wanted if scope in self.stage.knobs["scopes"])
+        return Grant(asked["client_id"], self.chosen(decided.account), scopes)
 
-    def exchange(self, form: Mapping[str, str]) -> Access:
-        """The first access token of a new grant, for a code."""
-        code = self._codes.pop(form.get("code", ""), None)
-        if code is None or code.client_id != form.get("client_id"):
-            raise GrantRejection("invalid_grant", "BAD_AUTH_CODE", "missing or unknown auth code")
-        if self.stage.clock.now() >= code.expires_at:
-            raise GrantRejection("invalid_grant", "EXPIRED_AUTH_CODE", "auth code has expired")
-        if code.redirect_uri != form.get("redirect_uri"):
-            message = "redirect_uri does not match the one the code was issued for"
-            raise GrantRejection("invalid_grant", "MISMATCH_REDIRECT_URI_AUTH_CODE", message)
-        if code.challenge is not None and code.challenge != challenge_of(form.get("code_verifier", "")):
-            raise GrantRejection("invalid_grant", "BAD_CODE_VERIFIER", "code_verifier does not match code_challenge")
-        grant = Grant(code.client_id, code.scopes, self._uuid("eu1-"), code.account)
-        self._grants[grant.refresh_token] = grant
-        return self._issue(grant)
+    def denial(self) -> Mapping[str, str]:
+        """Return the refusal of a user."""
+        return {"error": "access_denied", "error_description": "User denied access"}
 
-    def refresh(self, form: Mapping[str, str]) -> Access:
-        """A new access token of a living grant; the refresh token stays the same."""
-        # HubSpot's refresh tokens stay the same when they are used. None of its pages promises that, however.
-        grant = self.grant(form.get("refresh_token", ""))
-        if grant is None or grant.client_id != form.get("client_id"):
-            message = "refresh token is invalid, expired or revoked"
-            raise GrantRejection("invalid_grant", "BAD_REFRESH_TOKEN", message)
-        return self._issue(grant)
+    async def form(self, request: web.Request) -> Mapping[str, str]:
+        """Return the form; only the oldest version takes its fields from the query too."""
+        posted = await super().form(request)
+        # The dated versions take secrets in the body alone; addresses end up in logs.
+        return {**request.query, **posted} if "/v1/" in request.path else posted
 
-    def revoke(self, token: str) -> None:
+    def issued(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
+        """Return an access token, with the refresh token that stays."""
+        grant, seconds = spent.grant, self.stage.knobs["token_seconds"]
+        refresh = spent if spent.kind == "refresh" else self.issue("refresh", grant)
+        return {
+            "token_type": "bearer",
+            "token_use": "access_token",
+            "access_token": self.issue("access", grant, seconds).value,
+            "refresh_token": refresh.value,
+            "expires_in": ceil(seconds),
+            "hub_id": grant.account.portal_id,
+            "scopes": list(grant.scopes),
+        }
+
+    async def introspect(self, request: web.Request) -> web.Response:
+        """Tell whose a token is, and what it may do."""
+        form = await self.form(request)
+        self.identify(request, form)
+        value = form.get("token") or form.get("access_token") or form.get("refresh_token") or ""
+        token = self.living(value, "access", "refresh")
+        if token is None or not token.grant.client_id:
+            return web.json_response({"active": False})
+        return web.json_response({"active": True, "token_use": f"{token.kind}_token", **self._described(token)})
+
+    async def revoke(self, request: web.Request) -> web.Response:
+        """Withdraw a token for its application."""
+        form = await self.form(request)
+        self.identify(request, form)
+        self._end(form.get("token") or "")
+        return web.Response(status=200)
+
+    async def read_access_token(self, request: web.Request) -> web.Response:
+        """Tell whose an access token is, in the older form."""
+        return self._read(request, "access")
+
+    async def read_refresh_token(self, request: web.Request) -> web.Response:
+        """Tell whose a refresh token is, in the older form."""
+        return self._read(request, "refresh")
+
+    async def delete_refresh_token(self, request: web.Request) -> web.Response:
+        """Withdraw a refresh token, in the older form."""
+        self._end(request.match_info["token"])
+        return web.Response(status=204)
+
+    def refusal(self, reason: str) -> GrantRejection:
+        """Return the refusal of a token request."""
+        return GrantRejection(*REASONS[reason])
+
+    def _end(self, value: str) -> None:
         """Withdraw a refresh token with all that came of it, or one access token; unknown ones are no fault."""
-        if grant := self._grants.get(token):
-            grant.alive = False
-        if access := self._accesses.get(token):
-            access.alive = False
+        token = self.tokens.get(value)
+        if token:
+            token.ended = True
+            token.grant.ended |= token.kind == "refresh"
 
-    def _issue(self, grant: Grant) -> Access:
-        token = "CK" + urlsafe_b64encode(self.stage.random.randbytes(ACCESS_TOKEN_BYTES)).decode()
-        expires_at = self.stage.clock.now() + float(self.stage.knobs["token_seconds"])
-        access = Access(token, grant.client_id, grant.scopes, grant.account, grant, expires_at)
-        self._accesses[token] = access
-        return access
+    def _read(self, request: web.Request, kind: str) -> web.Response:
+        token = self.living(request.match_info["token"], kind)
+        if token is None or not token.grant.client_id:
+            raise Rejection(404, "OBJECT_NOT_FOUND", f"{kind} token was not found")
+        return web.json_response(self._described(token))
 
-    def _uuid(self, prefix: str) -> str:
-        digits = f"{self.stage.random.getrandbits(128):032x}"
-        return prefix + "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    def _described(self, token: Token) -> dict[str, Any]:
+        account: directory.Account = token.grant.account
+        about: dict[str, Any] = {"client_id": token.grant.client_id}
+        if token.expires_at is not None:
+            about = {"expires_in": ceil(token.expires_at - self.now), "app_id": account.app_id}
+        return {
+            "token": token.value,
+            "token_type": token.kind,
+            **about,
+            "hub_id": account.portal_id,
+            "hub_domain": account.domain,
+            "user_id": account.user_id,
+            "user": account.user,
+            "scopes": list(token.scopes),
+        }
 
 
-def challenge_of(verifier: str) -> str:
-    """The S256 challenge of a PKCE verifier."""
-    return urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+def _scopes(asked: Mapping[str, str]) -> list[str]:
+    return f"{asked['scope']} {asked.get('optional_scope', '')}".split()
+
+
+def _meaning(scope: str) -> str:
+    """A scope in words: ``crm.objects.contacts.read`` is to view contacts."""
+    match scope.split("."):
+        case ["crm", "objects", what, right] if right in RIGHTS:
+            return f"{RIGHTS[right]} {what}"
+        case ["crm", "schemas", what, right] if right in RIGHTS:
+            return f"{RIGHTS[right]} the properties of {what}"
+        case _:
+            return "Be installed in your account" if scope == "oauth" else scope

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workspace_sandbox.crm.records import Record
+from workspace_sandbox.kit.clock import now_below
 from workspace_sandbox.kit.hooks import Hooks, Letter
 from workspace_sandbox.kit.stage import Stage
 
@@ -23,15 +24,10 @@ FIRST_SUBSCRIPTION = 4_210_000
 class Deliverer:
     """Sends to the address that the application's settings name, once they name one."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, hooks: Hooks) -> None:
         self._stage = stage
-        self.hooks = Hooks(stage)
-        self.forget()
-
-    def forget(self) -> None:
-        """Drop what is under way, and count from the beginning."""
+        self._hooks = hooks
         self._count = 0
-        self.hooks.forget()
 
     def tell(self, about: Portalled, url: str, happened: str, record: Record, **more: Any) -> None:
         """Send that something *happened* to *record*; a change of associations names both records by itself."""
@@ -49,17 +45,17 @@ class Deliverer:
             **more,
         }
 
-        def written(attempt: int) -> tuple[bytes, Mapping[str, str]]:
+        def write(attempt: int, _: str | None) -> tuple[bytes, Mapping[str, str]]:
             # The vendor counts attempts from 0.
             raw = json.dumps([event | {"attemptNumber": attempt - 1}], ensure_ascii=False).encode()
             return raw, self._signed(url, raw)
 
-        self.hooks.send(
+        self._hooks.send(
             Letter(
                 event_id=str(self._count),
                 type=kind,
                 url=url,
-                written=written,
+                write=write,
                 pauses=self._stage.knobs["webhook_retry_seconds"],
                 ack_seconds=self._stage.knobs["webhook_ack_seconds"],
             )
@@ -67,7 +63,8 @@ class Deliverer:
 
     def _signed(self, url: str, raw: bytes) -> dict[str, str]:
         secret: str = self._stage.knobs["client_secret"]
-        timestamp = str(int(self._stage.clock.now() * 1000))
+        # Receivers compare it with their own clock, which is not steered.
+        timestamp = str(int(now_below(self._stage.clock) * 1000))
         signed = f"POST{url}".encode() + raw + timestamp.encode()
         third = base64.b64encode(hmac.new(secret.encode(), signed, hashlib.sha256).digest()).decode()
         return {

@@ -40,6 +40,9 @@ class Account:
         }
 
 
+MAIN = Account()
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """Somebody, or a queue, that records can belong to."""

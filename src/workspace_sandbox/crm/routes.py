@@ -8,7 +8,6 @@ from aiohttp import web
 
 from workspace_sandbox.crm import (
     associations,
-    consent,
     groups,
     labels,
     lists,
@@ -18,10 +17,11 @@ from workspace_sandbox.crm import (
     pipelines,
     properties,
 )
+from workspace_sandbox.crm.access import Grants
 from workspace_sandbox.crm.arguments import kind_of
 from workspace_sandbox.crm.kinds import KINDS
 from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.kit.routes import Route
+from workspace_sandbox.kit.routes import Page, Route
 
 DATED = "{version:2026-0[39]}"
 """The versions that are served, as a segment of the path."""
@@ -30,20 +30,12 @@ Handler = Callable[[Portal, web.Request], Awaitable[web.Response]]
 Scopes = Callable[[web.Request], tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ScopedRoute(Route[Handler]):
-    """A route with the scopes that it wants, none where no token is needed, and the budget it is charged to."""
+    """A route with the scopes of which it wants one, and the budget it is charged to."""
 
-    aliases: tuple[str, ...] = ()
-    """Older paths that mean the same."""
-
-    scopes: Scopes | None = None
+    scopes: Scopes
     limit: Literal["burst", "search"] = "burst"
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Every path it is served at."""
-        return (self.path, *self.aliases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +44,15 @@ class Family:
 
     prefixes: tuple[str, ...]
 
-    def route(self, method: str, path: str, handler: Handler, scopes: Scopes | None = None, **more: Any) -> ScopedRoute:
-        """One of its routes."""
+    def route(self, method: str, path: str, handler: Handler, scopes: Scopes, **more: Any) -> ScopedRoute:
+        """Return one of its routes."""
         here, *older = (prefix + path for prefix in self.prefixes)
         return ScopedRoute(method=method, path=here, aliases=tuple(older), handler=handler, scopes=scopes, **more)
+
+    def page(self, method: str, path: str, handler: Any, lacks: str = "") -> Page:
+        """Return one of its routes that wants no token."""
+        here, *older = (prefix + path for prefix in self.prefixes)
+        return Page(method=method, path=here, aliases=tuple(older), handler=handler, lacks=lacks)
 
 
 def reads(request: web.Request) -> tuple[str, ...]:
@@ -131,7 +128,7 @@ PIPELINED = "only deals and tickets have pipelines"
 HISTORY = "propertiesWithHistory is accepted and ignored"
 PAIR = "/{type}/{id}/associations/{to_type}/{to_id}"
 
-ROUTES: tuple[ScopedRoute, ...] = (
+ROUTES: tuple[ScopedRoute | Page, ...] = (
     OBJECTS.route("GET", "/{type}", objects.list_records, reads, lacks=HISTORY),
     OBJECTS.route("POST", "/{type}", objects.create_record, writes),
     OBJECTS.route("GET", "/{type}/{id}", objects.read_record, reads, lacks=HISTORY),
@@ -213,13 +210,13 @@ ROUTES: tuple[ScopedRoute, ...] = (
     LISTS.route("PUT", "/{list_id}/memberships/add-and-remove", memberships.change_members, writes_lists),
     LISTS.route("PUT", "/{list_id}/memberships/add-from/{source_id}", memberships.add_from, writes_lists),
     ACCOUNT.route("GET", "/details", owners.read_account, installed),
-    CONSENT.route("GET", "/authorize", consent.authorise_page, lacks="one application, no sign-in"),
-    CONSENT.route("POST", "/authorize", consent.authorise_page, lacks="one application, no sign-in"),
-    TOKENS.route("POST", "/token", consent.issue_token, lacks="no client_credentials"),
-    TOKENS.route("POST", "/token/introspect", consent.introspect_token),
-    TOKENS.route("POST", "/token/revoke", consent.revoke_token),
-    OLD_TOKENS.route("GET", "/access-tokens/{token}", consent.read_access_token),
-    OLD_TOKENS.route("GET", "/refresh-tokens/{token}", consent.read_refresh_token),
-    OLD_TOKENS.route("DELETE", "/refresh-tokens/{token}", consent.delete_refresh_token),
+    CONSENT.page("GET", "/authorize", Grants.authorize, lacks="one application, no sign-in"),
+    CONSENT.page("POST", "/authorize", Grants.authorize, lacks="one application, no sign-in"),
+    TOKENS.page("POST", "/token", Grants.token, lacks="no client_credentials"),
+    TOKENS.page("POST", "/token/introspect", Grants.introspect),
+    TOKENS.page("POST", "/token/revoke", Grants.revoke),
+    OLD_TOKENS.page("GET", "/access-tokens/{token}", Grants.read_access_token),
+    OLD_TOKENS.page("GET", "/refresh-tokens/{token}", Grants.read_refresh_token),
+    OLD_TOKENS.page("DELETE", "/refresh-tokens/{token}", Grants.delete_refresh_token),
 )
 """What is played of the vendor: fully, or but for what ``lacks`` says."""

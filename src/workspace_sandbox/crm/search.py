@@ -18,6 +18,7 @@ from workspace_sandbox.crm.wire import (
     malformed,
     unknown_property,
 )
+from workspace_sandbox.kit.clock import has_passed
 
 DEFAULT_PAGE = 10
 LARGEST_PAGE = 200
@@ -57,7 +58,7 @@ class SearchIndex:
     def documents(self, plural: str, now: float, lag_seconds: float) -> Iterable[Record]:
         """What can be found now."""
         # A search reads a copy that lags; reading by identifier does not ("CRM search"). This is what makes doubles.
-        while self._pending and self._pending[0][0] + lag_seconds <= now:
+        while self._pending and has_passed(lag_seconds, self._pending[0][0], now):
             self.load(self._pending.popleft()[1])
         return self._documents.get(plural, {}).values()
 

@@ -1,26 +1,27 @@
 """Records of every type, from the plain words of a seed."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.crm import acts
 from workspace_sandbox.crm.kinds import KINDS
-from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.kit.sowing import SeedValue
+
+if TYPE_CHECKING:
+    from workspace_sandbox.crm.emulator import CrmEmulator
 
 MADE = ("companies", "contacts", *(kind.plural for kind in KINDS[2:]))
 """In this order: a new contact may find its company there."""
 
 
-def sow(portal: Portal, given: SeedValue) -> dict[str, Any]:
-    """Make what *given* tells, records of plain properties; the identifiers in their order."""
+def sow(hubspot: "CrmEmulator", given: SeedValue) -> dict[str, Any]:
+    """Create what *given* tells, records of plain properties; the identifiers in their order."""
     given.object_of(*MADE)
-    return {kind: [_record(portal, kind, one) for one in given.each(kind)] for kind in MADE}
+    return {kind: [_record(hubspot, kind, one) for one in given.each(kind)] for kind in MADE}
 
 
-def _record(portal: Portal, kind: str, given: SeedValue) -> str:
+def _record(hubspot: "CrmEmulator", kind: str, given: SeedValue) -> str:
     properties = {name: _plain(value) for name, value in given.items()}
     with given.doing():
-        return str(acts.perform(portal, {"action": "create", "type": kind, "properties": properties})["id"])
+        return str(hubspot.act({"action": "create", "type": kind, "properties": properties})["id"])
 
 
 def _plain(given: SeedValue) -> str:

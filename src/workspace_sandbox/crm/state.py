@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from workspace_sandbox.crm import search
-from workspace_sandbox.crm.access import Grants
 from workspace_sandbox.crm.arguments import digits, list_in
 from workspace_sandbox.crm.catalogue import GROUPS
 from workspace_sandbox.crm.definitions import Definition, Group, Option
-from workspace_sandbox.crm.directory import Account, Audit, Owner, Pipeline
+from workspace_sandbox.crm.directory import MAIN, Account, Audit, Owner, Pipeline
 from workspace_sandbox.crm.edges import AssociationType, Edges, Reference
 from workspace_sandbox.crm.identities import Identities
 from workspace_sandbox.crm.kinds import COMPANIES, CONTACTS, KIND_NAMES, KINDS, Kind
@@ -31,9 +30,6 @@ from workspace_sandbox.kit.stage import Stage
 
 FREE_MAIL = frozenset({"gmail.com", "outlook.com", "icloud.com", "yahoo.com", "proton.me", "gmx.de"})
 """Domains that never become companies."""
-
-
-MAIN = Account()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +65,7 @@ def unheard(portal: "Portal", happened: str, record: Record, **more: Any) -> Non
 class Portal:
     """One customer's account; its clock, randomness and knobs are the stage's."""
 
-    def __init__(self, stage: Stage, account: Account = MAIN, grants: Grants | None = None) -> None:
+    def __init__(self, stage: Stage, account: Account = MAIN) -> None:
         self.stage = stage
         self.account = account
         self.owners: dict[int, Owner] = {}
@@ -77,7 +73,6 @@ class Portal:
         self.definitions: dict[str, dict[str, Definition]] = {kind.plural: {} for kind in KINDS}
         self.records: dict[str, dict[int, Record]] = {kind.plural: {} for kind in KINDS}
         self.edges = Edges()
-        self.grants = grants or Grants(stage)
         self.index = search.SearchIndex()
         self.identities = Identities()
         self.latest = dict.fromkeys(self.records, 0)

@@ -3,11 +3,14 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from aiohttp import web
 
 from workspace_sandbox.crm.values import timestamp
+from workspace_sandbox.kit.refusals import Refused, RefusedWith
+from workspace_sandbox.kit.stage import Stage
 
 OAUTH_HELP = "https://developers.hubspot.com/docs/methods/auth/oauth-overview"
 SCOPES_HELP = "https://developers.hubspot.com/scopes"
@@ -15,7 +18,7 @@ SCOPES_HELP = "https://developers.hubspot.com/scopes"
 HTML = "<html><head><title>{status} {reason}</title></head><body><h1>{status} {reason}</h1></body></html>"
 
 
-class Rejection(Exception):
+class Rejection(Refused):
     """Ends a request with the vendor's error envelope; ``more`` holds the keys that only some errors have."""
 
     def __init__(
@@ -32,6 +35,12 @@ class Rejection(Exception):
         """The envelope, ready to be sent."""
         envelope = {"status": "error", "message": self.message, "correlationId": correlation_id}
         return envelope | self.more | {"category": self.category}
+
+    def response(self, stage: Stage) -> web.Response:
+        """Return the envelope with the identifier of the request."""
+        correlation_id = stage.request_id()
+        headers = {"X-HubSpot-Correlation-Id": correlation_id, **self.headers}
+        return web.json_response(self.body(correlation_id), status=self.status, headers=headers)
 
     def entry(self) -> dict[str, Any]:
         """The same error as one of several in a multi-status answer."""
@@ -206,12 +215,35 @@ def batch(
     return web.json_response(answer, status=status)
 
 
-def page(status: int, reason: str) -> web.Response:
+def page(status: int, reason: str) -> RefusedWith:
     """The page that stands in for an answer where no application answered."""
-    return web.Response(status=status, text=HTML.format(status=status, reason=reason), content_type="text/html")
+    text = HTML.format(status=status, reason=reason)
+    return RefusedWith(web.Response(status=status, text=text, content_type="text/html"))
 
 
-def envelope(status: int, category: str, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
-    """A refusal that comes from the edge, before anything was looked at."""
-    body = Rejection(status, category, message).body("00000000-0000-4000-8000-000000000000")
-    return web.json_response(body, status=status, headers=headers)
+# Refusals of what no route answers
+
+
+def unknown(_: web.Request, status: int) -> RefusedWith:
+    """A path or method that the vendor does not have."""
+    return page(status, HTTPStatus(status).phrase)
+
+
+def too_large() -> RefusedWith:
+    """A body that is too large."""
+    return page(413, "Request Entity Too Large")
+
+
+def absent(message: str) -> Rejection:
+    """A route that is not played."""
+    return Rejection(501, "NOT_IMPLEMENTED", message)
+
+
+def throttled(_: Stage, __: float) -> Rejection:
+    """An application that has spent its ten seconds; the vendor does not say how long to wait."""
+    return too_many("TEN_SECONDLY_ROLLING", "ten_secondly_rolling", {})
+
+
+def failed() -> Rejection:
+    """The vendor's internal error."""
+    return Rejection(500, "INTERNAL_ERROR", "internal error")

@@ -1,31 +1,102 @@
-"""What people do in an application, declared once: performed, told by a control route and documented from this."""
+"""User actions, declared once: checked, performed, listed by a control route and documented from the declaration."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-D = TypeVar("D")
+from workspace_sandbox.kit import asking
+
+Read = Callable[[Any, Any], Any]
+"""Reads a value for an emulator; a ``ValueError`` ends the sentence that begins with the field's name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Act(Generic[D]):
-    """One act: what does it, what it does, its fields with a sentence on each, and what it answers."""
+class Field:
+    """A field of an act, with a sentence on it."""
 
-    do: D
+    name: str
+    about: str
+    read: Read = lambda _, value: value
+    needed: bool = True
+    nullable: bool = False
+    """Whether null means something other than leaving it out."""
+
+    def is_in(self, action: Mapping[str, Any]) -> bool:
+        """Return whether it is given."""
+        return self.name in action and (self.nullable or action[self.name] is not None)
+
+    def of(self, emulator: Any, action: Mapping[str, Any]) -> Any:
+        """Return its value, read."""
+        if not self.is_in(action):
+            raise ValueError(f"{self.name} is needed")
+        try:
+            return self.read(emulator, action[self.name])
+        except ValueError as fault:
+            raise ValueError(f"{self.name} {fault}") from fault
+
+    def said(self, about: str) -> "Field":
+        """Return the same field with another sentence."""
+        return replace(self, about=about)
+
+
+optional = partial(Field, needed=False)
+
+
+def reading(reader: asking.Field) -> Read:
+    """Return what reads values of one kind, such as texts, for any emulator."""
+    return lambda _, value: reader(value)
+
+
+text, flag = reading(asking.text), reading(asking.flag)
+
+
+def populated(_: Any, value: Any) -> str:
+    """Read a text that is not empty."""
+    if not asking.text(value):
+        raise ValueError("must be a text that is not empty")
+    return str(value)
+
+
+def known(shelf: Callable[[Any], Mapping[str, Any]]) -> Read:
+    """Return what finds an object of the emulator by its identifier."""
+
+    def find(emulator: Any, value: Any) -> Any:
+        found = shelf(emulator).get(value) if isinstance(value, str) else None
+        if found is None:
+            raise ValueError(f"is {value!r}, and there is no such object")
+        return found
+
+    return find
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One act: what does it, what it does, its fields, and what it answers.
+
+    ``do`` is called with the emulator and the needed fields in their order, and with optional fields by their names.
+    """
+
+    do: Callable[..., dict[str, Any]]
     does: str
-    needs: Mapping[str, str] = field(default_factory=dict)
-    takes: Mapping[str, str] = field(default_factory=dict)
-    """Fields that may be left out."""
+    fields: tuple[Field, ...] = ()
     answers: str = ""
 
-    def fields(self) -> Iterator[tuple[str, bool, str]]:
-        """Each field: its name, whether it is needed, and what it is."""
-        yield from ((name, True, about) for name, about in self.needs.items())
-        yield from ((name, False, about) for name, about in self.takes.items())
+    def perform(self, emulator: Any, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Do it as *action* says. Raises a ``ValueError`` that says what is wrong with it."""
+        needed = [field.of(emulator, action) for field in self.fields if field.needed]
+        given = [field for field in self.fields if not field.needed and field.is_in(action)]
+        return self.do(emulator, *needed, **{field.name: field.of(emulator, action) for field in given})
 
 
-Acts = Mapping[str, Act[Any]]
+Acts = Mapping[str, Act]
 """Acts by the name that ``action`` takes."""
+
+DELIVERIES = Act(
+    lambda emulator: {"deliveries": emulator.hooks.journal.described()},
+    "Tells how deliveries went.",
+    answers="`deliveries`: `event_id`, `type`, `attempt`, `status`, `reason` of each",
+)
 
 
 def told(acts: Acts) -> list[dict[str, Any]]:
@@ -34,7 +105,7 @@ def told(acts: Acts) -> list[dict[str, Any]]:
         {
             "action": name,
             "does": act.does,
-            "fields": [{"name": one, "needed": needed, "about": about} for one, needed, about in act.fields()],
+            "fields": [{"name": one.name, "needed": one.needed, "about": one.about} for one in act.fields],
             "answers": act.answers,
         }
         for name, act in acts.items()
@@ -47,11 +118,10 @@ def table(acts: Acts) -> list[str]:
     return ["| Act | Does | Fields | Answers |", "|---|---|---|---|", *rows]
 
 
-def _written(name: str, act: Act[Any]) -> str:
-    fields = [f'"{one}"' + ("" if needed else "?") for one, needed, _ in act.fields()]
-    inside = ", ".join([f'"action": "{name}"', *fields])
-    return f"`{{{inside}}}`"
+def _written(name: str, act: Act) -> str:
+    parts = (f'"{one.name}"' + "?" * (not one.needed) for one in act.fields)
+    return "`{" + ", ".join([f'"action": "{name}"', *parts]) + "}`"
 
 
-def _listed(act: Act[Any]) -> str:
-    return " ".join(f"`{name}`: {about}." for name, _, about in act.fields())
+def _listed(act: Act) -> str:
+    return " ".join(f"`{one.name}`: {one.about}." for one in act.fields)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Clock(Protocol):
@@ -33,16 +33,16 @@ class SteeredClock:
     """Another clock that testers can set, stop and move on; all that waits by it is woken when it moves."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.below = clock
         self.ahead = 0.0
         """Seconds that it is ahead of the clock below it."""
         self.stopped_at: float | None = None
         """The time that it stands still at."""
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: set[asyncio.Future[float]] = set()
 
     def now(self) -> float:
         """Seconds since the Unix epoch."""
-        return self._clock.now() + self.ahead if self.stopped_at is None else self.stopped_at
+        return self.below.now() + self.ahead if self.stopped_at is None else self.stopped_at
 
     @property
     def frozen(self) -> bool:
@@ -57,62 +57,78 @@ class SteeredClock:
     def set(self, at: float) -> None:
         """Tell this time from now on."""
         if self.stopped_at is None:
-            self.ahead = at - self._clock.now()
+            self.steer(ahead=at - self.below.now(), stopped_at=None)
         else:
-            self.stopped_at = at
-        self._wake()
+            self.steer(ahead=self.ahead, stopped_at=at)
 
     def freeze(self) -> None:
         """Stand still."""
-        self.stopped_at = self.now()
-        self._wake()
+        self.steer(ahead=self.ahead, stopped_at=self.now())
 
     def run(self) -> None:
         """Go on from the time it tells."""
         if self.stopped_at is not None:
-            at, self.stopped_at = self.stopped_at, None
-            self.set(at)
+            self.steer(ahead=self.stopped_at - self.below.now(), stopped_at=None)
 
     def steer(self, *, ahead: float, stopped_at: float | None) -> None:
         """Be so far ahead of the clock below it, or stand still."""
+        before = self.now()
         self.ahead, self.stopped_at = ahead, stopped_at
-        self._wake()
+        self._wake(before)
 
     def release(self) -> None:
         """Tell the time of the clock below it again."""
         self.steer(ahead=0.0, stopped_at=None)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until so many seconds have passed by this clock; negative counts as zero."""
+        """Wait for *seconds* by this clock; negative counts as zero. Time that goes back does not lengthen the wait."""
         until = self.now() + max(0.0, seconds)
         if until <= self.now():
             # Others get their turn, as with any other clock.
             await asyncio.sleep(0)
         while (left := until - self.now()) > 0:
-            await self._wait(left)
+            until -= await self._wait(left)
 
-    async def _wait(self, seconds: float) -> None:
-        """Wait until it is moved, or until *seconds* have passed where it does not stand still."""
-        moved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    async def _wait(self, seconds: float) -> float:
+        """Wait until the clock is moved, or until *seconds* have passed if it does not stand still.
+
+        Returns by how much the time has gone back.
+        """
+        moved: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        waits: list[asyncio.Future[Any]] = [moved]
         # Where it stands still only somebody who moves it can end the wait.
-        passing = None if self.frozen else asyncio.ensure_future(self._clock.sleep(seconds))
+        if not self.frozen:
+            waits.append(asyncio.ensure_future(self.below.sleep(seconds)))
         self._waiting.add(moved)
         try:
-            await asyncio.wait([moved, *([passing] if passing else [])], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            return moved.result() if moved.done() else 0.0
         finally:
             self._waiting.discard(moved)
-            if passing:
-                passing.cancel()
+            for wait in waits:
+                wait.cancel()
 
-    def _wake(self) -> None:
+    def _wake(self, before: float) -> None:
+        """Wake all that waits; the time was *before* until now."""
+        gone_back = max(0.0, before - self.now())
         for moved in list(self._waiting):
             # Tests steer from another thread than the one that serves.
-            moved.get_loop().call_soon_threadsafe(_moved, moved)
+            moved.get_loop().call_soon_threadsafe(_moved, moved, gone_back)
 
 
-def _moved(waiting: asyncio.Future[None]) -> None:
+def _moved(waiting: asyncio.Future[float], gone_back: float) -> None:
     if not waiting.done():
-        waiting.set_result(None)
+        waiting.set_result(gone_back)
+
+
+def now_below(clock: Clock) -> float:
+    """Return the time of the clock below a steered one: the time of all who are not steered with it."""
+    return clock.below.now() if isinstance(clock, SteeredClock) else clock.now()
+
+
+def has_passed(seconds: float, since: float, now: float) -> bool:
+    """Return True if *seconds* have passed since an instant, or if time has gone back to before that instant."""
+    return now >= since + seconds or now < since
 
 
 def instant(seconds: float) -> datetime:

@@ -1,18 +1,35 @@
-"""Webhooks as most vendors send them: signed for each attempt, tried again after pauses, and written down."""
+"""Webhooks: signed for each attempt, retried after pauses, and recorded."""
 
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import aiohttp
+from aiohttp import web
 
 from workspace_sandbox.kit.journal import Journal
-from workspace_sandbox.kit.sending import JOURNAL_LENGTH, Background
 from workspace_sandbox.kit.stage import Stage
+
+JOURNAL_LENGTH = 10_000
+"""Delivery attempts that are remembered."""
+
+HOLD_SECONDS = 0.25
+"""Delay of every second event when events are to arrive in disorder."""
+
+UNREACHED: Mapping[type[Exception], str] = {
+    TimeoutError: "http_timeout",
+    aiohttp.TooManyRedirects: "too_many_redirects",
+    aiohttp.ClientSSLError: "ssl_error",
+    aiohttp.ClientConnectionError: "connection_failed",
+    Exception: "unknown_error",
+}
+"""Reasons of attempts that got no response, most specific first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One attempt: the answer's status, and why it failed, if it did."""
+    """One attempt: the status of its response, and the reason if it failed."""
 
     event_id: str
     type: str
@@ -21,68 +38,137 @@ class Delivery:
     reason: str | None
 
 
+Verdict = tuple[str | None, bool]
+"""The reason of a failed attempt, and whether the vendor would try again."""
+
+
+async def judge(response: aiohttp.ClientResponse) -> Verdict:
+    """Accept every status of success."""
+    return None if 200 <= response.status < 300 else "http_error", True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letter:
-    """What is sent, and to whom; ``written`` gives body and headers of an attempt, counted from 1."""
+    """An outgoing request; ``write`` returns body and headers of an attempt, by its number and the last reason."""
 
     event_id: str
     type: str
     url: str
-    written: Callable[[int], tuple[bytes, Mapping[str, str]]]
-    pauses: Iterable[float]
+    write: Callable[[int, str | None], tuple[bytes, Mapping[str, str]]]
+    pauses: Iterable[float] = ()
     ack_seconds: float
+    first: int = 1
+    """Number of the first attempt."""
+    held: float = 0.0
+    """Seconds before the first attempt."""
+    twice: bool = False
+    """Whether an attempt that succeeds at once is followed by another."""
+    redirects: int = 0
+    judge: Callable[[aiohttp.ClientResponse], Awaitable[Verdict]] = judge
     tried: Callable[[Delivery], bool] = lambda _: True
-    """Told of each attempt; whether another one may follow."""
+    """Called with each attempt. Returns whether another one may follow."""
 
 
 class Hooks:
-    """Sends letters in the background of an application."""
+    """Sends letters, and does other work, in the background of the application that it is started with."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self.background = Background()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._session: aiohttp.ClientSession | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self.forget()
 
+    async def start(self, _: web.Application) -> None:
+        """Be ready to send from the running loop."""
+        self._loop = asyncio.get_running_loop()
+
+    async def stop(self, _: web.Application) -> None:
+        """Drop all pending work and close."""
+        tasks = list(self._tasks)
+        self._cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._session is not None:
+            await self._session.close()
+        self._loop = self._session = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no work is pending."""
+        return not self._tasks
+
     def forget(self) -> None:
-        """Drop what is under way, and begin the journal again."""
+        """Drop all pending work, and begin the journal again."""
         self.journal: Journal[Delivery] = Journal(JOURNAL_LENGTH)
-        self.background.drop()
+        self.drop()
+
+    def drop(self) -> None:
+        """Cancel all pending work, from whichever thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    def begin(self, work: Callable[..., Coroutine[Any, Any, None]], *about: Any) -> None:
+        """Start *work*, from whichever thread: acts arrive from a test's thread as well as from the server's loop."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._spawn, work, *about)
 
     def send(self, letter: Letter) -> None:
         """Send *letter*, from whichever thread."""
-        self.background.begin(self._deliver, letter)
+        self.begin(self._deliver, letter)
 
-    async def answers(self, method: str, url: str, seconds: float) -> int | None:
-        """The status that *url* answers with; none where nobody does."""
+    async def probe(self, method: str, url: str, seconds: float) -> int | None:
+        """Return the status of the response to an empty request, or None if there is none."""
         within = aiohttp.ClientTimeout(total=seconds)
         try:
-            async with self.background.session.request(method, url, timeout=within, allow_redirects=False) as answer:
-                return answer.status
+            async with self._client.request(method, url, timeout=within, allow_redirects=False) as response:
+                return response.status
         except (aiohttp.ClientError, TimeoutError, ValueError):
             return None
 
+    def _spawn(self, work: Callable[..., Coroutine[Any, Any, None]], *about: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work(*about))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    @property
+    def _client(self) -> aiohttp.ClientSession:
+        # Created on the loop that uses it.
+        self._session = self._session or aiohttp.ClientSession(headers={"Content-Type": "application/json"})
+        return self._session
+
     async def _deliver(self, letter: Letter) -> None:
         # A reset in the meantime begins another journal, which this is not for.
-        journal, number = self.journal, 1
-        for pause in (0.0, *letter.pauses):
-            await self._stage.clock.sleep(pause)
-            status, reason = await self._post(letter, number)
+        journal, reason = self.journal, None
+        for number, pause in enumerate((letter.held, *letter.pauses), letter.first):
+            if pause:
+                await self._stage.clock.sleep(pause)
+            status, reason, may_retry = await self._post(letter, *letter.write(number, reason))
             tried = Delivery(letter.event_id, letter.type, number, status, reason)
             journal.append(tried)
-            number += 1
-            if not letter.tried(tried) or reason is None:
+            if letter.twice and reason is None and number == letter.first:
+                status, again, _ = await self._post(letter, *letter.write(number + 1, None))
+                journal.append(Delivery(letter.event_id, letter.type, number + 1, status, again))
+            if not letter.tried(tried) or not may_retry or reason is None:
                 return
 
-    async def _post(self, letter: Letter, number: int) -> tuple[int | None, str | None]:
-        raw, headers = letter.written(number)
-        within = aiohttp.ClientTimeout(total=letter.ack_seconds)
-        sent = {"Content-Type": "application/json", **headers}
+    async def _post(
+        self, letter: Letter, content: bytes, headers: Mapping[str, str]
+    ) -> tuple[int | None, str | None, bool]:
+        request = self._client.post(
+            letter.url,
+            data=content,
+            headers=headers,
+            timeout=aiohttp.ClientTimeout(total=letter.ack_seconds),
+            allow_redirects=letter.redirects > 0,
+            # aiohttp refuses the last of the redirects it is allowed.
+            max_redirects=letter.redirects + 1,
+        )
         try:
-            async with self.background.session.post(
-                letter.url, data=raw, headers=sent, timeout=within, allow_redirects=False
-            ) as answer:
-                return answer.status, None if 200 <= answer.status < 300 else "http_error"
-        except TimeoutError:
-            return None, "http_timeout"
-        except (aiohttp.ClientError, ValueError):
-            return None, "connection_failed"
+            async with request as response:
+                return response.status, *await letter.judge(response)
+        except (aiohttp.ClientError, TimeoutError, ValueError) as fault:
+            return None, next(reason for kind, reason in UNREACHED.items() if isinstance(fault, kind)), True

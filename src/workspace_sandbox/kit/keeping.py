@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 from workspace_sandbox.kit.emulator import Emulator
@@ -73,7 +73,7 @@ def restore(emulator: Emulator, content: bytes) -> None:
     """Let *emulator* hold what *content* holds; what it was delivering is dropped."""
     knobs, state = _read(emulator, content)
     emulator.stage.knobs.update(knobs)
-    _forget_deliveries(emulator)
+    emulator.hooks.forget()
     emulator.sleep(partial(vars(emulator).update, state))
     emulator.awaken()
     emulator.stage.begin_anew()
@@ -93,11 +93,6 @@ def _wake(emulator: Emulator, content: bytes) -> None:
     """Let *emulator* hold what *content* holds, and leave knobs as they have been turned since."""
     with uncollected():
         vars(emulator).update(_read(emulator, content)[1])
-
-
-def _forget_deliveries(emulator: Emulator) -> None:
-    for deliverer in filter(None, [vars(emulator).get("_deliverer")]):
-        deliverer.forget()
 
 
 class Beginning:
@@ -140,7 +135,7 @@ class Beginning:
         fresh = 0 <= stage.clock.now() - self._planted_at < FRESH_SECONDS
         if self._content and fresh:
             stage.knobs.update(copy.deepcopy(self._knobs))
-            _forget_deliveries(self._emulator)
+            self._emulator.hooks.forget()
             # Read when it is asked for (decision 78): most tests ask one of the six applications.
             self._emulator.sleep(partial(_wake, self._emulator, self._content))
         else:
@@ -168,8 +163,7 @@ def _named(emulator: Emulator) -> Iterator[tuple[str, Any]]:
     stage = emulator.stage
     yield from (("emulator", emulator), ("stage", stage), ("clock", stage.clock), ("random", stage.random))
     yield from (("knobs", stage.knobs), ("addresses", stage.addresses), ("defaults", stage.default_knobs))
-    if "_deliverer" in vars(emulator):
-        yield ("deliverer", vars(emulator)["_deliverer"])
+    yield ("hooks", emulator.hooks)
     yield from _constants(type(emulator).__module__.rpartition(".")[0]).items()
 
 
@@ -210,12 +204,9 @@ class _Writer(pickle.Pickler):
     def __init__(self, target: io.BytesIO, emulator: Emulator) -> None:
         super().__init__(target, protocol=5)
         self._names = {id(value): name for name, value in _named(emulator)}
-        self._now = emulator.stage.clock.now
 
     def persistent_id(self, obj: Any) -> str | None:
-        # A method is another object each time that it is asked for, and equal all the same.
-        is_now = isinstance(obj, MethodType | BuiltinFunctionType) and obj == self._now
-        return "now" if is_now else self._names.get(id(obj))
+        return self._names.get(id(obj))
 
     def reducer_override(self, obj: Any) -> Any:
         # The usual way names ``getattr``, with which bytes could reach anything.
@@ -225,7 +216,7 @@ class _Writer(pickle.Pickler):
 class _Reader(pickle.Unpickler):
     def __init__(self, source: io.BytesIO, emulator: Emulator) -> None:
         super().__init__(source)
-        self._named = dict(_named(emulator)) | {"now": emulator.stage.clock.now}
+        self._named = dict(_named(emulator))
 
     def persistent_load(self, pid: str) -> Any:
         return self._named[pid]

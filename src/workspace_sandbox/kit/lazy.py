@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from workspace_sandbox.kit.stage import Stage
 
-WORKINGS = frozenset({"stage", "_deliverer", "_wake"})
-"""What an emulator has from the beginning and keeps through every reset."""
+WORKINGS = frozenset({"stage", "hooks", "_wake"})
+"""Attributes that an emulator has from the beginning and keeps through every reset."""
 
 
 class LazyState:

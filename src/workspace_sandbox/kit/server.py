@@ -1,31 +1,14 @@
-"""An emulator on HTTP: its routes, with faults and journal in front of them."""
+"""Faults and request log in front of an emulator."""
 
 import asyncio
-from collections.abc import Iterable
+from email.utils import formatdate
 
 from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
+from aiohttp.typedefs import Handler
 
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.faults import Fault
 from workspace_sandbox.kit.stage import Exchange, Stage
-
-MAX_REQUEST_BYTES = 64 * 1024 * 1024
-
-
-class Refused(Exception):
-    """Ends a request with the vendor's own refusal, from wherever in the emulator it is found out."""
-
-    def __init__(self, response: web.Response) -> None:
-        super().__init__(response.status)
-        self.response = response
-
-
-def application(routes: Iterable[web.AbstractRouteDef], *middlewares: Middleware) -> web.Application:
-    """An application of *routes*; the *middlewares* run in order around every request, unknown routes included."""
-    made = web.Application(middlewares=middlewares, client_max_size=MAX_REQUEST_BYTES)
-    made.add_routes(routes)
-    return made
 
 
 def staged(emulator: Emulator, application: web.Application) -> web.Application:
@@ -37,9 +20,13 @@ def staged(emulator: Emulator, application: web.Application) -> web.Application:
         stage.under_way += 1
         stage.touches += 1
         try:
-            return await answer(request, handler)
+            response = await answer(request, handler)
         finally:
             stage.under_way -= 1
+        # Of one time with all that the response tells: clients compare the two.
+        if not response.prepared:
+            response.headers.setdefault("Date", formatdate(stage.clock.now(), usegmt=True))
+        return response
 
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         at = stage.clock.now()
@@ -71,17 +58,15 @@ async def _perform(
     if fault and fault.fault == "status" and not fault.served:
         return fault.answer()
     if fault and fault.fault == "throttle":
-        return emulator.throttled(request, fault.seconds)
+        return emulator.refused(emulator.refusals.throttled(stage, fault.seconds), request)
     if fault and fault.fault == "delay":
         # Read first, so that the request has certainly arrived although its answer is late.
         await request.read()
         stage.delay(fault)
     if absent := emulator.coverage.absent(request):
-        return emulator.absent(f"{request.method} {absent.path} is the vendor's, and this stand-in does not play it.")
-    try:
-        response = await handler(request)
-    except Refused as refused:
-        response = refused.response
+        message = f"{request.method} {absent.path} is the vendor's, and this stand-in does not play it."
+        return emulator.refused(emulator.refusals.absent(message), request)
+    response = await handler(request)
     # Whoever was refused before it was counted waits all the same.
     await stage.admitted()
     return response
@@ -98,7 +83,8 @@ async def _trickle(
     stage: Stage, fault: Fault, request: web.Request, response: web.StreamResponse
 ) -> web.StreamResponse:
     body = response.body if isinstance(response, web.Response) and isinstance(response.body, bytes) else b""
-    slow = web.StreamResponse(status=response.status, headers={"Content-Type": response.content_type})
+    headers = {"Content-Type": response.content_type, "Date": formatdate(stage.clock.now(), usegmt=True)}
+    slow = web.StreamResponse(status=response.status, headers=headers)
     await slow.prepare(request)
     steps = 20
     for step in range(steps):

@@ -56,6 +56,10 @@ class Stage:
 
         self._delays: set[asyncio.Future[None]] = set()
 
+    def now(self) -> float:
+        """Return the time, in seconds since the Unix epoch."""
+        return self.clock.now()
+
     def reset(self) -> None:
         """Forget journal and faults, put the knobs back, and draw as at the first start."""
         self.random = Chance(0)

@@ -1,46 +1,27 @@
-"""The whole of the application: who is let in, and how a request is served, alone, uploaded or in a batch."""
+"""Gmail on HTTP: who is let in, and how a request is served, alone, uploaded or in a batch."""
 
 import json
-import logging
 from collections.abc import Mapping
 from random import Random
 from typing import Any, ClassVar
 
 from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
 
-from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, one_of, whole
-from workspace_sandbox.kit.coverage import Coverage, Played
+from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null, texts
-from workspace_sandbox.kit.lazy import LazyState
-from workspace_sandbox.kit.server import application
-from workspace_sandbox.kit.sowing import SeedValue
-from workspace_sandbox.kit.stage import Exchange, Stage
-from workspace_sandbox.mail import acts, schema, seed, sowing, uploads
-from workspace_sandbox.mail.access import AUTH, Grant, Grants
+from workspace_sandbox.kit.oauth import Token
+from workspace_sandbox.kit.routes import Route
+from workspace_sandbox.kit.stage import Exchange
+from workspace_sandbox.mail import acts, refusals, schema, seed, sowing, uploads
+from workspace_sandbox.mail.access import AUTH, Grants
 from workspace_sandbox.mail.attachments import Attachments
 from workspace_sandbox.mail.batch import PATHS, read_batch, write_batch
-from workspace_sandbox.mail.consent import Answering, Consent, served
 from workspace_sandbox.mail.methods import Ask, Desk, Method
 from workspace_sandbox.mail.office import PostOffice
-from workspace_sandbox.mail.refusals import (
-    FORCED,
-    THROTTLES,
-    delegation_denied,
-    forced,
-    internal,
-    invalid,
-    invalid_credential,
-    invalid_value,
-    missing_credential,
-    missing_scope,
-    page_not_found,
-    payload_too_large,
-    too_large,
-)
+from workspace_sandbox.mail.refusals import FORCED, THROTTLES
 from workspace_sandbox.mail.resources import Resources
-from workspace_sandbox.mail.routes import BATCHES, CONSENT, METHODS, ROUTES, UPLOADS, resolve
+from workspace_sandbox.mail.routes import ROUTES, Batch, resolve
 from workspace_sandbox.mail.state import Mailbox
 from workspace_sandbox.mail.throttle import SENDS_PER_DAY, UNITS_PER_MINUTE, Ledger
 from workspace_sandbox.mail.uploads import MAX_UPLOAD_BYTES
@@ -48,10 +29,9 @@ from workspace_sandbox.mail.wire import Call, Refusal, Reply
 
 SEEDED_SCOPES = ("openid", f"{AUTH}gmail.modify", f"{AUTH}userinfo.email")
 UPLOAD_TYPES = ("", "media", "multipart", "resumable")
-LOG = logging.getLogger(__name__)
 
 
-class MailEmulator(LazyState):
+class MailEmulator(Emulator):
     """A Gmail with a few mailboxes, one of them full."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
@@ -82,7 +62,10 @@ class MailEmulator(LazyState):
     ``latency_seconds`` is how long a request is at work, and so how many can be at once; without ``limits`` it is 0.
     """
 
-    acts: ClassVar[Acts] = acts.ACTS
+    acts = acts.ACTS
+    routes = ROUTES
+    refusals = refusals
+    oauth: Grants
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "force": or_null(one_of(*THROTTLES, *FORCED)),
@@ -91,92 +74,52 @@ class MailEmulator(LazyState):
         "throttle": one_of(*THROTTLES),
     }
 
-    coverage: ClassVar[Coverage] = Coverage(
-        __file__, (Played(route.method, route.path, route.lacks) for route in ROUTES)
-    )
-
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
-        self.reset()
-
-    def applications(self) -> Mapping[str, web.Application]:
-        """The API, its uploads and batches, and the consent and token pages, all on one host."""
-        api = [web.route(route.method, route.path, self._serve) for route in (*METHODS, *UPLOADS)]
-        batches = [web.route(route.method, route.path, self._serve_batch) for route in BATCHES]
-        pages = [web.route(route.method, route.path, self._asking(route.handler)) for route in CONSENT]
-        return {"base": application([*api, *batches, *pages], self._speak)}
-
-    def reset(self) -> None:
-        """Return to the seed, with nothing revoked."""
-        now, knobs, random = self.stage.clock.now, self.stage.knobs, self.stage.random
+    def plant(self) -> None:
+        """Hold the seed."""
+        now, knobs, random = self.stage.now, self.stage.knobs, self.stage.random
         office = PostOffice(Random(seed.NUMBER), now, knobs)
         attachments = Attachments(random, now, knobs)
-        self.desk = Desk(office, Resources(attachments, knobs), attachments, Ledger(now, knobs))
+        self.desk = Desk(office, Resources(attachments, knobs), attachments, Ledger(self.stage))
         self._uploads = uploads.Uploads(random)
-        self._grants = Grants(random, now, knobs)
-        self._consent = Consent(self._grants, office.mailboxes, knobs)
         self._examples = seed.fill(office)
         office.random = random
-        self.authorise()
+        self.oauth = Grants(self.stage, office.mailboxes)
+        self._token = self.oauth.seed(seed.ADDRESS)
 
     def let_go(self) -> None:
         """The post office no longer holds the mailboxes, which ask it for identifiers."""
         self.desk.office.mailboxes.clear()
 
     def credentials(self) -> dict[str, str]:
-        """The access token of the full mailbox."""
+        """Return the access token of the full mailbox."""
         return {"token": self._token}
 
-    def client(self) -> dict[str, str]:
-        """The application that is registered with the vendor."""
-        return {name: self.stage.knobs[name] for name in ("client_id", "client_secret")}
-
     def examples(self) -> dict[str, Any]:
-        """Identifiers of seeded objects worth trying."""
+        """Return identifiers of seeded objects worth trying."""
         return dict(self._examples)
 
-    def revoke(self) -> None:
-        """Withdraw every token of every mailbox."""
-        for address in self.desk.office.mailboxes:
-            self._grants.withdraw(address)
-
     def authorise(self) -> None:
-        """Grant the same tokens again."""
-        self._grants.restore()
-        self._token = self._grants.seed(seed.ADDRESS)
+        """Give all of it back, and the seeded token also if its client gave it back."""
+        super().authorise()
+        self._token = self.oauth.seed(seed.ADDRESS)
 
-    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a person would do: write to the mailbox, or tidy it up."""
-        return acts.perform(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], action)
+    @property
+    def mailbox(self) -> Mailbox:
+        """The full mailbox, in which people act."""
+        return self.desk.office.mailboxes[seed.ADDRESS]
 
-    def sow(self, given: SeedValue) -> dict[str, Any]:
-        """Make what a seed tells, beside what there is."""
-        return sowing.sow(self.desk.office, self.desk.office.mailboxes[seed.ADDRESS], given)
+    sow = sowing.sow
 
-    @staticmethod
-    def absent(told: str) -> web.Response:
-        """The answer to a request of the vendor's that is not played, in its words for what it cannot do."""
-        return Reply.refusing(Refusal(501, "UNIMPLEMENTED", "notImplemented", told)).response
-
-    def throttled(self, request: web.Request, seconds: float) -> web.Response:
-        """The refusal of a user whose minute is spent, in the dialect that the knob ``throttle`` names."""
-        del request
-        refusing = THROTTLES[self.stage.knobs["throttle"]]
-        return Reply.refusing(refusing(self.stage.clock.now() + seconds)).response
-
-    async def _serve(self, request: web.Request) -> web.Response:
+    async def serve(self, route: Route[Any], request: web.Request) -> web.StreamResponse:
+        """Answer a request of the API, or several in one."""
         # Its window is a minute: it does not matter whether a request is counted before a delay or after it.
         await self.stage.admitted()
+        call = await Call.of(request)
+        return (await (self._together(call) if isinstance(route, Batch) else self._alone(call))).response
+
+    async def unknown(self, request: web.Request, _: int) -> web.StreamResponse:
+        """Answer what may be a read that came as a POST."""
         return (await self._alone(await Call.of(request))).response
-
-    def _asking(self, answering: Answering) -> Handler:
-        """Serves what the consent of that moment answers."""
-
-        async def serve(request: web.Request) -> web.Response:
-            await self.stage.admitted()
-            return await served(self._consent, answering, request)
-
-        return serve
 
     async def _alone(self, call: Call) -> Reply:
         """The answer to a call that came by itself."""
@@ -194,13 +137,9 @@ class MailEmulator(LazyState):
         finally:
             ledger.leave(asked.mailbox.address, weight)
 
-    async def _serve_batch(self, request: web.Request) -> web.Response:
-        await self.stage.admitted()
-        outer = await Call.of(request)
-        try:
-            calls = read_batch(outer)
-        except Refusal as refusal:
-            return Reply.refusing(refusal).response
+    async def _together(self, outer: Call) -> Reply:
+        """Return the answer to a batch of calls."""
+        calls = read_batch(outer)
         ledger, entered = self.desk.ledger, list[tuple[str, int]]()
         asked = [self._inside(call, entered) for _, call in calls]
         try:
@@ -213,7 +152,7 @@ class MailEmulator(LazyState):
         for (_, call), reply in zip(calls, replies, strict=True):
             self.stage.journal.append(Exchange(at, call.verb, call.path, reply.status))
         answers = [(content_id, reply) for (content_id, _), reply in zip(calls, replies, strict=True)]
-        return write_batch(answers, f"batch_{self.stage.random.getrandbits(96):024x}").response
+        return write_batch(answers, f"batch_{self.stage.random.getrandbits(96):024x}")
 
     def _inside(self, call: Call, entered: list[tuple[str, int]]) -> Ask | Reply:
         """What a call inside a batch asks, or the answer it has at once; what it holds is noted in *entered*."""
@@ -235,7 +174,7 @@ class MailEmulator(LazyState):
         """What *call* asks once it is let in, or the answer to a piece of an upload."""
         prefix = next((prefix for prefix in uploads.PREFIXES if call.path.startswith(f"{prefix}/")), "")
         if inner and (prefix or call.path in PATHS):
-            raise invalid("Batch requests may not contain uploads or other batch requests.")
+            raise refusals.invalid("Batch requests may not contain uploads or other batch requests.")
         if prefix and call.verb == "PUT" and call.first("upload_id"):
             return self._uploads.take(call)
         ask = self._read(call, prefix)
@@ -244,39 +183,36 @@ class MailEmulator(LazyState):
     def _read(self, call: Call, prefix: str) -> Ask:
         found = resolve(call.verb, call.path.removeprefix(prefix))
         if found is None or (prefix and not found[0].uploads):
-            raise page_not_found(call.verb, call.path)
+            raise refusals.page_not_found(call.verb, call.path)
         method, ids = found
-        grant = self._grant(call, method)
+        token = self._admit(call, method)
+        mailbox: Mailbox = token.grant.account
         query = method.read(call.query)
         if query.get("alt", "json") != "json":
-            raise invalid_value("alt", "enum", json.dumps(query["alt"]))
-        mailbox = self._mailbox(grant, ids["userId"])
+            raise refusals.invalid_value("alt", "enum", json.dumps(query["alt"]))
+        if ids["userId"].lower() not in {"me", mailbox.address}:
+            raise refusals.delegation_denied(ids["userId"])
         mask = schema.read_mask(query["fields"], method.answer) if query.get("fields") else None
         body, media = self._contents(call, method, _upload_type(call, prefix))
-        return Ask(method, mailbox, frozenset(grant.scopes), ids, query, self.stage.knobs, body, media, mask)
+        return Ask(method, mailbox, frozenset(token.scopes), ids, query, self.stage.knobs, body, media, mask)
 
-    def _grant(self, call: Call, method: Method) -> Grant:
+    def _admit(self, call: Call, method: Method) -> Token:
         """What lets *call* use *method*."""
         if self.stage.knobs["force"]:
-            raise forced(self.stage.knobs["force"], method.rpc, self.stage.clock.now())
+            raise refusals.forced(self.stage.knobs["force"], method.rpc, self.stage.now())
         if not call.token:
-            raise missing_credential(method.rpc)
-        grant = self._grants.access(call.token)
-        if grant is None:
-            raise invalid_credential()
-        if method.scopes.isdisjoint(grant.scopes):
-            raise missing_scope(method.rpc)
-        return grant
-
-    def _mailbox(self, grant: Grant, user: str) -> Mailbox:
-        if user.lower() not in {"me", grant.address}:
-            raise delegation_denied(user)
-        return self.desk.office.mailboxes[grant.address]
+            raise refusals.missing_credential(method.rpc)
+        token = self.oauth.allowed(call.token)
+        if token is None:
+            raise refusals.invalid_credential()
+        if method.scopes.isdisjoint(token.scopes):
+            raise refusals.missing_scope(method.rpc)
+        return token
 
     def _contents(self, call: Call, method: Method, upload_type: str) -> tuple[dict[str, Any], bytes | None]:
         """The JSON body and the uploaded message."""
         if len(call.body) > (MAX_UPLOAD_BYTES if upload_type else self.stage.knobs["json_bytes"]):
-            raise too_large() if upload_type else payload_too_large(self.stage.knobs["json_bytes"])
+            raise refusals.too_large() if upload_type else refusals.payload_too_large(self.stage.knobs["json_bytes"])
         if upload_type == "media":
             return {}, uploads.simple(call)
         if upload_type == "multipart":
@@ -300,25 +236,6 @@ class MailEmulator(LazyState):
         if self.stage.knobs["limits"] and self.stage.knobs["latency_seconds"]:
             await self.stage.work(self.stage.knobs["latency_seconds"])
 
-    @property
-    def _speak(self) -> Middleware:
-        """Tells what is no method, and what went wrong in here, as the vendor's front end does."""
-
-        @web.middleware
-        async def speak(request: web.Request, handler: Handler) -> web.StreamResponse:
-            try:
-                return await handler(request)
-            except web.HTTPRequestEntityTooLarge:
-                return Reply.refusing(too_large()).response
-            except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
-                return await self._serve(request)
-            # A fault of the stand-in looks like one of the vendor's, and ends no server.
-            except Exception:
-                LOG.exception("The stand-in failed at %s %s", request.method, request.path)
-                return Reply.refusing(internal()).response
-
-        return speak
-
 
 def _upload_type(call: Call, prefix: str) -> str:
     """How *call* uploads, empty when it does not."""
@@ -326,5 +243,5 @@ def _upload_type(call: Call, prefix: str) -> str:
         return ""
     wanted = call.first("uploadType") or call.first("upload_protocol")
     if wanted not in UPLOAD_TYPES:
-        raise invalid(f"Invalid value for parameter uploadType: {wanted}")
+        raise refusals.invalid(f"Invalid value for parameter uploadType: {wanted}")
     return wanted or ("resumable" if prefix.startswith("/resumable") else "media")

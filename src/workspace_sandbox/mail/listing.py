@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Any
 
+from workspace_sandbox.kit.clock import has_passed
 from workspace_sandbox.mail.methods import Ask
 from workspace_sandbox.mail.refusals import invalid, metadata_scope
 from workspace_sandbox.mail.search import read
@@ -29,11 +30,12 @@ def filter_of(ask: Ask, now: float) -> Chosen:
     query = read(q, ask.mailbox, now)
     everything = bool(ask.query.get("includeSpamTrash")) or not {"SPAM", "TRASH"}.isdisjoint(label_ids)
     # Only a search goes through the index. A list without a query sees everything at once.
-    indexed_until = (now - ask.knobs["index_lag_seconds"]) * 1000 if q else float("inf")
+    lag = ask.knobs["index_lag_seconds"] if q else 0.0
 
     def chosen(message: Message) -> bool:
         carries_all = all(message.has(label_id) for label_id in label_ids)
-        return carries_all and message.internal_date <= indexed_until and query.shows(message, everything=everything)
+        is_indexed = has_passed(lag, message.internal_date / 1000, now)
+        return carries_all and is_indexed and query.shows(message, everything=everything)
 
     return chosen
 

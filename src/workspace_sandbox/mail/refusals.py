@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
+from aiohttp import web
+
 from workspace_sandbox.kit.clock import instant
+from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.mail.wire import ErrorDetail, Refusal
 
 SIGN_IN = (
@@ -168,7 +171,22 @@ def concurrent(_: float = 0) -> Refusal:
     return Refusal(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", "Too many concurrent requests for user.")
 
 
-def internal() -> Refusal:
+def unknown(request: web.Request, _: int) -> Refusal:
+    """An address that the vendor does not have."""
+    return page_not_found(request.method, request.path)
+
+
+def absent(message: str) -> Refusal:
+    """A method that is not played."""
+    return Refusal(501, "UNIMPLEMENTED", "notImplemented", message)
+
+
+def throttled(stage: Stage, seconds: float) -> Refusal:
+    """The minute's units are spent, in the dialect that the knob ``throttle`` names."""
+    return THROTTLES[stage.knobs["throttle"]](stage.now() + seconds)
+
+
+def failed() -> Refusal:
     """The vendor's own failure."""
     return Refusal(500, "INTERNAL", "backendError", "Internal error encountered.")
 

@@ -6,10 +6,9 @@ The methods of the API have price, scopes and parameters as the vendor's discove
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workspace_sandbox.kit.routes import Route
+from workspace_sandbox.kit.routes import Page, Route
 from workspace_sandbox.mail import batch, drafts, history, labels, messages, profile, schema, threads, uploads, watches
-from workspace_sandbox.mail.access import FULL
-from workspace_sandbox.mail.consent import CONSENT_PATH, Answering, Consent
+from workspace_sandbox.mail.access import CONSENT_PATH, FULL, Grants
 from workspace_sandbox.mail.methods import Method, Operation, scopes_of
 from workspace_sandbox.mail.methods import method as _method
 from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind
@@ -321,16 +320,21 @@ UPLOADS: Sequence[Route[Operation]] = tuple(
 )
 """Each method that takes uploads, and the pieces of resumable ones."""
 
-BATCHES = tuple(Route(method="POST", path=path, handler=batch.read_batch) for path in batch.PATHS)
+
+class Batch(Route[None]):
+    """Several requests in one."""
+
+
+BATCHES = tuple(Batch(method="POST", path=path, handler=None) for path in batch.PATHS)
 
 NO_IDENTITY = "identity tokens are not told of"
-CONSENT: Sequence[Route[Answering]] = (
-    Route(method="GET", path=CONSENT_PATH, handler=Consent.ask),
-    Route(method="POST", path=CONSENT_PATH, handler=Consent.ask),
-    Route(method="POST", path="/token", handler=Consent.token),
-    Route(method="POST", path="/revoke", handler=Consent.revoke),
-    Route(method="GET", path="/tokeninfo", handler=Consent.inspect, lacks=NO_IDENTITY),
-    Route(method="POST", path="/tokeninfo", handler=Consent.inspect, lacks=NO_IDENTITY),
+CONSENT = (
+    Page(method="GET", path=CONSENT_PATH, handler=Grants.authorize),
+    Page(method="POST", path=CONSENT_PATH, handler=Grants.authorize),
+    Page(method="POST", path="/token", handler=Grants.token),
+    Page(method="POST", path="/revoke", handler=Grants.revoke),
+    Page(method="GET", path="/tokeninfo", handler=Grants.inspect, lacks=NO_IDENTITY),
+    Page(method="POST", path="/tokeninfo", handler=Grants.inspect, lacks=NO_IDENTITY),
 )
 
 ROUTES: Sequence[Route[Any]] = (*METHODS, *UPLOADS, *BATCHES, *CONSENT)

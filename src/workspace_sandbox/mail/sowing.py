@@ -1,22 +1,23 @@
 """Labels and received messages, from the plain words of a seed."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit.sowing import SeedValue
-from workspace_sandbox.mail import acts
 from workspace_sandbox.mail.labels import checked_name
-from workspace_sandbox.mail.office import PostOffice
 from workspace_sandbox.mail.state import SHOWN, Label, Mailbox
 from workspace_sandbox.mail.wire import Refusal
+
+if TYPE_CHECKING:
+    from workspace_sandbox.mail.emulator import MailEmulator
 
 FIELDS = ("from", "subject", "body_html", "body_text", "labels", "attachments", "thread_id")
 
 
-def sow(office: PostOffice, mailbox: Mailbox, given: SeedValue) -> dict[str, Any]:
-    """Make what *given* tells in *mailbox*; labels by name, and messages in their order."""
+def sow(gmail: "MailEmulator", given: SeedValue) -> dict[str, Any]:
+    """Create what *given* tells in the full mailbox; labels by name, and messages in their order."""
     given.object_of("labels", "messages")
-    labels = {one.as_text(): _label(mailbox, one) for one in given.each("labels")}
-    messages = [_message(office, mailbox, one.object_of(*FIELDS)) for one in given.each("messages")]
+    labels = {one.as_text(): _label(gmail.mailbox, one) for one in given.each("labels")}
+    messages = [_message(gmail, one.object_of(*FIELDS)) for one in given.each("messages")]
     return {"labels": labels, "messages": messages}
 
 
@@ -30,6 +31,6 @@ def _label(mailbox: Mailbox, given: SeedValue) -> str:
     return label_id
 
 
-def _message(office: PostOffice, mailbox: Mailbox, given: SeedValue) -> str:
+def _message(gmail: "MailEmulator", given: SeedValue) -> str:
     with given.doing():
-        return str(acts.perform(office, mailbox, {"action": "receive", **given.value})["message_id"])
+        return str(gmail.act({"action": "receive", **given.value})["message_id"])

@@ -1,15 +1,17 @@
-"""Counts what each user may still ask for: units a minute, requests at once, messages a day."""
+"""What each user of Gmail may still ask for: units a minute, requests at once, messages a day."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Any
 
-from workspace_sandbox.kit.throttling import SlidingWindow
+from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.throttling import Budget, Budgets
 from workspace_sandbox.mail.refusals import THROTTLES, concurrent, retry_after_429
 
 UNITS_PER_MINUTE = 6_000
 SENDS_PER_DAY = 2_000
-DAY_SECONDS = 86_400.0
+UNITS = Budget("units_per_minute", 60.0)
+SENDS = Budget("sends_per_day", 86_400.0)
+"""The day of sending is any 24 hours, not a calendar day (Workspace Admin Help, sending limits)."""
+
 CONCURRENT_REQUESTS = 10
 INNER_PER_SLOT = 5
 """Calls inside a batch that together count as one request at once: 25 are fine, a cold hundred is not."""
@@ -21,48 +23,30 @@ PUSHED_BY_SECONDS = 1.0
 class Ledger:
     """Counts per user; without the knob ``limits`` it counts nothing."""
 
-    def __init__(self, now: Callable[[], float], knobs: Mapping[str, Any]) -> None:
-        self._now = now
-        self._knobs = knobs
-        self._units: dict[str, SlidingWindow] = {}
-        self._sends: dict[str, SlidingWindow] = {}
-        self._closed_until: dict[str, float] = {}
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._budgets = Budgets(stage)
         self._running: Counter[str] = Counter()
 
     def charge(self, user: str, units: int) -> None:
         """Spend *units* of this minute, or refuse in the dialect that the knob ``throttle`` names."""
-        if not self._knobs["limits"]:
-            return
-        now, dialect = self._now(), str(self._knobs["throttle"])
-        window = self._units.setdefault(user, SlidingWindow(UNITS_PER_MINUTE, 60.0))
-        window.limit = self._knobs["units_per_minute"]
-        closed_until = self._closed_until.get(user, 0.0)
+        dialect = str(self._stage.knobs["throttle"])
         # Who asks before the named time is made to wait longer: several users reported it, no page of Google says it.
-        if dialect.startswith("retry_after") and now < closed_until:
-            until = closed_until + PUSHED_BY_SECONDS
-        else:
-            wait = window.take(now, units)
-            if not wait:
-                return
-            until = now + wait
-        self._closed_until[user] = until
-        raise THROTTLES[dialect](until)
+        closed = self._budgets.closed(user) if dialect.startswith("retry_after") else 0.0
+        wait = closed + PUSHED_BY_SECONDS if closed else self._budgets.take(UNITS, user, units)
+        if wait:
+            self._budgets.close(user, wait)
+            raise THROTTLES[dialect](self._stage.now() + wait)
 
     def send(self, user: str) -> None:
         """Count one message sent today."""
-        if not self._knobs["limits"]:
-            return
-        window = self._sends.setdefault(user, SlidingWindow(SENDS_PER_DAY, DAY_SECONDS))
-        window.limit = self._knobs["sends_per_day"]
-        # The day of sending is any 24 hours, not a calendar day (Workspace Admin Help, sending limits).
-        wait = window.take(self._now())
-        if wait:
-            raise retry_after_429(self._now() + wait)
+        if wait := self._budgets.take(SENDS, user):
+            raise retry_after_429(self._stage.now() + wait)
 
     def enter(self, user: str, *, inner: bool) -> int:
         """Begin a request (*inner*: inside a batch); what is returned goes to ``leave``."""
         weight = 1 if inner else INNER_PER_SLOT
-        if not self._knobs["limits"]:
+        if not self._budgets.count:
             return 0
         # No page has the number. Measurements that users published in 2026 came to about ten at once.
         if self._running[user] + weight > CONCURRENT_REQUESTS * INNER_PER_SLOT:

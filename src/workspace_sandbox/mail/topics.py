@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace_sandbox.kit.clock import instant
+from workspace_sandbox.kit.clock import has_passed, instant
 from workspace_sandbox.mail.state import Mailbox
 
 APART = 1.0
@@ -49,7 +49,7 @@ class Topics:
     def hear(self, mailbox: Mailbox, record: Mapping[str, Any], now: float, *, limited: bool) -> None:
         """Tell the topic of *mailbox* of a record of its history, if somebody watches it."""
         watch = self.watches.get(mailbox.address)
-        if watch is None or now >= watch.until or (limited and now - watch.told_at < APART):
+        if watch is None or now >= watch.until or (limited and not has_passed(APART, watch.told_at, now)):
             return
         if watch.wants(record):
             watch.told_at = now

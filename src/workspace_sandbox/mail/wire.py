@@ -8,13 +8,16 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
+from workspace_sandbox.kit.refusals import Refused
+from workspace_sandbox.kit.stage import Stage
+
 JSON = "application/json; charset=UTF-8"
 HTML = "text/html; charset=UTF-8"
 ErrorDetail = dict[str, Any]
 
 
 @dataclass(eq=False)
-class Refusal(Exception):
+class Refusal(Refused):
     """A request that is not done, and what is answered instead."""
 
     code: int
@@ -41,6 +44,10 @@ class Refusal(Exception):
     def page(self) -> str:
         """The HTML error page of the vendor's front end."""
         return PAGE.format(code=self.code, title=self.status, message=self.message)
+
+    def response(self, _: Stage) -> web.Response:
+        """Return it."""
+        return Reply.refusing(self).response
 
 
 PAGE = (

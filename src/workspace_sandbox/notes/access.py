@@ -1,18 +1,17 @@
-"""Tokens, and how a connection comes by them."""
+"""Tokens of connections, and the OAuth of public ones."""
 
-import base64
-import binascii
-import hmac
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlencode, urlsplit
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from aiohttp import web
 
 from workspace_sandbox.kit.consent import Account, Box, Decision, Question
+from workspace_sandbox.kit.oauth import Grant, OAuth, Token
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.notes import checks, values
+from workspace_sandbox.notes.call import body_of
 from workspace_sandbox.notes.state import Home, Offer, User, Workspace
-from workspace_sandbox.notes.wire import Refusal, invalid
+from workspace_sandbox.notes.wire import Refusal, answered, invalid
 
 CLIENT_ID = "5a1c9f0e-7d2b-4c6a-9e83-2f40b1d7c865"
 CLIENT_SECRET = "secret_9XvT2mQk7LwZ4rBn8JcY6dHs1GpFa3EuRi0KoWxNyVt"  # noqa: S105 - opens nothing but the stand-in
@@ -22,192 +21,127 @@ INTEGRATION_ID = "b7e2c4d8-1f35-4a90-8c6e-5d0937f1a264"
 TOKEN = "ntn_284617395024Kd7mQw3XzR8vYb5tLc1NfHs6PgJ9uAeT2"  # noqa: S105 - the same
 """The fixed token of the seeded connection."""
 
-CODE_SECONDS = 600
 SCOPE = "read_content insert_content update_content read_user_with_email"
+NEEDS = {"authorization_code": "code", "refresh_token": "refresh_token"}
+"""The parameter that a token request must have, by its type of grant."""
+
+WANTS = ("View the content that you share with it", "Insert and update that content", "See names and addresses")
 
 
-@dataclass(slots=True)
-class Grant:
-    """A token, with the refresh token it came with if it came by OAuth."""
-
-    token: str
-    workspace: Workspace
-    bot: User
-    issued_at: float
-    expires_at: float | None = None
-    refresh_token: str | None = None
-    spent: bool = False
-    withdrawn: bool = False
-    """Taken away by the user, who may give it back."""
-
-
-@dataclass(slots=True)
-class Code:
-    """An authorisation code, good once."""
-
-    redirect_uri: str
-    expires_at: float
-    home: Home
-    shared: frozenset[str]
-
-
-def invalid_grant(message: str) -> Refusal:
-    """A code or refresh token that is not good, or no longer."""
-    return Refusal(400, "invalid_grant", message)
-
-
-class Authorisations:
+class Authorisations(OAuth):
     """All grants of one integration by its fixed token, and of one application by OAuth, wherever it was let in."""
 
+    shapes: ClassVar = {"code": "{:36}", "access": "ntn_{:46}", "refresh": "nrt_{:46}"}
+    # A pair dies with its refresh token.
+    ended_by_refresh = frozenset({"access", "refresh"})
+    # The page of the token endpoint has no client credentials in the body.
+    client_by = "header"
+    clients: ClassVar = {CLIENT_ID: CLIENT_SECRET}
+
     def __init__(self, stage: Stage, workspace: Workspace, internal: User, homes: Sequence[Home]) -> None:
-        self._stage = stage
-        self._workspace = workspace
-        self._grants = [Grant(TOKEN, workspace, internal, workspace.now())]
-        self._codes: dict[str, Code] = {}
-        self.homes = {home.workspace.id: home for home in homes}
-        """By the id of their workspace; the first is the one that a person is in at first."""
-
-    def withdraw(self, *, withdrawn: bool) -> None:
-        """Take all grants there are away, or give them back; later ones are not touched."""
-        self._codes.clear()
-        for grant in self._grants:
-            grant.withdrawn = withdrawn
-
-    def grant(self, token: str) -> Grant | None:
-        """What *token* lets in; None when it is not good."""
-        grant = self._find(token, "token")
-        expired = grant and grant.expires_at is not None and grant.expires_at <= self._workspace.now()
-        return None if expired else grant
+        super().__init__(stage, {home.workspace.id: home for home in homes})
+        self.keep(TOKEN, "access", Grant("", Home(workspace, internal, ())))
 
     def has(self, bot: User) -> bool:
-        """Whether *bot* is let in at all."""
-        return any(grant.bot is bot for grant in self._good())
+        """Return whether *bot* is let in at all."""
+        return any(
+            token.opens and token.kind != "code" and token.grant.account.bot is bot for token in self.tokens.values()
+        )
 
-    def code(self, redirect_uri: str, decided: Decision) -> str:
-        """A new code for the public connection, with the workspace and the pages that the person picked."""
-        code, until = self._workspace.new_secret("", 36), self._workspace.now() + CODE_SECONDS
-        home = self.homes.get(decided.account) or next(iter(self.homes.values()))
+    def check(self, asked: dict[str, str]) -> None:
+        """Refuse a consent that cannot be asked for."""
+        for name, value in (("client_id", CLIENT_ID), ("response_type", "code"), ("owner", "user")):
+            checks.one_of(asked.get(name), f"query.{name}", (value,))
+        if not self.allows(asked.get("redirect_uri", "")):
+            raise invalid("Missing or invalid redirect_uri.")
+
+    def question(self, _: Mapping[str, str]) -> Question:
+        """Ask which workspace, and which pages of it."""
+        accounts = [
+            Account(uid, home.workspace.name, tuple(Box(_value(home, offer), offer.label) for offer in home.offers))
+            for uid, home in self.accounts.items()
+        ]
+        return Question(vendor="Notion", app="Connector Gateway", wants=WANTS, accounts=accounts)
+
+    def grant(self, _: Mapping[str, str], decided: Decision) -> Grant:
+        """Return the grant of the chosen workspace, with the pages that were picked."""
+        home: Home = self.chosen(decided.account)
         kept = (offer.ids for offer in home.offers if decided.keeps(_value(home, offer)))
-        self._codes[code] = Code(redirect_uri, until, home, frozenset().union(*kept))
+        return Grant(CLIENT_ID, home, picked=frozenset().union(*kept))
+
+    async def token(self, request: web.Request) -> web.Response:
+        """Return a new pair for a code, or for the refresh token of a pair that dies by it."""
+        body = await self.form(request)
+        self.identify(request, body)
+        name = NEEDS[checks.one_of(body.get("grant_type"), "body.grant_type", tuple(NEEDS))]
+        checks.string(checks.need(body, name, "body"), f"body.{name}")
+        return await super().token(request)
+
+    async def form(self, request: web.Request) -> dict[str, Any]:
+        """Return the JSON body."""
+        return await body_of(request)
+
+    def answer(self, body: Mapping[str, Any]) -> web.Response:
+        """Return *body* with the identifier of the request."""
+        return answered(200, dict(body), self.stage.request_id())
+
+    def redeem(self, client_id: str, form: Mapping[str, str]) -> Token:
+        """Return the code, whose pages replace those picked before: an application has one bot in a workspace."""
+        code = super().redeem(client_id, form)
+        code.grant.account.bot.shared = set(code.grant.picked or ())
         return code
 
-    def token(self, body: dict[str, Any]) -> dict[str, Any]:
-        """A new pair for a code, or for the refresh token of a pair that dies by it."""
-        kind = checks.one_of(body.get("grant_type"), "body.grant_type", ("authorization_code", "refresh_token"))
-        home = self._spend_code(body) if kind == "authorization_code" else self._spend_refresh_token(body)
-        secret, now, seconds = self._workspace.new_secret, self._workspace.now(), self._stage.knobs["token_seconds"]
-        until = None if seconds is None else now + seconds
-        grant = Grant(secret("ntn_", 46), home.workspace, home.bot, now, until, secret("nrt_", 46))
-        self._grants.append(grant)
-        return _issued(grant)
+    def issued(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
+        """Return a new pair."""
+        home: Home = spent.grant.account
+        workspace, owner = home.workspace, home.workspace.users[home.bot.owner_id or ""]
+        return {
+            "access_token": self.issue("access", spent.grant, self.stage.knobs["token_seconds"]).value,
+            "token_type": "bearer",
+            "refresh_token": self.issue("refresh", spent.grant).value,
+            "bot_id": home.bot.id,
+            "workspace_id": workspace.id,
+            "workspace_name": workspace.name,
+            "workspace_icon": None,
+            "owner": {"type": "user", "user": values.user(owner, owner.id, workspace)},
+            "duplicated_template_id": None,
+        }
 
-    def revoke(self, body: dict[str, Any]) -> dict[str, Any]:
-        """End the grant of an access or refresh token; an unknown one is fine too."""
-        token = checks.populated(checks.need(body, "token", "body"), "body.token", 2000)
-        grant = self._find(token, "token") or self._find(token, "refresh_token")
-        if grant and grant.refresh_token:
-            grant.spent = True
-        return {}
+    async def revoke(self, request: web.Request) -> web.Response:
+        """End the grant of a token; an unknown one is fine too."""
+        if token := await self._presented(request):
+            token.grant.ended = True
+        return self.answer({})
 
-    def introspect(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Whether a token of the public connection is good."""
-        token = checks.populated(checks.need(body, "token", "body"), "body.token", 2000)
-        grant = self._find(token, "token") or self._find(token, "refresh_token")
-        if not grant or not grant.refresh_token:
-            return {"active": False}
-        return {"active": True, "scope": SCOPE, "iat": int(grant.issued_at)}
-
-    def _find(self, token: str, kind: str) -> Grant | None:
-        return next((grant for grant in self._good() if getattr(grant, kind) == token), None)
-
-    def _good(self) -> Iterator[Grant]:
-        return (grant for grant in self._grants if not grant.spent and not grant.withdrawn)
-
-    def _spend_code(self, body: dict[str, Any]) -> Home:
-        given = checks.string(checks.need(body, "code", "body"), "body.code")
-        code = self._codes.pop(given, None)
-        if code is None or code.expires_at <= self._workspace.now():
-            raise invalid_grant("Invalid code: this code has been revoked.")
-        if body.get("redirect_uri") != code.redirect_uri:
-            raise invalid_grant("Invalid redirect_uri: it does not match the authorization request.")
-        # Picking again replaces what was picked before: there is one bot of an application in a workspace.
-        code.home.bot.shared = set(code.shared)
-        return code.home
-
-    def _spend_refresh_token(self, body: dict[str, Any]) -> Home:
-        given = checks.string(checks.need(body, "refresh_token", "body"), "body.refresh_token")
-        grant = self._find(given, "refresh_token")
-        if grant is None:
-            raise invalid_grant("Invalid refresh token: this token has been revoked.")
-        grant.spent = True
-        return self.homes[grant.workspace.id]
-
-
-def _issued(grant: Grant) -> dict[str, Any]:
-    workspace = grant.workspace
-    owner = workspace.users[grant.bot.owner_id or ""]
-    return {
-        "access_token": grant.token,
-        "token_type": "bearer",
-        "refresh_token": grant.refresh_token,
-        "bot_id": grant.bot.id,
-        "workspace_id": workspace.id,
-        "workspace_name": workspace.name,
-        "workspace_icon": None,
-        "owner": {"type": "user", "user": values.user(owner, owner.id, workspace)},
-        "duplicated_template_id": None,
-    }
-
-
-def require_client(header: str) -> None:
-    """Refuse a request that does not come from the registered client, by HTTP Basic."""
-    kind, _, encoded = header.partition(" ")
-    try:
-        # Without validation, Python passes over foreign characters, and a damaged header would be let in.
-        given = base64.b64decode(encoded, validate=True)
-    except binascii.Error:
-        given = b""
-    # Only HTTP Basic: the page of the token endpoint has no client credentials in the body.
-    if kind.casefold() != "basic" or not hmac.compare_digest(given, f"{CLIENT_ID}:{CLIENT_SECRET}".encode()):
-        raise Refusal(401, "invalid_client", "Client authentication failed.")
-
-
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """What a client asks the user for."""
-
-    redirect_uri: str
-    state: str | None
-
-    @classmethod
-    def asked(cls, query: Mapping[str, str], registered: Sequence[str]) -> "Consent":
-        """The consent that an authorize address asks for; refused when it is not well asked."""
-        checks.one_of(query.get("client_id"), "query.client_id", (CLIENT_ID,))
-        checks.one_of(query.get("response_type"), "query.response_type", ("code",))
-        checks.one_of(query.get("owner"), "query.owner", ("user",))
-        redirect_uri = query.get("redirect_uri", "")
-        if urlsplit(redirect_uri).scheme not in {"http", "https"} or (registered and redirect_uri not in registered):
-            raise invalid("Missing or invalid redirect_uri.")
-        return cls(redirect_uri, query.get("state"))
-
-    def answer(self, **given: str) -> str:
-        """The address the user is sent back to with what was *given*, and the state."""
-        fields = given | ({} if self.state is None else {"state": self.state})
-        return f"{self.redirect_uri}{'&' if '?' in self.redirect_uri else '?'}{urlencode(fields)}"
-
-
-def question(homes: Iterable[Home]) -> Question:
-    """What a person is asked: which workspace, and which pages of it."""
-    accounts = [
-        Account(
-            home.workspace.id,
-            home.workspace.name,
-            tuple(Box(_value(home, offer), offer.label) for offer in home.offers),
+    async def introspect(self, request: web.Request) -> web.Response:
+        """Tell whether a token of the public connection is good."""
+        token = await self._presented(request)
+        return self.answer(
+            {"active": True, "scope": SCOPE, "iat": int(token.issued_at)} if token else {"active": False}
         )
-        for home in homes
-    ]
-    wants = ["View the content that you share with it", "Insert and update that content", "See names and addresses"]
-    return Question(vendor="Notion", app="Connector Gateway", wants=wants, accounts=accounts)
+
+    async def _presented(self, request: web.Request) -> Token | None:
+        body = await self.form(request)
+        self.identify(request, body)
+        value = checks.populated(checks.need(body, "token", "body"), "body.token", 2000)
+        token = self.living(value, "access", "refresh")
+        return token if token and token.grant.client_id else None
+
+    def refusal(self, reason: str) -> Refusal:
+        """Return the refusal of a token request."""
+        match reason:
+            case "client_id" | "client_secret":
+                return Refusal(401, "invalid_client", "Client authentication failed.")
+            case "redirect_uri":
+                return _invalid_grant("Invalid redirect_uri: it does not match the authorization request.")
+            case "refresh_token":
+                return _invalid_grant("Invalid refresh token: this token has been revoked.")
+            case _:
+                return _invalid_grant("Invalid code: this code has been revoked.")
+
+
+def _invalid_grant(message: str) -> Refusal:
+    return Refusal(400, "invalid_grant", message)
 
 
 def _value(home: Home, offer: Offer) -> str:

@@ -1,12 +1,17 @@
-"""What a person does in the application, told in plain values."""
+"""What a person does in the application, told in plain values, and in the settings of a connection."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.acts import Act
+from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, optional, reading
+from workspace_sandbox.kit.asking import object_of
 from workspace_sandbox.notes import checks, edits, richtext, writes
-from workspace_sandbox.notes.state import DataSource, Page, Property, User, Workspace
-from workspace_sandbox.notes.wire import Refusal
+from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
+
+if TYPE_CHECKING:
+    from workspace_sandbox.notes.emulator import NotesEmulator
+
+Done = dict[str, Any]
 
 
 def _text(_: Workspace, value: Any) -> list[dict[str, Any]]:
@@ -25,8 +30,6 @@ def _person(workspace: Workspace, value: Any) -> dict[str, Any]:
     known = (user.id for user in workspace.users.values() if value in {user.id, user.name, user.email})
     return {"id": next(known, value)}
 
-
-Do = Callable[[Workspace, User, Mapping[str, Any]], dict[str, Any]]
 
 FORMS: dict[str, Callable[[Workspace, Any], Any]] = {
     "title": _text,
@@ -48,154 +51,69 @@ ADDED = (
 """The types of which a property can be added, as they need no more than a name and perhaps options."""
 
 
-def perform(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
-    """Let *person* do one thing; a ``ValueError`` says what is wrong with it."""
-    act = ACTIONS.get(action.get("action", ""))
-    if act is None:
-        known = ", ".join([*ACTIONS, *SETTINGS])
-        raise ValueError(f"unknown action {action.get('action')!r}; there are {known}")
-    try:
-        return act.do(workspace, person, action)
-    except Refusal as refusal:
-        raise ValueError(refusal.message) from refusal
+def _create(notion: "NotesEmulator", source: DataSource, properties: Mapping[str, Any]) -> Done:
+    given = edits.given(notion.workspace, source, _raw(notion, source, properties), None)
+    return {"page_id": edits.create(notion.workspace, source, given, author=notion.person).id}
 
 
-def _create(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
-    source = _source(workspace, action)
-    given = edits.given(workspace, source, _raw(workspace, source, action), None)
-    return {"page_id": edits.create(workspace, source, given, author=person).id}
-
-
-def _update(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
-    page = _page(workspace, action)
-    source = workspace.source_of(page)
-    given = edits.given(workspace, source, _raw(workspace, source, action), None)
-    edits.update(workspace, page, given, person)
+def _update(notion: "NotesEmulator", page: Page, properties: Mapping[str, Any]) -> Done:
+    source = notion.workspace.source_of(page)
+    given = edits.given(notion.workspace, source, _raw(notion, source, properties), None)
+    edits.update(notion.workspace, page, given, notion.person)
     return {"page_id": page.id}
 
 
-def _trash(*, into: bool) -> Do:
-    def move(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
-        page = _page(workspace, action)
-        edits.trash(workspace, page, person, into=into)
-        return {"page_id": page.id}
-
-    return move
+def _trash(notion: "NotesEmulator", page: Page) -> Done:
+    edits.trash(notion.workspace, page, notion.person, into=True)
+    return {"page_id": page.id}
 
 
-def _add_property(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
-    source = _source(workspace, action)
-    kind = checks.one_of(action.get("type"), "type", ADDED)
-    names = [writes.option_name(name, "options") for name in checks.array(action.get("options", []), "options")]
-    options = [writes.new_option(workspace, name) for name in dict.fromkeys(names)]
-    config = {"format": "number"} if kind == "number" else {}
-    prop = Property(workspace.new_property_id(), _name(action), kind, config, options)
-    edits.add_property(workspace, source, prop, person)
+def _restore(notion: "NotesEmulator", page: Page) -> Done:
+    edits.trash(notion.workspace, page, notion.person, into=False)
+    return {"page_id": page.id}
+
+
+def _add_property(
+    notion: "NotesEmulator", source: DataSource, name: str, kind: str, *, options: list[str] | None = None
+) -> Done:
+    made = [writes.new_option(notion.workspace, one) for one in dict.fromkeys(options or [])]
+    prop = Property(notion.workspace.new_property_id(), name, kind, number_config(kind), made)
+    edits.add_property(notion.workspace, source, prop, notion.person)
     return {"property_id": prop.wire_id}
 
 
-def _rename_property(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
-    source = _source(workspace, action)
-    prop = _property(source, str(action.get("property")))
-    edits.rename_property(workspace, source, prop, _name(action), person)
+def _rename_property(notion: "NotesEmulator", source: DataSource, column: str, name: str) -> Done:
+    prop = _property(source, column)
+    edits.rename_property(notion.workspace, source, prop, name, notion.person)
     return {"property_id": prop.wire_id}
 
 
-def _rename_option(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
-    source = _source(workspace, action)
-    prop = _property(source, str(action.get("property")))
-    option = prop.option(str(action.get("option")))
+def _rename_option(notion: "NotesEmulator", source: DataSource, column: str, former: str, name: str) -> Done:
+    prop = _property(source, column)
+    option = prop.option(former)
     if option is None:
-        raise ValueError(f"{prop.name} has no option {action.get('option')!r}")
-    edits.rename_option(workspace, source, prop, option, writes.option_name(action.get("name"), "name"), author=person)
+        raise ValueError(f"{prop.name} has no option {former!r}")
+    edits.rename_option(notion.workspace, source, prop, option, writes.option_name(name, "name"), author=notion.person)
     return {"option_id": option.id}
 
 
-def _comment(workspace: Workspace, person: User, action: Mapping[str, Any]) -> dict[str, Any]:
-    page = _page(workspace, action)
-    told = checks.populated(action.get("text"), "text", richtext.CONTENT_LENGTH)
-    known = (one for one in workspace.comments.values() if one.discussion_id == action.get("discussion_id"))
-    if action.get("discussion_id") is not None and next(known, None) is None:
-        raise ValueError(f"there is no discussion {action['discussion_id']!r}")
-    discussion_id = action.get("discussion_id") or workspace.new_id()
-    made = edits.comment(workspace, page, discussion_id, richtext.text(told), person)
+def _comment(notion: "NotesEmulator", page: Page, told: str, *, discussion_id: str = "") -> Done:
+    workspace = notion.workspace
+    if discussion_id and discussion_id not in {one.discussion_id for one in workspace.comments.values()}:
+        raise ValueError(f"there is no discussion {discussion_id!r}")
+    made = edits.comment(workspace, page, discussion_id or workspace.new_id(), richtext.text(told), notion.person)
     return {"comment_id": made.id, "discussion_id": made.discussion_id}
 
 
-PAGE = {"page_id": "the page"}
-DATABASE = {"database_id": "the database"}
-PROPERTIES = {"properties": "plain values by property name; null clears one"}
-PROPERTY = {"property": "the column, by name or id"}
-
-ACTIONS: Mapping[str, Act[Do]] = {
-    "create_page": Act(_create, "Adds a row to a database.", DATABASE | PROPERTIES, answers="`page_id`"),
-    "update_page": Act(_update, "Changes values of a page.", PAGE | PROPERTIES, answers="`page_id`"),
-    "comment": Act(
-        _comment,
-        "Comments on a page.",
-        PAGE | {"text": "the comment"},
-        {"discussion_id": "the discussion that it goes to; otherwise a new one"},
-        "`comment_id`, `discussion_id`",
-    ),
-    "trash_page": Act(_trash(into=True), "Moves a page into the trash.", PAGE, answers="`page_id`"),
-    "restore_page": Act(_trash(into=False), "Takes a page out of the trash.", PAGE, answers="`page_id`"),
-    "add_property": Act(
-        _add_property,
-        "Adds a column.",
-        DATABASE | {"name": "its name", "type": f"one of {', '.join(ADDED)}"},
-        {"options": "names, for a select or multi_select"},
-        answers="`property_id`",
-    ),
-    "rename_property": Act(
-        _rename_property,
-        "Renames a column.",
-        DATABASE | PROPERTY | {"name": "the new name"},
-        answers="`property_id`",
-    ),
-    "rename_option": Act(
-        _rename_option,
-        "Renames an option; pages that have it do not count as edited.",
-        DATABASE | PROPERTY | {"option": "its name or id", "name": "the new name"},
-        answers="`option_id`",
-    ),
-}
-
-SETTINGS: Mapping[str, Act[None]] = {
-    "subscribe": Act(
-        None,
-        "Sets up webhooks, and sends the verification token to the address, once and unsigned.",
-        {},
-        {"url": "the address; otherwise that of the knob events_url", "connection": "`internal` or `public`"},
-        answers="`subscription_id`, `state`",
-    ),
-    "verify_webhook": Act(
-        None,
-        "Brings the token back; from then on events are sent, signed with it.",
-        {"verification_token": "what was sent to the address"},
-        answers="`subscription_id`, `state`",
-    ),
-    "deliveries": Act(
-        None,
-        "Tells how deliveries went.",
-        answers="`deliveries`: `event_id`, `type`, `attempt`, `status`, `reason` of each",
-    ),
-}
-"""What is done in the settings of a connection; the emulator does it."""
-
-
-def _raw(workspace: Workspace, source: DataSource | None, action: Mapping[str, Any]) -> dict[str, Any]:
-    given = action.get("properties")
-    if not isinstance(given, dict):
-        raise ValueError("properties must be an object of plain values by property name")
-    return {name: _value(workspace, _property(source, name), value) for name, value in given.items()}
+def _raw(notion: "NotesEmulator", source: DataSource | None, properties: Mapping[str, Any]) -> Done:
+    return {name: _value(notion.workspace, _property(source, name), value) for name, value in properties.items()}
 
 
 def _property(source: DataSource | None, name: str) -> Property:
     found = source.find(name) if source else None
     if source and found is None:
-        raise ValueError(
-            f"there is no property {name!r}; there are {[prop.name for prop in source.properties.values()]}"
-        )
+        known = [prop.name for prop in source.properties.values()]
+        raise ValueError(f"there is no property {name!r}; there are {known}")
     return found or Property("title", "title", "title")
 
 
@@ -204,19 +122,81 @@ def _value(workspace: Workspace, prop: Property, value: Any) -> dict[str, Any]:
     return {prop.type: form(workspace, value) if form else value}
 
 
-def _name(action: Mapping[str, Any]) -> str:
-    return checks.populated(action.get("name"), "name", writes.NAME_LENGTH)
+def number_config(kind: str) -> dict[str, str]:
+    """Return the configuration of a new column."""
+    return {"format": "number"} if kind == "number" else {}
 
 
-def _source(workspace: Workspace, action: Mapping[str, Any]) -> DataSource:
-    database = workspace.databases.get(str(action.get("database_id")))
+def _source(notion: "NotesEmulator", value: Any) -> DataSource:
+    database = notion.workspace.databases.get(str(value))
     if database is None:
-        raise ValueError(f"there is no database {action.get('database_id')!r}")
-    return workspace.sources[database.source_ids[0]]
+        raise ValueError(f"is {value!r}, and there is no such database")
+    return notion.workspace.sources[database.source_ids[0]]
 
 
-def _page(workspace: Workspace, action: Mapping[str, Any]) -> Page:
-    page = workspace.pages.get(str(action.get("page_id")))
+def _page(notion: "NotesEmulator", value: Any) -> Page:
+    page = notion.workspace.pages.get(str(value))
     if page is None:
-        raise ValueError(f"there is no page {action.get('page_id')!r}")
+        raise ValueError(f"is {value!r}, and there is no such page")
     return page
+
+
+def _options(_: Any, value: Any) -> list[str]:
+    return [writes.option_name(name, "options") for name in checks.array(value, "options")]
+
+
+PAGE = Field("page_id", "the page", _page)
+DATABASE = Field("database_id", "the database", _source)
+PROPERTIES = Field("properties", "plain values by property name; null clears one", reading(object_of))
+PROPERTY = Field("property", "the column, by name or id", lambda _, value: str(value))
+NAME = Field("name", "the new name", lambda _, value: checks.populated(value, "name", writes.NAME_LENGTH))
+TEXT = Field("text", "the comment", lambda _, value: checks.populated(value, "text", richtext.CONTENT_LENGTH))
+TYPE = Field("type", f"one of {', '.join(ADDED)}", lambda _, value: checks.one_of(value, "type", ADDED))
+SETTINGS = "`subscription_id`, `state`"
+
+ACTS: Acts = {
+    "create_page": Act(_create, "Adds a row to a database.", (DATABASE, PROPERTIES), "`page_id`"),
+    "update_page": Act(_update, "Changes values of a page.", (PAGE, PROPERTIES), "`page_id`"),
+    "comment": Act(
+        _comment,
+        "Comments on a page.",
+        (PAGE, TEXT, optional("discussion_id", "the discussion that it goes to; otherwise a new one")),
+        "`comment_id`, `discussion_id`",
+    ),
+    "trash_page": Act(_trash, "Moves a page into the trash.", (PAGE,), "`page_id`"),
+    "restore_page": Act(_restore, "Takes a page out of the trash.", (PAGE,), "`page_id`"),
+    "add_property": Act(
+        _add_property,
+        "Adds a column.",
+        (
+            DATABASE,
+            NAME.said("its name"),
+            TYPE,
+            optional("options", "names, for a select or multi_select", _options),
+        ),
+        "`property_id`",
+    ),
+    "rename_property": Act(_rename_property, "Renames a column.", (DATABASE, PROPERTY, NAME), "`property_id`"),
+    "rename_option": Act(
+        _rename_option,
+        "Renames an option; pages that have it do not count as edited.",
+        (DATABASE, PROPERTY, Field("option", "its name or id", PROPERTY.read), NAME),
+        "`option_id`",
+    ),
+    "subscribe": Act(
+        lambda notion, **given: notion.subscribe(**given),
+        "Sets up webhooks, and sends the verification token to the address, once and unsigned.",
+        (
+            optional("url", "the address; otherwise that of the knob events_url"),
+            optional("connection", "`internal` or `public`"),
+        ),
+        SETTINGS,
+    ),
+    "verify_webhook": Act(
+        lambda notion, token: notion.verify(token),
+        "Brings the token back; from then on events are sent, signed with it.",
+        (Field("verification_token", "what was sent to the address"),),
+        SETTINGS,
+    ),
+    "deliveries": DELIVERIES,
+}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workspace_sandbox.kit.routes import Route
+from workspace_sandbox.kit.routes import Page, Route
 from workspace_sandbox.notes import blocks, comments, data_sources, databases, pages, search, users
 from workspace_sandbox.notes.access import Authorisations
 from workspace_sandbox.notes.call import Call
@@ -13,15 +13,7 @@ class Request(Route[Callable[[Call], dict[str, Any]]]):
     """A request with the token of a connection."""
 
 
-class Exchange(Route[Callable[[Authorisations, dict[str, Any]], dict[str, Any]]]):
-    """A request of a client with its secret, about tokens."""
-
-
-class Page(Route[None]):
-    """A page for people: the one that asks whether a connection is wanted."""
-
-
-ROUTES: Sequence[Request | Exchange | Page] = (
+ROUTES: Sequence[Request | Page] = (
     Request(method="GET", path="/v1/users/me", handler=users.me),
     Request(method="GET", path="/v1/users", handler=users.list_users),
     Request(method="GET", path="/v1/users/{user_id}", handler=users.retrieve_user),
@@ -86,10 +78,9 @@ ROUTES: Sequence[Request | Exchange | Page] = (
     Request(method="GET", path="/v1/comments/{comment_id}", handler=comments.retrieve_comment),
     Request(method="PATCH", path="/v1/comments/{comment_id}", handler=comments.update_comment, lacks="markdown"),
     Request(method="DELETE", path="/v1/comments/{comment_id}", handler=comments.delete_comment),
-    Page(method="GET", path="/v1/oauth/authorize", handler=None),
-    Page(method="POST", path="/v1/oauth/authorize", handler=None),
-    Exchange(method="POST", path="/v1/oauth/token", handler=Authorisations.token),
-    Exchange(method="POST", path="/v1/oauth/revoke", handler=Authorisations.revoke),
-    Exchange(method="POST", path="/v1/oauth/introspect", handler=Authorisations.introspect),
+    Page(method="GET", path="/v1/oauth/authorize", handler=Authorisations.authorize),
+    Page(method="POST", path="/v1/oauth/authorize", handler=Authorisations.authorize),
+    Page(method="POST", path="/v1/oauth/token", handler=Authorisations.token),
+    Page(method="POST", path="/v1/oauth/revoke", handler=Authorisations.revoke),
+    Page(method="POST", path="/v1/oauth/introspect", handler=Authorisations.introspect),
 )
-"""In this order: what is asked with a connection's token, by the user's browser, and by the client with its secret."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
+from workspace_sandbox.kit.clock import has_passed
 from workspace_sandbox.notes import checks
 from workspace_sandbox.notes.answers import WITH_SOURCES, listing
 from workspace_sandbox.notes.call import Call, scope
@@ -67,7 +68,7 @@ def _ascending(body: dict[str, Any]) -> bool:
 def find(workspace: Workspace, bot: User, query: str, kinds: set[str], *, in_trash: bool, lag: float) -> list[Found]:
     """What is listed to *bot*, of the *kinds* ``page`` and ``data_source``, and resembles *query*; newest first."""
     # Right after a write, a search did not find it in recorded traffic ("Search optimizations and limitations").
-    horizon = workspace.now() - lag
+    now = workspace.now()
     candidates: list[Found] = []
     if "data_source" in kinds:
         candidates += workspace.sources.values()
@@ -76,7 +77,7 @@ def find(workspace: Workspace, bot: User, query: str, kinds: set[str], *, in_tra
     found = [
         entity
         for entity in candidates
-        if (title := _indexed(entity.titles, horizon)) is not None
+        if (title := _indexed(entity.titles, lag, now)) is not None
         and _in_trash(workspace, entity) == in_trash
         and _listed(workspace, bot, entity)
         and resembles(title, query)
@@ -84,8 +85,8 @@ def find(workspace: Workspace, bot: User, query: str, kinds: set[str], *, in_tra
     return sorted(found, key=lambda entity: (entity.edited_at, entity.id), reverse=True)
 
 
-def _indexed(titles: Title, horizon: float) -> str | None:
-    return next((title for at, title in reversed(titles) if at <= horizon), None)
+def _indexed(titles: Title, lag: float, now: float) -> str | None:
+    return next((title for at, title in reversed(titles) if has_passed(lag, at, now)), None)
 
 
 def _in_trash(workspace: Workspace, entity: Entity) -> bool:

@@ -1,11 +1,15 @@
 """How the vendor answers, and what it says when it turns a request down."""
 
+import math
 from typing import Any
 
 from aiohttp import web
 
+from workspace_sandbox.kit.refusals import Refused
+from workspace_sandbox.kit.stage import Stage
 
-class Refusal(Exception):
+
+class Refusal(Refused):
     """A request turned down, with everything its error object and headers say."""
 
     def __init__(
@@ -17,6 +21,15 @@ class Refusal(Exception):
         self.message = message
         self.additional = additional
         self.retry_after = retry_after
+
+    def response(self, stage: Stage) -> web.Response:
+        """Return the error object."""
+        error = {"object": "error", "status": self.status, "code": self.code, "message": self.message}
+        more = {"additional_data": self.additional} if self.additional else {}
+        response = answered(self.status, error | more, stage.request_id())
+        if self.retry_after:
+            response.headers["Retry-After"] = str(self.retry_after)
+        return response
 
 
 def invalid(message: str, **additional: Any) -> Refusal:
@@ -56,6 +69,31 @@ def bad_url() -> Refusal:
     return Refusal(400, "invalid_request_url", "Invalid request URL.")
 
 
+def unknown(_: web.Request, __: int) -> Refusal:
+    """A path or method the API does not have."""
+    return bad_url()
+
+
+def too_large() -> Refusal:
+    """A body that is too large."""
+    return invalid("body failed validation: body.length is too large.")
+
+
+def absent(message: str) -> Refusal:
+    """A route that is not played."""
+    return Refusal(501, "not_implemented", message)
+
+
+def throttled(_: Stage, seconds: float) -> Refusal:
+    """A connection that has spent its budget of requests."""
+    return rate_limited(math.ceil(seconds))
+
+
+def failed() -> Refusal:
+    """The vendor's internal error."""
+    return Refusal(500, "internal_server_error", "Unexpected error occurred.")
+
+
 def rate_limited(seconds: int) -> Refusal:
     """A connection that has spent its budget of requests."""
     return Refusal(
@@ -92,14 +130,3 @@ def answered(status: int, shown: dict[str, Any], request_id: str) -> web.Respons
     # In the header and in the body, of refusals too: recorded traffic shows both.
     headers = {"x-notion-request-id": request_id}
     return web.json_response(shown | {"request_id": request_id}, status=status, headers=headers)
-
-
-def refused(refusal: Refusal, request_id: str) -> web.Response:
-    """The answer to a request that is turned down."""
-    error = {"object": "error", "status": refusal.status, "code": refusal.code, "message": refusal.message}
-    if refusal.additional:
-        error["additional_data"] = refusal.additional
-    response = answered(refusal.status, error, request_id)
-    if refusal.retry_after:
-        response.headers["Retry-After"] = str(refusal.retry_after)
-    return response

@@ -1,126 +1,106 @@
-"""What somebody does in the application."""
+"""What a colleague does in the application."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.acts import Act
+from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, optional, reading, text
+from workspace_sandbox.kit.asking import object_of
 from workspace_sandbox.tables import comments, queries, seed, wire
 from workspace_sandbox.tables.definitions import Definitions
-from workspace_sandbox.tables.state import Base, Field, Table, find
-from workspace_sandbox.tables.values import Reader
-from workspace_sandbox.tables.workspace import Manner, Workspace
+from workspace_sandbox.tables.state import Base, Table, find
+from workspace_sandbox.tables.workspace import Manner
 
-Read = Callable[[Base], Reader]
+if TYPE_CHECKING:
+    from workspace_sandbox.tables.emulator import TablesEmulator
 
-
-def perform(workspace: Workspace, read: Read, action: Mapping[str, Any]) -> dict[str, Any]:
-    """Do *action*; ``ValueError`` for one that there is not, or where it is refused."""
-    act = ACTS.get(action.get("action", ""))
-    if act is None:
-        raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(ACTS)}")
-    try:
-        return act.do(workspace, read, action)
-    except wire.Refusal as refusal:
-        raise ValueError(refusal.message or refusal.type) from refusal
-    except (KeyError, TypeError, AttributeError) as fault:
-        raise ValueError(f"the action lacks something: {fault}") from fault
+Done = dict[str, Any]
+BY_HAND = Manner(seed.COLLEAGUE, typecast=True)
 
 
-def _create_record(workspace: Workspace, read: Read, action: Mapping[str, Any]) -> dict[str, Any]:
-    base, fields = _base(workspace, action), action["fields"]
-    table = _table(base, action)
-    (record,) = workspace.create(base, table, [fields], Manner(seed.COLLEAGUE, typecast=True))
-    return read(base).record(table, record)
+def _create_record(airtable: "TablesEmulator", base: Base, key: str, fields: Mapping[str, Any]) -> Done:
+    table = _table(base, key)
+    (record,) = airtable.workspace.create(base, table, [fields], BY_HAND)
+    return airtable.reader(base).record(table, record)
 
 
-def _update_record(workspace: Workspace, read: Read, action: Mapping[str, Any]) -> dict[str, Any]:
-    base = _base(workspace, action)
-    table = _table(base, action)
-    row = (str(action["record_id"]), action["fields"])
-    (record,) = workspace.update(base, table, [row], Manner(seed.COLLEAGUE, typecast=True))
-    return read(base).record(table, record)
+def _update_record(airtable: "TablesEmulator", base: Base, key: str, record_id: str, fields: Mapping[str, Any]) -> Done:
+    table = _table(base, key)
+    (record,) = airtable.workspace.update(base, table, [(record_id, fields)], BY_HAND)
+    return airtable.reader(base).record(table, record)
 
 
-def _delete_record(workspace: Workspace, _: Read, action: Mapping[str, Any]) -> dict[str, Any]:
-    base = _base(workspace, action)
-    workspace.delete(base, _table(base, action), [str(action["record_id"])])
-    return {"id": str(action["record_id"]), "deleted": True}
+def _delete_record(airtable: "TablesEmulator", base: Base, key: str, record_id: str) -> Done:
+    airtable.workspace.delete(base, _table(base, key), [record_id])
+    return {"id": record_id, "deleted": True}
 
 
-def _rename_field(workspace: Workspace, _: Read, action: Mapping[str, Any]) -> dict[str, Any]:
-    table = _table(_base(workspace, action), action)
-    column = _renamed(table, action["field"], action["name"])
-    return {"field_id": column.id, "name": column.name}
+def _rename_field(_: "TablesEmulator", base: Base, key: str, column: str, name: str) -> Done:
+    found = queries.column_of(_table(base, key), column)
+    if not name.strip():
+        raise wire.invalid_request("A field must have a name")
+    found.name = name
+    return {"field_id": found.id, "name": found.name}
 
 
-def _add_field(workspace: Workspace, _: Read, action: Mapping[str, Any]) -> dict[str, Any]:
-    base = _base(workspace, action)
-    given = {"name": action["name"], "type": action["type"], "options": action.get("options")}
-    return Definitions(workspace, base).field(_table(base, action), given).shape()
+def _add_field(airtable: "TablesEmulator", base: Base, key: str, name: str, kind: str, *, options: Any = None) -> Done:
+    given = {"name": name, "type": kind, "options": options}
+    return Definitions(airtable.workspace, base).field(_table(base, key), given).shape()
 
 
-def _comment(workspace: Workspace, read: Read, action: Mapping[str, Any]) -> dict[str, Any]:
-    base = _base(workspace, action)
-    record = _table(base, action).records.get(action["record_id"]) or _unknown("record", action["record_id"])
-    if not isinstance(action["text"], str):
-        raise TypeError("text")
-    made = comments.add(record, workspace.new_id("com"), seed.COLLEAGUE, action["text"], read(base).now)
+def _comment(airtable: "TablesEmulator", base: Base, key: str, record_id: str, said: str) -> Done:
+    record = _table(base, key).records.get(record_id)
+    if record is None:
+        raise ValueError(f"no record {record_id!r}")
+    made = comments.add(record, airtable.workspace.new_id("com"), seed.COLLEAGUE, said, airtable.stage.now())
     return {"comment_id": made.id}
 
 
-def _base(workspace: Workspace, action: Mapping[str, Any]) -> Base:
-    return workspace.base(action["base_id"]) or _unknown("base", action["base_id"])
+def _base(airtable: "TablesEmulator", value: Any) -> Base:
+    base = airtable.workspace.base(str(value))
+    if base is None:
+        raise ValueError(f"is {value!r}, and there is no such base")
+    return base
 
 
-def _table(base: Base, action: Mapping[str, Any]) -> Table:
-    return find(base.tables, action["table"]) or _unknown("table", action["table"])
+def _table(base: Base, key: str) -> Table:
+    table = find(base.tables, key)
+    if table is None:
+        raise ValueError(f"no table {key!r}")
+    return table
 
 
-def _unknown(kind: str, key: Any) -> NoReturn:
-    raise ValueError(f"no {kind} {key!r}")
-
-
-def _renamed(table: Table, key: str, name: str) -> Field:
-    column = queries.column_of(table, key)
-    if not name.strip():
-        raise wire.invalid_request("A field must have a name")
-    column.name = name
-    return column
-
-
-TABLE = {"base_id": "the base", "table": "the table, by name or id"}
-RECORD = TABLE | {"record_id": "the record"}
-FIELDS = {"fields": "values by name of the field"}
+TABLE = (Field("base_id", "the base", _base), Field("table", "the table, by name or id", text))
+RECORD = (*TABLE, Field("record_id", "the record", text))
+FIELDS = Field("fields", "values by name of the field", reading(object_of))
+NAME = Field("name", "the new name", text)
 SHOWN = "the record in the vendor's shape"
 
-ACTS: Mapping[str, Act[Callable[[Workspace, Read, Mapping[str, Any]], dict[str, Any]]]] = {
-    "create_record": Act(_create_record, "A colleague makes a record.", TABLE | FIELDS, answers=SHOWN),
-    "update_record": Act(_update_record, "A colleague changes a record.", RECORD | FIELDS, answers=SHOWN),
-    "delete_record": Act(_delete_record, "A colleague deletes a record.", RECORD, answers="`id`, `deleted`"),
+ACTS: Acts = {
+    "create_record": Act(_create_record, "A colleague makes a record.", (*TABLE, FIELDS), SHOWN),
+    "update_record": Act(_update_record, "A colleague changes a record.", (*RECORD, FIELDS), SHOWN),
+    "delete_record": Act(_delete_record, "A colleague deletes a record.", RECORD, "`id`, `deleted`"),
     "rename_field": Act(
         _rename_field,
         "Gives a field another name.",
-        TABLE | {"field": "the field, by name or id", "name": "the new name"},
-        answers="`field_id`, `name`",
+        (*TABLE, Field("field", "the field, by name or id", text), NAME),
+        "`field_id`, `name`",
     ),
     "add_field": Act(
         _add_field,
         "Adds a field to a table.",
-        TABLE | {"name": "its name", "type": "its type"},
-        {"options": "what the type needs"},
-        answers="the field in the vendor's shape",
+        (
+            *TABLE,
+            NAME.said("its name"),
+            Field("type", "its type", text),
+            optional("options", "what the type needs"),
+        ),
+        "the field in the vendor's shape",
     ),
     "comment": Act(
-        _comment, "A colleague comments on a record.", RECORD | {"text": "the comment"}, answers="`comment_id`"
+        _comment,
+        "A colleague comments on a record.",
+        (*RECORD, Field("text", "the comment", text)),
+        "`comment_id`",
     ),
+    "deliveries": DELIVERIES,
 }
-"""What can be done, by the names that ``action`` takes."""
-
-SETTINGS: Mapping[str, Act[None]] = {
-    "deliveries": Act(
-        None,
-        "Tells how pings of webhooks went.",
-        answers="`deliveries`: `event_id`, `type`, `attempt`, `status`, `reason` of each",
-    ),
-}
-"""What nobody does in the application; the emulator answers it."""

@@ -12,7 +12,7 @@ from workspace_sandbox.tables.state import Base, Table, find
 def whoami(call: Call) -> dict[str, Any]:
     """Who the token is of; its scopes are told of OAuth tokens only."""
     email = {"email": call.access.user.email} if "user.email:read" in call.access.scopes else {}
-    scopes = {"scopes": sorted(call.access.scopes)} if call.access.is_oauth else {}
+    scopes = {"scopes": sorted(call.access.scopes)} if call.access.client_id else {}
     return {"id": call.access.user.id, **scopes, **email}
 
 

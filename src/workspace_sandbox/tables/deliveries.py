@@ -35,13 +35,9 @@ class Action:
 class Deliverer:
     """Keeps payloads and sends pings."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, hooks: Hooks) -> None:
         self._stage = stage
-        self.hooks = Hooks(stage)
-
-    def forget(self) -> None:
-        """Drop what is under way."""
-        self.hooks.forget()
+        self._hooks = hooks
 
     def tell(self, webhooks: Mapping[str, Webhook], action: Action, compared: Comparison) -> None:
         """Let those of *webhooks* that listen to the base know what changed in it."""
@@ -65,12 +61,12 @@ class Deliverer:
             self._note(webhook, delivery, is_last=delivery.attempt > len(pauses))
             return webhooks.get(webhook.id) is webhook and webhook.notifies
 
-        self.hooks.send(
+        self._hooks.send(
             Letter(
                 event_id=webhook.id,
                 type="ping",
                 url=webhook.url,
-                written=lambda _: self._written(webhook),
+                write=lambda *_: self._written(webhook),
                 pauses=pauses,
                 ack_seconds=knobs["webhook_ack_seconds"],
                 tried=tried,

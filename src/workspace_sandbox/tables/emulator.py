@@ -1,4 +1,4 @@
-"""The vendor's two hosts: who is let in, what is answered, and what testers can do to them."""
+"""Airtable on HTTP: who is let in, what is answered, and what testers can do to it."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -6,22 +6,16 @@ from functools import partial
 from typing import Any, ClassVar
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
-from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field, one_of, whole
-from workspace_sandbox.kit.coverage import Coverage, Played
+from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null
-from workspace_sandbox.kit.lazy import LazyState
-from workspace_sandbox.kit.server import application
-from workspace_sandbox.kit.sowing import SeedValue
-from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.tables import acts, attachments, queries, seed, sowing, wire
-from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, SCOPES, TOKEN, Access, Authorisations
+from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, Authorisations
 from workspace_sandbox.tables.call import Call
 from workspace_sandbox.tables.changes import Comparison, picture
 from workspace_sandbox.tables.deliveries import Action, Deliverer
-from workspace_sandbox.tables.routes import ROUTES, Endpoint, Host, Page
+from workspace_sandbox.tables.routes import ROUTES, Endpoint
 from workspace_sandbox.tables.state import PERMISSIONS, Base
 from workspace_sandbox.tables.throttle import Limits
 from workspace_sandbox.tables.values import Reader
@@ -29,7 +23,7 @@ from workspace_sandbox.tables.values import Reader
 DAY = 86_400
 
 
-class TablesEmulator(LazyState):
+class TablesEmulator(Emulator):
     """A stand-in for Airtable: three bases, one of which the token does not see."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
@@ -53,7 +47,11 @@ class TablesEmulator(LazyState):
         "webhook_retry_seconds": [10.0, 20.0, 40.0, 80.0, 160.0, 320.0],
     }
 
-    acts: ClassVar[Acts] = {**acts.ACTS, **acts.SETTINGS}
+    acts = acts.ACTS
+    routes = ROUTES
+    takes_trailing_slash = True
+    refusals = wire
+    oauth: Authorisations
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "monthly_calls": or_null(whole),
@@ -62,88 +60,42 @@ class TablesEmulator(LazyState):
         "throttle_envelope": one_of("list", "object", "bare"),
     }
 
-    coverage: ClassVar[Coverage] = Coverage(
-        __file__, (Played(route.method, route.path, route.lacks) for route in ROUTES)
-    )
-
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
-        self._deliverer = Deliverer(stage)
-        self.reset()
-
     def applications(self) -> Mapping[str, web.Application]:
-        """The host of the interface, with the OAuth pages, and the host of the files."""
-        made = {host: application(self._routes(host), self._dialect) for host in ("base", "content")}
-        made["base"].on_startup.append(self._deliverer.hooks.background.start)
-        made["base"].on_cleanup.append(self._deliverer.hooks.background.stop)
+        """Return a new application per host name; that of the files also serves a file to attach."""
+        made = super().applications()
+        made["content"].router.add_get(attachments.SAMPLE_PATH, attachments.serve_sample)
         return made
 
-    def reset(self) -> None:
-        """Return to the seed, with nothing revoked, spent or under way."""
-        self._deliverer.forget()
+    def plant(self) -> None:
+        """Hold the seed."""
         self.limits = Limits(self.stage)
         self.iterators = queries.Iterators()
         self.workspace = seed.workspace(self.stage)
-        self.authorisations = Authorisations(self.stage, self.workspace)
+        self.oauth = Authorisations(self.stage, self.workspace)
+        self._deliverer = Deliverer(self.stage, self.hooks)
 
     def credentials(self) -> dict[str, str]:
         """The personal access token."""
         return {"token": TOKEN}
 
-    def client(self) -> dict[str, str]:
-        """The application that is registered with the vendor, with its secret."""
-        return {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET}
-
     def examples(self) -> dict[str, Any]:
-        """A table with everything in it, a record of it, and the other bases."""
-        return dict(seed.examples(self.workspace))
-
-    def revoke(self) -> None:
-        """Withdraw the token, and everything that was authorised with OAuth."""
-        self.authorisations.withdraw(withdrawn=True)
-
-    def authorise(self) -> None:
-        """Give all of it back."""
-        self.authorisations.withdraw(withdrawn=False)
+        """A table with everything in it, a record of it, the other bases, and a file to attach."""
+        file_url = self.stage.addresses.get("content", "") + attachments.SAMPLE_PATH
+        return {**seed.examples(self.workspace), "file_url": file_url}
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what somebody does in the application."""
-        if action.get("action") == "deliveries":
-            return {"deliveries": self._deliverer.hooks.journal.described()}
+        """Do what somebody does in the application, which webhooks of the base hear of."""
         base = self.workspace.base(str(action.get("base_id")))
         if base is None:
-            return acts.perform(self.workspace, self._reader, action)
+            return super().act(action)
         with self._told(Action(base, "client", seed.COLLEAGUE, base.role(seed.COLLEAGUE))):
-            return acts.perform(self.workspace, self._reader, action)
+            return super().act(action)
 
-    def sow(self, given: SeedValue) -> dict[str, Any]:
-        """Make what a seed tells, beside what there is."""
-        return sowing.sow(self.workspace, given)
+    sow = sowing.sow
 
-    @staticmethod
-    def absent(told: str) -> web.Response:
-        """The answer to a request of the vendor's that is not played, in its words for what it cannot do."""
-        return _told(wire.Refusal(501, "NOT_IMPLEMENTED", told))
-
-    def throttled(self, request: web.Request, seconds: float) -> web.Response:
-        """The refusal of a base that was asked too often."""
-        del request
-        return _told(self.limits.refusal(seconds))
-
-    def _routes(self, host: Host) -> list[web.RouteDef]:
-        return [
-            web.route(route.method, path, self._handler(route))
-            for route in ROUTES
-            if route.host == host
-            for path in (route.path, f"{route.path}/")
-        ]
-
-    def _handler(self, route: Endpoint | Page) -> Handler:
-        return partial(self._serve, route) if isinstance(route, Endpoint) else partial(self._show, route)
-
-    async def _serve(self, route: Endpoint, request: web.Request) -> web.StreamResponse:
+    async def serve(self, route: Endpoint, request: web.Request) -> web.StreamResponse:
         """Let a request in, or not, and answer it: who it is of, how often, where, whether, what."""
-        access = self.authorisations.authenticate(request.headers.get("Authorization", ""))
+        access = self.oauth.authenticate(request)
         self.limits.spend_token(access.token)
         base = self._base(access, request.match_info.get("base"))
         if "base" in request.match_info:
@@ -166,7 +118,7 @@ class TablesEmulator(LazyState):
         yield
         base.transactions += 1
         if listened:
-            self._deliverer.tell(webhooks, action, Comparison(self._reader(base), before, picture(base)))
+            self._deliverer.tell(webhooks, action, Comparison(self.reader(base), before, picture(base)))
 
     def _base(self, access: Access, identifier: str | None) -> Base:
         """The base of a path; without one, it does not matter which."""
@@ -197,13 +149,14 @@ class TablesEmulator(LazyState):
             path=request.match_info,
             query=request.query,
             body=body,
-            reader=self._reader(base),
+            reader=self.reader(base),
             permission=partial(self._permission, access),
             replaces=request.method == "PUT",
             ping=partial(self._deliverer.ping, self.workspace.webhooks),
         )
 
-    def _reader(self, base: Base) -> Reader:
+    def reader(self, base: Base) -> Reader:
+        """Return what shows the records of *base*."""
         return Reader(base, self.stage.clock.now(), partial(attachments.address, self.stage))
 
     def _fail_writing(self, route: Endpoint) -> None:
@@ -211,19 +164,3 @@ class TablesEmulator(LazyState):
         if route.writes and self.stage.knobs["next_write"] == "503_retriable":
             self.stage.knobs["next_write"] = ""
             raise wire.retriable()
-
-    async def _show(self, page: Page, request: web.Request) -> web.StreamResponse:
-        await self.stage.admitted()
-        return await page.handler(self.authorisations, request)
-
-    @web.middleware
-    async def _dialect(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Tell refusals, unknown routes and this stand-in's own faults as the vendor would."""
-        refusal = await wire.refusal_of(request, handler)
-        if isinstance(refusal, web.StreamResponse):
-            return refusal
-        return _told(refusal)
-
-
-def _told(refusal: wire.Refusal) -> web.Response:
-    return web.json_response(refusal.body(), status=refusal.status, headers=refusal.headers)

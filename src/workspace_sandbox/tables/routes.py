@@ -1,17 +1,13 @@
 """Every request that is answered: what serves it, and what the caller must have for it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from aiohttp import web
-
-from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.tables import access, attachments, bases, comments, records, subscriptions
+from workspace_sandbox.kit.routes import Page, Route
+from workspace_sandbox.tables import attachments, bases, comments, records, subscriptions
 from workspace_sandbox.tables.access import Authorisations
 from workspace_sandbox.tables.call import Call
-
-Host = Literal["base", "content"]
 
 READ, WRITE = "data.records:read", "data.records:write"
 SCHEMA, DEFINE = "schema.bases:read", "schema.bases:write"
@@ -22,11 +18,10 @@ TABLES, WEBHOOKS = "/v0/meta/bases/{base}/tables", "/v0/bases/{base}/webhooks"
 UPLOAD = "/v0/{base}/{record}/{field}/uploadAttachment"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Endpoint(Route[Callable[[Call], dict[str, Any]]]):
     """A request that is made with a token, the scope that it must have, and the role of its user in the base."""
 
-    host: Host = "base"
     scope: str | None = None
     permission: str = "none"
 
@@ -36,18 +31,11 @@ class Endpoint(Route[Callable[[Call], dict[str, Any]]]):
         return self.scope in {WRITE, DEFINE}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Route[Callable[[Authorisations, web.Request], Awaitable[web.Response]]]):
-    """An address that is asked without a token."""
-
-    host: Host = "base"
-
-
 def _reads(method: str, path: str, handler: Callable[[Call], dict[str, Any]], lacks: str = "") -> Endpoint:
     return Endpoint(method=method, path=path, handler=handler, scope=READ, permission="read", lacks=lacks)
 
 
-def _writes(method: str, path: str, handler: Callable[[Call], dict[str, Any]], host: Host = "base") -> Endpoint:
+def _writes(method: str, path: str, handler: Callable[[Call], dict[str, Any]], host: str = "base") -> Endpoint:
     return Endpoint(method=method, path=path, handler=handler, host=host, scope=WRITE, permission="edit")
 
 
@@ -110,9 +98,14 @@ ROUTES: Sequence[Endpoint | Page] = (
     _comments("PATCH", "/{comment}", comments.update_comment),
     _comments("DELETE", "/{comment}", comments.delete_comment),
     _writes("POST", UPLOAD, attachments.upload_attachment, host="content"),
-    Page(method="GET", path="/oauth2/v1/authorize", handler=access.authorize, lacks="workspaces are not chosen whole"),
-    Page(method="POST", path="/oauth2/v1/authorize", handler=access.authorize),
-    Page(method="POST", path="/oauth2/v1/token", handler=access.token),
+    Page(
+        method="GET",
+        path="/oauth2/v1/authorize",
+        handler=Authorisations.authorize,
+        lacks="workspaces are not chosen whole",
+    ),
+    Page(method="POST", path="/oauth2/v1/authorize", handler=Authorisations.authorize),
+    Page(method="POST", path="/oauth2/v1/token", handler=Authorisations.token),
     Page(
         method="GET",
         path=attachments.PATH,

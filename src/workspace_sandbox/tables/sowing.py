@@ -1,6 +1,6 @@
 """Bases with their tables and records, from the plain words of a seed."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.tables import seed
@@ -9,6 +9,9 @@ from workspace_sandbox.tables.seeding import CHECK, ISO_DATE, STARS, date_time
 from workspace_sandbox.tables.state import Base, Field, Table, View
 from workspace_sandbox.tables.wire import Refusal
 from workspace_sandbox.tables.workspace import Manner, Workspace
+
+if TYPE_CHECKING:
+    from workspace_sandbox.tables.emulator import TablesEmulator
 
 OPTIONS: dict[str, Any] = {
     **dict.fromkeys(("singleLineText", "multilineText", "richText", "email", "url", "phoneNumber")),
@@ -24,9 +27,10 @@ OPTIONS: dict[str, Any] = {
 CHOSEN = ("singleSelect", "multipleSelects")
 
 
-def sow(workspace: Workspace, given: SeedValue) -> dict[str, Any]:
-    """Make what *given* tells, seen by the token; the identifiers by name, of records in their order."""
+def sow(airtable: "TablesEmulator", given: SeedValue) -> dict[str, Any]:
+    """Create what *given* tells, seen by the token; the identifiers by name, of records in their order."""
     given.object_of("bases")
+    workspace = airtable.workspace
     bases = [one.object_of("name", "tables", needs="name") for one in given.each("bases")]
     return {"bases": {one.text("name"): _base(workspace, one) for one in bases}}
 

@@ -27,14 +27,15 @@ class User:
 
 @dataclass(slots=True)
 class Attachment:
-    """A file in a cell: uploaded with its bytes, or fetched from ``source`` by the time ``ready_at``."""
+    """A file in a cell: uploaded with its bytes, or fetched from ``source`` in so many seconds."""
 
     id: str
     filename: str
     type: str
     source: str
     size: int
-    ready_at: float = 0.0
+    asked_at: float = 0.0
+    fetch_seconds: float = 0.0
     content: bytes | None = None
     pixels: tuple[int, int] | None = None
 

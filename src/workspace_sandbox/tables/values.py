@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workspace_sandbox.kit.clock import has_passed
 from workspace_sandbox.tables import times
 from workspace_sandbox.tables.state import (
     Attachment,
@@ -60,7 +61,7 @@ class Reader:
     def attachment(self, attachment: Attachment) -> dict[str, Any]:
         """A file; until it is fetched, only what the client said of it."""
         about: dict[str, Any] = {"id": attachment.id, "url": attachment.source, "filename": attachment.filename}
-        if self.now < attachment.ready_at:
+        if not has_passed(attachment.fetch_seconds, attachment.asked_at, self.now):
             return about
         url = self.address(attachment)
         about |= {"url": url, "size": attachment.size, "type": attachment.type}

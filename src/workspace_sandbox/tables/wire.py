@@ -6,15 +6,15 @@ counted, ``{"errors": [{"error", "message"}]}``.
 
 import hashlib
 import json
-import logging
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
-LOG = logging.getLogger(__name__)
+from workspace_sandbox.kit.refusals import Refused
+from workspace_sandbox.kit.stage import Stage
 
 COMPRESSED_FROM_BYTES = 1024
 
@@ -25,7 +25,7 @@ Envelope = Literal["object", "bare", "list"]
 
 
 @dataclass
-class Refusal(Exception):
+class Refusal(Refused):
     """A request that is not served, with its status, type and message."""
 
     status: int
@@ -42,6 +42,10 @@ class Refusal(Exception):
         if self.envelope == "list":
             return {"errors": [{"error": self.type, **message}]}
         return {"error": {"type": self.type, **message}}
+
+    def response(self, _: Stage) -> web.Response:
+        """Return it."""
+        return web.json_response(self.body(), status=self.status, headers=self.headers)
 
 
 def unparsable() -> Refusal:
@@ -198,6 +202,22 @@ def billing_limit_exceeded(envelope: Envelope) -> Refusal:
     return Refusal(429, "PUBLIC_API_BILLING_LIMIT_EXCEEDED", message, envelope)
 
 
+def unknown(_: web.Request, __: int) -> Refusal:
+    """A path or method that the vendor does not have."""
+    return not_found()
+
+
+def absent(message: str) -> Refusal:
+    """A route that is not played."""
+    return Refusal(501, "NOT_IMPLEMENTED", message)
+
+
+def throttled(stage: Stage, seconds: float) -> Refusal:
+    """Too many requests, for the base or the token. A knob adds the header that some clients report."""
+    headers = {"Retry-After": str(max(1, math.ceil(seconds)))} if stage.knobs["retry_after"] else {}
+    return rate_limited(stage.knobs["throttle_envelope"], headers)
+
+
 def failed() -> Refusal:
     """A fault of the stand-in itself."""
     return Refusal(500, "SERVER_ERROR", "An unexpected error occurred")
@@ -210,22 +230,6 @@ def retriable() -> Refusal:
 
 
 # Answers
-
-
-async def refusal_of(request: web.Request, handler: Handler) -> Any:
-    """The answer of *handler*, or the refusal it ended with."""
-    try:
-        return await handler(request)
-    except Refusal as refusal:
-        return refusal
-    except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
-        return not_found()
-    except web.HTTPRequestEntityTooLarge:
-        return too_large()
-    # A fault of the stand-in must look like one of the vendor, and may not end the server that other tests use.
-    except Exception:
-        LOG.exception("The stand-in failed at %s %s", request.method, request.path)
-        return failed()
 
 
 async def body_of(request: web.Request) -> Mapping[str, Any]:

@@ -168,9 +168,10 @@ class Workspace:
         """A file that a client gave the address of; it is fetched later, or rather made up."""
         name = filename or cells.filename_of(url)
         unreachable = cells.host_of(url) in self.stage.knobs["unreachable_hosts"]
-        ready_at = UNREACHED if unreachable else self.stage.clock.now() + self.stage.knobs["fetch_seconds"]
+        now, seconds = self.stage.clock.now(), self.stage.knobs["fetch_seconds"]
+        asked_at, seconds = (0.0, UNREACHED) if unreachable else (now, seconds)
         size = 1024 + zlib.crc32(url.encode()) % 200_000
-        return Attachment(self.new_id("att"), name, media_type(name), url, size, ready_at)
+        return Attachment(self.new_id("att"), name, media_type(name), url, size, asked_at, seconds)
 
     def _record(self, user: User) -> Record:
         now = self._second()

@@ -6,6 +6,7 @@ from typing import Any
 
 from harness.serving import Gateway, Reply
 from workspace_sandbox.boards import BoardsEmulator
+from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.state import Author
 
 UNKNOWN = "0123456789abcdef01234567"
@@ -68,8 +69,8 @@ class Desk:
 
     def author(self, *, seconds_ago: float = 0.0, person: bool = False) -> Author:
         """The account as the author of something, through this application; or a colleague, by hand."""
-        token, at = self.emulator.seed.token, self.emulator.stage.clock.now() - seconds_ago
-        return Author(self.emulator.seed.colleague, None, at) if person else Author(token.member, token.app.id, at)
+        seed, at = self.emulator.seed, self.emulator.stage.now() - seconds_ago
+        return Author(seed.colleague, None, at) if person else Author(seed.owner, APP.id, at)
 
     def holds_comment(self, text: str, author: Author) -> str:
         """Have a comment on the card; its identifier."""

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from slack_sdk.signature import SignatureVerifier
+from structlog.testing import capture_logs
 
 from connector_gateway.cli import main
+from connector_gateway.core.events import hooks
 from connectors.chat.observing import (
     APP,
     BOT_USER,
@@ -422,6 +424,29 @@ def test_a_delivery_that_was_signed_at_another_time_is_refused(gateway: Gateway,
     assert "replayed" not in texts(gateway, lasting, limit=200)
 
 
+def rejected(gateway: Gateway, connection_id: str) -> Any:
+    """What a connection tells of a delivery that was rejected."""
+    return gateway.operator("GET", f"/v1/connections/{connection_id}").data["deliveries_rejected"]
+
+
+@requirement("chat:hook:signature")
+def test_a_connection_whose_deliveries_are_rejected_says_so_and_the_log_does_once(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "REJECTED_SECONDS", 0.0)
+    connection = connect(gateway, channels=[EMPTY])
+    body = json.dumps(callback(message(RANDOM, "signed elsewhere"))).encode()
+    with capture_logs() as lines:
+        post(gateway, body, signed(body, secret="of nobody"))
+        post(gateway, body, signed(body, secret="of nobody"))
+    told = rejected(gateway, connection)
+    deliver(gateway, callback(message(RANDOM, "signed as it should be")))
+
+    assert "The delivery is not signed with a secret of this installation." == told["why"]
+    assert 1 == sum(connection in line.get("connection_ids", ()) for line in lines)
+    assert rejected(gateway, connection) is None
+
+
 def test_any_of_the_secrets_will_do(gateway: Gateway, lasting: str) -> None:
     body = json.dumps(callback(message(RANDOM, "signed as before"))).encode()
     reply = post(gateway, body, signed(body, secret="an older secret"))
@@ -611,15 +636,28 @@ def test_what_cannot_be_read_is_told_with_the_feed_and_in_the_history(gateway: G
     assert run["run_id"] in warning
 
 
-def test_a_look_waits_until_deliveries_are_complete_again(gateway: Gateway) -> None:
+@pytest.mark.parametrize("ahead", [0, 3600])
+def test_a_look_waits_until_deliveries_are_complete_again(gateway: Gateway, ahead: int) -> None:
     connection = connect(gateway, channels=[EMPTY])
     minute = int(time.time() // 60) * 60
-    deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": APP})
+    left_out = {"team_id": TEAM, "minute_rate_limited": minute + ahead, "api_app_id": APP}
+    deliver(gateway, {"type": "app_rate_limited", **left_out})
     wait_until(lambda: watch_of(gateway, connection).failures == 1)
     (run,) = gateway.request("GET", f"/v1/runs?connection_id={connection}").data
 
     assert ("observe_events", "upstream_rate_limited") == (run["operation"], run["code"])
-    assert minute + 120 <= watch_of(gateway, connection).due_at
+    assert minute + 120 <= watch_of(gateway, connection).due_at < minute + 600
+
+
+def test_a_look_that_failed_is_taken_again_once_the_vendor_is_known_to_have_room(gateway: Gateway) -> None:
+    connection = connect(gateway, channels=[EMPTY])
+    minute = int(time.time() // 60) * 60
+    deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": APP})
+    wait_until(lambda: watch_of(gateway, connection).failures == 1)
+
+    gateway.run(gateway.app.retry_upstream())
+
+    wait_until(lambda: watch_of(gateway, connection).failures == 0)
 
 
 def test_the_vendors_own_remark_that_it_leaves_deliveries_out_is_understood(gateway: Gateway) -> None:

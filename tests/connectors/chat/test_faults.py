@@ -25,8 +25,7 @@ from connectors.chat.reading import (
 )
 from harness.interrupting import interrupted, planned, sent
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, Restarting
-from harness.waiting import wait_until
+from harness.serving import Gateway, Reply
 
 POST = "/api/chat.postMessage"
 UPDATE = "/api/chat.update"
@@ -189,36 +188,7 @@ def test_an_error_in_no_known_form_leaves_a_write_in_doubt(gateway: Gateway, sta
     assert "glitch" not in str(refused.body)
 
 
-@requirement("calls:unknown-parameter")
-@pytest.mark.parametrize("field", ["colour", "as_user"])
-@every_write
-def test_an_unknown_field_is_refused_by_name(gateway: Gateway, write: Write, field: str) -> None:
-    refused = write.send(gateway, **{field: "x"})
-
-    assert (422, "invalid_parameters") == (refused.status, refused.code)
-    assert [detail["parameter"] for detail in refused.details] == [field]
-
-
 # Throttling
-
-
-@requirement("service:backoff")
-@pytest.mark.parametrize(
-    "throttle",
-    [
-        {"status": 429, "headers": {"Retry-After": "0"}, "body": {"ok": False, "error": "ratelimited"}},
-        {"status": 429, "headers": {"Retry-After": "0"}, "body": ""},
-        {"status": 200, "headers": {"Retry-After": "0"}, "body": {"ok": False, "error": "rate_limited"}},
-    ],
-)
-@every_write
-def test_a_throttled_write_is_sent_again_and_done_once(
-    gateway: Gateway, write: Write, throttle: dict[str, Any]
-) -> None:
-    gateway.fault("chat", path=write.upstream, fault="status", **throttle)
-
-    assert 200 == write.send(gateway).status
-    assert 2 == asked(gateway, write.upstream.removeprefix("/api/"))
 
 
 def test_a_throttle_that_does_not_say_how_long_lasts_a_second(gateway: Gateway) -> None:
@@ -308,40 +278,6 @@ def test_a_post_is_not_begun_when_the_workspace_cannot_be_asked(gateway: Gateway
 
 
 CUTS = [{"fault": "drop_after"}, {"fault": "garbage"}]
-SILENCE = {"fault": "slow_body", "seconds": 4}
-
-
-@requirement("calls:outcome-looked-for")
-@pytest.mark.parametrize("fault", [*CUTS, SILENCE], ids=lambda fault: fault["fault"])
-def test_a_post_without_an_answer_is_found(gateway: Gateway, fault: dict[str, Any]) -> None:
-    gateway.fault("chat", path=POST, **fault)
-
-    posted = gateway.post("/chat/messages", channel=RANDOM, text=f"found after {fault}")
-
-    assert [RANDOM] == said(gateway, f"found after {fault}")
-    assert message(gateway, RANDOM, posted.data["message_ts"]).text == f"found after {fault}"
-    assert 1 == asked(gateway, "chat.postMessage")
-
-
-def test_a_post_that_the_application_calls_a_fatal_error_is_found(gateway: Gateway) -> None:
-    gateway.knob("chat", fatal_after_commit=1)
-
-    posted = gateway.post("/chat/messages", channel=RANDOM, text="fatal")
-
-    assert 200 == posted.status
-    assert [RANDOM] == said(gateway, "fatal")
-
-
-@requirement("idempotency:never-two")
-def test_a_post_cut_after_the_write_and_repeated_is_one_message(gateway: Gateway) -> None:
-    post = partial(gateway.post, "/chat/messages", channel="random", text="cut", idempotency_key="cut")
-    gateway.fault("chat", path=POST, fault="drop_after")
-
-    first, again = post(), post()
-
-    assert first.data == again.data
-    assert "true" == again.headers["idempotent-replayed"]
-    assert [RANDOM] == said(gateway, "cut")
 
 
 @requirement("calls:outcome-unknown")
@@ -410,79 +346,6 @@ def test_a_post_is_found_beyond_the_first_page_of_what_was_written_since(gateway
     assert [RANDOM] == said(gateway, "buried")
 
 
-def test_two_equal_posts_without_answers_are_two_messages(gateway: Gateway) -> None:
-    gateway.fault("chat", path=POST, fault="drop_after", times=2)
-    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="twins")
-
-    first, second = gateway.together(post, post)
-
-    assert first.data["message_ts"] != second.data["message_ts"]
-    assert [RANDOM, RANDOM] == said(gateway, "twins")
-
-
-@requirement("calls:outcome-unknown")
-def test_a_post_cut_before_it_arrived_is_made_by_the_repetition(gateway: Gateway) -> None:
-    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="cut early", idempotency_key="cut early")
-    gateway.fault("chat", path=POST, fault="drop_before")
-
-    unknown, posted = post(), post()
-
-    assert (502, "outcome_unknown") == (unknown.status, unknown.code)
-    assert 200 == posted.status
-    assert [RANDOM] == said(gateway, "cut early")
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"fault": "drop_before"},
-        {"fault": "status", "status": 503, "body": GLITCH},
-        {"fault": "status", "status": 200, "body": {"ok": False, "error": "service_unavailable"}},
-    ],
-)
-def test_a_post_that_may_still_be_carried_out_is_not_repeated(unsettled: Gateway, fault: dict[str, Any]) -> None:
-    text = f"unsettled after {fault}"
-    post = partial(unsettled.post, "/chat/messages", channel=PRIVATE, text=text, idempotency_key=text)
-    unsettled.fault("chat", path=POST, **fault)
-
-    first, again = post(), post()
-
-    run = unsettled.request("GET", f"/v1/runs/{again.body['run_id']}").data
-    assert (502, "outcome_unknown") == (first.status, again.code)
-    assert 1 <= again.body["retry_after"] <= 2
-    assert [HISTORY, HISTORY] == [exchange["path"] for exchange in run["upstream"]]
-
-
-@requirement("idempotency:never-two")
-def test_a_post_that_takes_longer_than_it_is_waited_for_is_one_message(unsettled: Gateway) -> None:
-    post = partial(unsettled.post, "/chat/messages", channel=PRIVATE, text="slow", idempotency_key="slow")
-    unsettled.fault("chat", path=POST, fault="delay", seconds=1.3)
-
-    first, early = post(), post()
-    wait_until(lambda: said(unsettled, "slow") == [PRIVATE])
-    late = post()
-
-    assert ("outcome_unknown", "outcome_unknown") == (first.code, early.code)
-    assert "slow" == message(unsettled, PRIVATE, late.data["message_ts"]).text
-    assert [PRIVATE] == said(unsettled, "slow")
-
-
-@requirement("idempotency:replay", "idempotency:evidence")
-@pytest.mark.parametrize(("fault", "unseen"), [("drop_before", 0), ("drop_after", 6)])
-def test_in_doubt_the_first_text_counts_whatever_a_repeat_says(gateway: Gateway, fault: str, unseen: int) -> None:
-    header = {"Idempotency-Key": f"first after {fault}"}
-    gateway.fault("chat", path=POST, fault=fault)
-    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=unseen)
-
-    first = gateway.post("/chat/messages", headers=header, channel=RANDOM, text=f"first after {fault}")
-    again = gateway.post("/chat/messages", headers=header, channel=RANDOM, text=f"second after {fault}")
-
-    assert (502, RANDOM) == (first.status, again.data["channel_id"])
-    assert message(gateway, RANDOM, again.data["message_ts"]).text == f"first after {fault}"
-    assert ([RANDOM], []) == (said(gateway, f"first after {fault}"), said(gateway, f"second after {fault}"))
-
-
 @requirement("idempotency:evidence")
 def test_an_equal_post_of_somebody_elses_is_not_taken_for_ones_own(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="+1", idempotency_key="plus one")
@@ -496,20 +359,6 @@ def test_an_equal_post_of_somebody_elses_is_not_taken_for_ones_own(gateway: Gate
 
     assert again.data["message_ts"] not in {theirs, others}
     assert said(gateway, "+1") == [RANDOM] * 3
-
-
-@requirement("idempotency:never-two", "idempotency:owned")
-def test_after_a_restart_what_another_key_posted_is_still_that_keys(gateway: Gateway, restarting: Restarting) -> None:
-    with restarting() as before:
-        gateway.fault("chat", path=POST, fault="drop_before")
-        first = before.post("/chat/messages", channel=RANDOM, text="restarted", idempotency_key="one")
-        other = before.post("/chat/messages", channel=RANDOM, text="restarted", idempotency_key="two")
-    with restarting() as after:
-        again = after.post("/chat/messages", channel=RANDOM, text="restarted", idempotency_key="one")
-
-    assert "outcome_unknown" == first.code
-    assert other.data["message_ts"] != again.data["message_ts"]
-    assert [RANDOM, RANDOM] == said(gateway, "restarted")
 
 
 @requirement("idempotency:crash")
@@ -599,17 +448,6 @@ def test_one_look_is_enough_where_history_is_rationed(gateway: Gateway) -> None:
 # Edits and reactions whose answer never came
 
 
-@pytest.mark.parametrize("fault", CUTS, ids=lambda fault: fault["fault"])
-def test_an_edit_without_an_answer_is_found(gateway: Gateway, fault: dict[str, Any]) -> None:
-    gateway.fault("chat", path=UPDATE, **fault)
-
-    edited = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=f"a & b after {fault['fault']}")
-
-    assert OURS == edited.data["message_ts"]
-    assert message(gateway, GENERAL, OURS).text == f"a &amp; b after {fault['fault']}"
-    assert 1 == asked(gateway, "chat.update")
-
-
 def test_an_edit_of_a_reply_without_an_answer_is_found(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=GENERAL, text="to edit", thread_ts=THEIRS).data["message_ts"]
     gateway.fault("chat", path=UPDATE, fault="drop_after")
@@ -631,27 +469,6 @@ def test_an_edit_that_failed_is_made_by_the_repetition_with_the_first_text(gatew
     assert message(gateway, GENERAL, OURS).text == f"edited: {why}"
 
 
-@requirement("calls:never-blindly")
-def test_an_edit_without_a_key_is_not_sent_again(gateway: Gateway) -> None:
-    gateway.fault("chat", path=UPDATE, fault="drop_before")
-
-    unknown = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text="never said")
-
-    assert (502, "outcome_unknown") == (unknown.status, unknown.code)
-    assert 1 == asked(gateway, "chat.update")
-
-
-@requirement("calls:never-blindly")
-def test_a_reaction_without_a_key_is_not_sent_again(gateway: Gateway) -> None:
-    ts = gateway.post("/chat/messages", channel=RANDOM, text="unloved").data["message_ts"]
-    gateway.fault("chat", path=REACT, fault="drop_before")
-
-    unknown = gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="eyes")
-
-    assert (502, "outcome_unknown") == (unknown.status, unknown.code)
-    assert (1, {}) == (asked(gateway, "reactions.add"), message(gateway, RANDOM, ts).reactions)
-
-
 def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=RANDOM, text="to vanish").data["message_ts"]
     edit = partial(gateway.patch, f"/chat/messages/{ts}", headers={"Idempotency-Key": "gone"}, channel=RANDOM, text="x")
@@ -660,17 +477,6 @@ def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) 
     gateway.act("chat", action="delete", channel_id=RANDOM, ts=ts)
 
     assert "message_not_found" == edit().code
-
-
-@pytest.mark.parametrize("fault", CUTS, ids=lambda fault: fault["fault"])
-def test_a_reaction_without_an_answer_is_found(gateway: Gateway, fault: dict[str, Any]) -> None:
-    ts = gateway.post("/chat/messages", channel=RANDOM, text="cut reaction").data["message_ts"]
-    gateway.fault("chat", path=REACT, **fault)
-
-    added = gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="eyes")
-
-    assert added.data == {"message_ts": ts, "emoji": "eyes", "already_present": False}
-    assert 1 == asked(gateway, "reactions.add")
 
 
 @requirement("chat:reactions:own", "idempotency:recovery")
@@ -705,40 +511,6 @@ def test_a_reaction_that_cannot_be_looked_for_is_completed_all_the_same(gateway:
 
 
 # Repetition
-
-
-@requirement("chat:messages:idempotency", "idempotency:replay", "idempotency:replay-header", "idempotency:replay-run")
-def test_a_repeated_key_gives_the_first_message(gateway: Gateway) -> None:
-    first = gateway.post("/chat/messages", channel=RANDOM, text="once", idempotency_key="once")
-    again = gateway.post("/chat/messages", channel=RANDOM, text="something else", idempotency_key="once")
-
-    assert first.data == again.data
-    assert first.body["run_id"] != again.body["run_id"]
-    assert "true" == again.headers["idempotent-replayed"]
-    assert [] == said(gateway, "something else")
-
-
-@requirement("idempotency:together")
-def test_a_key_used_twenty_times_at_once_posts_one_message(gateway: Gateway) -> None:
-    post = partial(gateway.post, "/chat/messages", channel="random", text="stampede", idempotency_key="stampede")
-
-    replies = gateway.together(*[post] * 20)
-
-    assert {reply.data["message_ts"] for reply in replies} == {replies[0].data["message_ts"]}
-    assert [RANDOM] == said(gateway, "stampede")
-
-
-@requirement("idempotency:header")
-@every_write
-def test_the_header_makes_every_write_repeatable(gateway: Gateway, write: Write) -> None:
-    header = {"Idempotency-Key": "by header"}
-
-    first = write.send(gateway, headers=header)
-    again = write.send(gateway, headers=header)
-
-    assert first.data == again.data
-    assert "true" == again.headers["idempotent-replayed"]
-    assert 1 == asked(gateway, write.upstream.removeprefix("/api/"))
 
 
 @requirement("idempotency:released")

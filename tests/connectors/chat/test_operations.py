@@ -229,13 +229,6 @@ def test_a_text_that_is_too_long_or_blank_is_refused_before_anything_is_asked(ga
     assert [] == gateway.journal("chat")
 
 
-@requirement("calls:all-faults")
-def test_all_faults_of_a_post_are_reported_together(gateway: Gateway) -> None:
-    refused = gateway.post("/chat/messages", channel="two words", text=5, thread_ts="1790000000", colour="red")
-
-    assert {"channel", "text", "thread_ts", "colour"} == {detail["parameter"] for detail in refused.details}
-
-
 def test_the_marker_of_a_post_does_not_show_the_key(gateway: Gateway) -> None:
     ts = post(gateway, "marked", idempotency_key="a secret of the caller's")
 
@@ -698,27 +691,6 @@ def test_what_cannot_be_watched_is_refused(gateway: Gateway, settings: dict[str,
 # Who may
 
 
-@requirement("auth:read-key-writes-nothing")
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("post", "/chat/messages", {"channel": RANDOM, "text": "hello"}),
-        ("patch", f"/chat/messages/{OURS}", {"channel": GENERAL, "text": "hello"}),
-        ("post", "/chat/reactions", {"channel": GENERAL, "message_ts": OURS, "emoji": "eyes"}),
-    ],
-)
-def test_a_read_key_writes_nothing(gateway: Gateway, method: str, path: str, body: dict[str, Any]) -> None:
-    refused: Reply = getattr(gateway.with_key("read"), method)(path, **body)
-
-    assert (403, "write_scope_required") == (refused.status, refused.code)
-    assert [] == gateway.journal("chat")
-
-
-@requirement("auth:read-key-reads")
-def test_a_read_key_lists_channels(gateway: Gateway) -> None:
-    assert 200 == gateway.with_key("read").get("/chat/channels", limit=1).status
-
-
 @pytest.mark.parametrize(
     ("scope", "method", "path", "body"),
     [
@@ -736,18 +708,6 @@ def test_a_permission_that_was_not_granted_is_missed(
     refused: Reply = getattr(gateway, method)(path, **body)
 
     assert (403, "connection_scope_missing") == (refused.status, refused.code)
-
-
-@requirement("auth:connection-revoked", "calls:www-authenticate")
-def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(gateway: Gateway) -> None:
-    gateway.revoke("chat")
-    revoked = gateway.post("/chat/messages", channel=RANDOM, text="hello")
-    gateway.authorise("chat")
-    granted = gateway.post("/chat/messages", channel=RANDOM, text="hello")
-
-    assert (401, "connection_revoked") == (revoked.status, revoked.code)
-    assert "Bearer" == revoked.headers["www-authenticate"]
-    assert 200 == granted.status
 
 
 def no(code: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from connectors.crm.looking import Looking
-from connectors.crm.writing import CREATE_CONTACT, HTML, LINK, OBJECTS, SINGLE, Writer, new_writer
+from connectors.crm.writing import CREATE_CONTACT, HTML, OBJECTS, Writer, new_writer
 from harness.requirement import requirement
 from harness.rooms import only
 from harness.serving import Gateway, serving
@@ -51,97 +51,6 @@ READS = [
 
 
 # Writes in doubt
-
-
-@requirement("calls:outcome-looked-for")
-@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
-@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
-def test_a_write_whose_answer_is_lost_is_found(
-    writer: Writer, write: str, request_of: tuple[str, str], fault: str
-) -> None:
-    writer.harm(request_of, fault=fault)
-    reply = getattr(writer, write)()
-
-    assert 200 == reply.status, reply.body
-    assert 1 == writer.traces()
-
-
-@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
-def test_a_write_whose_answer_takes_too_long_is_found(waiting: Writer, write: str, request_of: tuple[str, str]) -> None:
-    waiting.harm(request_of, fault="slow_body", seconds=5)
-    reply = getattr(waiting, write)()
-
-    assert 200 == reply.status, reply.body
-    assert 1 == waiting.traces()
-
-
-@pytest.mark.parametrize(("write", "request_of"), SINGLE)
-@pytest.mark.parametrize(
-    "fault", [{"status": 500}, {"status": 502, "body": HTML}, {"status": 503}, {"status": 524, "body": HTML}]
-)
-def test_a_write_that_the_application_failed_over_is_reported_and_done_by_a_repeat(
-    writer: Writer, write: str, request_of: tuple[str, str], fault: dict[str, Any]
-) -> None:
-    writer.harm(request_of, fault="status", **fault)
-    failed = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
-    repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
-    replayed = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
-
-    assert (502, "outcome_unknown") == (failed.status, failed.code)
-    assert 200 == repeated.status
-    assert replayed.data == repeated.data
-    assert "true" == replayed.headers["idempotent-replayed"]
-    assert 1 == writer.traces()
-
-
-@pytest.mark.parametrize(("write", "request_of"), SINGLE)
-def test_a_write_that_was_cut_off_before_it_arrived_is_reported_and_done_by_a_repeat(
-    writer: Writer, write: str, request_of: tuple[str, str]
-) -> None:
-    writer.harm(request_of, fault="drop_before")
-    cut = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
-    repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
-
-    assert (502, "outcome_unknown") == (cut.status, cut.code)
-    assert 200 == repeated.status
-    assert 1 == writer.traces()
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize(("write", "request_of"), SINGLE)
-def test_a_write_without_any_answer_is_not_repeated_while_it_may_still_be_carried_out(
-    waiting: Writer, write: str, request_of: tuple[str, str]
-) -> None:
-    waiting.harm(request_of, fault="delay", seconds=1.5)
-    silent = getattr(waiting, write)(headers={"Idempotency-Key": waiting.mark})
-    repeated = getattr(waiting, write)(headers={"Idempotency-Key": waiting.mark})
-
-    assert (502, "outcome_unknown") == (silent.status, silent.code)
-    assert (502, "outcome_unknown") == (repeated.status, repeated.code)
-    assert 150 < repeated.body["retry_after"] <= 160
-    assert 0 == waiting.traces()
-
-
-@requirement("idempotency:together", "idempotency:header")
-@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
-def test_one_key_writes_once_however_many_use_it_at_once(
-    writer: Writer, write: str, request_of: tuple[str, str]
-) -> None:
-    call = getattr(writer, write)
-    replies = writer.gateway.together(*[lambda: call(headers={"Idempotency-Key": writer.mark})] * 20)
-
-    assert [reply.data for reply in replies] == [replies[0].data] * 20
-    assert 1 == writer.traces()
-
-
-def test_two_deals_alike_whose_answers_are_lost_are_two_deals(writer: Writer) -> None:
-    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
-    first = writer.open()
-    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
-    second = writer.open()
-
-    assert first.data["deal_id"] != second.data["deal_id"]
-    assert 2 == writer.traces()
 
 
 @requirement("idempotency:crash")
@@ -301,36 +210,6 @@ def test_a_note_whose_fate_cannot_be_told_is_not_denied(writer: Writer) -> None:
 # Reading
 
 
-@pytest.mark.parametrize(("path", "query", "upstream"), READS)
-@pytest.mark.parametrize(
-    "fault",
-    [{"fault": "status", "status": 500}, {"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}],
-)
-def test_a_read_gets_over_a_failure_and_gives_up_after_three(
-    writer: Writer, path: str, query: dict[str, Any], upstream: str, fault: dict[str, Any]
-) -> None:
-    writer.gateway.fault("crm", path=upstream, times=2, **fault)
-    over = writer.gateway.get(path, **query)
-    writer.gateway.fault("crm", path=upstream, times=9, **fault)
-    given_up = writer.gateway.get(path, **query)
-
-    assert 200 == over.status
-    assert (502, "upstream_error") == (given_up.status, given_up.code)
-
-
-@pytest.mark.parametrize(("path", "query", "upstream"), READS)
-def test_a_read_that_is_answered_with_garbage_or_not_at_all_fails(
-    waiting: Writer, path: str, query: dict[str, Any], upstream: str
-) -> None:
-    waiting.gateway.fault("crm", path=upstream, fault="garbage")
-    garbled = waiting.gateway.get(path, **query)
-    waiting.gateway.fault("crm", path=upstream, fault="delay", seconds=1)
-    silent = waiting.gateway.get(path, **query)
-
-    assert (502, "upstream_error") == (garbled.status, garbled.code)
-    assert (504, "upstream_timeout") == (silent.status, silent.code)
-
-
 def test_many_calls_at_once_ask_for_the_portal_and_its_properties_once(hasty: Writer) -> None:
     hasty.gateway.together(*[hasty.upsert] * 20)
     asked = [path for method, path, _ in hasty.gateway.journal("crm") if method == "GET"]
@@ -362,16 +241,6 @@ def test_a_throttled_write_is_refused_when_it_would_wait_too_long(
     assert reply.body["retry_after"] == seconds
     assert reply.headers["retry-after"] == str(seconds)
     assert 0 == hasty.traces()
-
-
-@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
-@pytest.mark.parametrize("status", [423, 429])
-def test_a_throttled_write_is_sent_again(writer: Writer, write: str, request_of: tuple[str, str], status: int) -> None:
-    writer.harm(request_of, fault="status", status=status, headers={"Retry-After": "0"}, body=LIMITED, times=2)
-    reply = getattr(writer, write)()
-
-    assert 200 == reply.status
-    assert 1 == writer.traces()
 
 
 def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
@@ -457,43 +326,3 @@ def test_a_missing_permission_is_named(writer: Writer) -> None:
 
     assert (403, "connection_scope_missing") == (reply.status, reply.code)
     assert [{"scopes": ["crm.objects.contacts.write"]}] == reply.facts
-
-
-@requirement("auth:read-key-writes-nothing")
-@pytest.mark.parametrize("write", ["upsert", "open", "move"])
-def test_a_key_that_may_only_read_writes_nothing(writer: Writer, write: str) -> None:
-    reader = Writer(writer.gateway.with_key("read"), writer.portal, writer.mark, writer.deal_id)
-    reply = getattr(reader, write)(nonsense=True)
-
-    assert (403, "write_scope_required") == (reply.status, reply.code)
-    assert [] == writer.gateway.journal("crm")
-
-
-@requirement("auth:read-key-reads")
-def test_a_key_that_may_only_read_reads(writer: Writer) -> None:
-    reader = writer.gateway.with_key("read")
-
-    assert 200 == reader.get("/crm/contacts", limit=1).status
-    assert 200 == reader.get("/crm/properties", object_type="deals").status
-
-
-@pytest.mark.parametrize("write", ["upsert", "open", "move"])
-def test_an_unknown_field_is_refused(writer: Writer, write: str) -> None:
-    reply = getattr(writer, write)(nonsense=True)
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert ["nonsense"] == [detail["parameter"] for detail in reply.details]
-
-
-@requirement("auth:connection-revoked")
-@pytest.mark.parametrize("write", ["upsert", "open_for", "move"])
-def test_a_withdrawn_authorisation_is_told_until_it_is_given_again(writer: Writer, write: str) -> None:
-    writer.gateway.revoke("crm")
-    revoked = getattr(writer, write)()
-    unread = writer.gateway.get("/crm/properties", object_type="deals")
-    writer.gateway.authorise("crm")
-    given_again = getattr(writer, write)()
-
-    assert (401, "connection_revoked") == (revoked.status, revoked.code)
-    assert (401, "connection_revoked") == (unread.status, unread.code)
-    assert 200 == given_again.status

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connectors.crm.looking import Looking
-from connectors.crm.writing import CREATE_CONTACT, HTML, OBJECTS, SINGLE, Writer, new_writer
+from connectors.crm.writing import CREATE_CONTACT, OBJECTS, SINGLE, Writer, new_writer
 from harness.requirement import requirement
 from harness.rooms import only
 from harness.serving import serving
@@ -17,7 +17,6 @@ UPSERT = ("POST", f"{OBJECTS}/contacts/batch/upsert")
 CREATE_DEAL = ("POST", f"{OBJECTS}/deals")
 CREATE_NOTE = ("POST", f"{OBJECTS}/notes")
 CREATE_COMPANY = ("POST", f"{OBJECTS}/companies")
-READ_DEALS = ("POST", f"{OBJECTS}/deals/batch/read")
 
 SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "1.5"}
 """Less timeouts for one answer than a request may take, and time enough for it to be carried out."""
@@ -58,19 +57,6 @@ def test_a_repeat_that_names_another_deal_gets_the_first(writer: Writer, write: 
     assert "outcome_unknown" == lost.code
     assert repeated.data["dealname"] == writer.mark
     assert 0 == writer.portal.count("deals", dealname=f"other than {writer.mark}")
-    assert 1 == writer.traces()
-
-
-@requirement("crm:once:first-body")
-def test_a_repeat_with_another_note_finds_the_first(writer: Writer) -> None:
-    writer.harm(CREATE_NOTE, fault="drop_after")
-    hide(writer, "/crm/associations")
-    lost = writer.note(**keyed(writer))
-    repeated = writer.gateway.patch(f"/crm/deals/{writer.deal_id}", note="other words", **keyed(writer))
-
-    assert "outcome_unknown" == lost.code
-    assert repeated.data["note_logged"] is True
-    assert [] == writer.portal.notes(writer.deal_id, "other words")
     assert 1 == writer.traces()
 
 
@@ -207,30 +193,6 @@ def test_a_change_of_whoever_has_a_second_address_is_found(writer: Writer) -> No
 
 
 @requirement("crm:once:two-keys")
-@pytest.mark.parametrize(
-    ("write", "request_of"),
-    [("open", CREATE_DEAL), ("open_for", CREATE_DEAL), ("note", CREATE_NOTE)],
-)
-def test_after_a_restart_each_of_two_keys_makes_its_own(
-    crm_sandbox: Sandbox, tmp_path: Path, portal: Looking, write: str, request_of: tuple[str, str]
-) -> None:
-    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
-        gateway.clear("crm")
-        writer = new_writer(gateway, portal)
-        writer.harm(request_of, fault="drop_before")
-        lost = getattr(writer, write)(**keyed(writer, "K1"))
-        second = getattr(writer, write)(**keyed(writer, "K2"))
-    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
-        after = writer.through(gateway)
-        first = getattr(after, write)(**keyed(writer, "K1"))
-        replayed = getattr(after, write)(**keyed(writer, "K2"))
-
-    assert (502, 200) == (lost.status, first.status)
-    assert second.data == replayed.data
-    assert 2 == writer.traces()
-
-
-@requirement("crm:once:two-keys")
 def test_a_contact_belongs_to_the_key_that_made_it(writer: Writer) -> None:
     writer.harm(CREATE_CONTACT, fault="drop_before")
     lost = writer.skip(**keyed(writer, "K1"))
@@ -243,20 +205,6 @@ def test_a_contact_belongs_to_the_key_that_made_it(writer: Writer) -> None:
 
 
 # Time
-
-
-@requirement("crm:once:slow")
-@pytest.mark.parametrize(("write", "request_of"), SINGLE)
-def test_a_request_slower_than_the_time_out_is_carried_out_once(
-    slow: Writer, write: str, request_of: tuple[str, str]
-) -> None:
-    slow.harm(request_of, fault="delay", seconds=1.1)
-    silent = getattr(slow, write)(**keyed(slow))
-    done = slow.insist(write, **keyed(slow))
-
-    assert "outcome_unknown" == silent.code
-    assert 200 == done.status
-    assert 1 == slow.traces()
 
 
 @requirement("crm:once:slow")
@@ -280,23 +228,6 @@ def test_a_company_made_slower_than_the_time_out_is_made_once(slow: Writer) -> N
     assert "outcome_unknown" == silent.code
     assert 1 == slow.portal.count("companies", domain=f"{slow.mark}.test")
     assert 1 == len(slow.portal.linked("contacts", done.data["contact_id"], "companies"))
-
-
-@requirement("crm:once:slow")
-@pytest.mark.parametrize(("write", "request_of"), SINGLE)
-@pytest.mark.parametrize("status", [503, 524])
-def test_nothing_is_sent_again_while_an_edge_may_have_passed_it_on(
-    slow: Writer, write: str, request_of: tuple[str, str], status: int
-) -> None:
-    slow.harm(request_of, fault="status", status=status, body=HTML)
-    failed = getattr(slow, write)(**keyed(slow))
-    early = getattr(slow, write)(**keyed(slow))
-    sent_early = slow.traces()
-    done = slow.insist(write, **keyed(slow))
-
-    assert (502, "outcome_unknown", 0) == (failed.status, early.code, sent_early)
-    assert 200 == done.status
-    assert 1 == slow.traces()
 
 
 # Listings

@@ -14,8 +14,7 @@ from connectors.mail.looking import OWN, Looking, received
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
 from harness.rooms import only
-from harness.serving import Gateway, Reply, Restarting, serving
-from harness.waiting import wait_until
+from harness.serving import Gateway, Reply, serving
 from workspace_sandbox.sandbox import Sandbox
 
 ME = "/gmail/v1/users/me"
@@ -207,17 +206,6 @@ def test_a_failure_in_the_middle_of_a_page_is_told_as_it_is(gateway: Gateway) ->
 # What the application does not allow
 
 
-@requirement("auth:connection-revoked")
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_a_revoked_connection_is_told_until_it_is_authorised_again(gateway: Gateway, name: str) -> None:
-    gateway.revoke("mail")
-    refused = call(gateway, name)
-    gateway.authorise("mail")
-
-    assert (401, "connection_revoked") == (refused.status, refused.code)
-    assert 200 == call(gateway, name).status
-
-
 @pytest.mark.parametrize(
     ("force", "answered"),
     [
@@ -279,32 +267,6 @@ def test_a_day_of_the_whole_project_that_is_used_up_is_told(fresh: Writer) -> No
 # What the caller may not do
 
 
-@requirement("auth:read-key-writes-nothing")
-@pytest.mark.parametrize("name", WRITES)
-def test_a_key_that_may_only_read_writes_nothing(writer: Writer, name: str) -> None:
-    reader = writer.gateway.with_key("read")
-
-    reply = call(reader, name)
-
-    assert (403, "write_scope_required") == (reply.status, reply.code)
-    assert [] == writer.gateway.journal("mail")
-
-
-@requirement("auth:read-key-reads")
-@pytest.mark.parametrize("name", ["search", "fetch"])
-def test_a_key_that_may_only_read_reads(gateway: Gateway, name: str) -> None:
-    assert 200 == call(gateway.with_key("read"), name).status
-
-
-@requirement("calls:unknown-parameter")
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_an_unknown_parameter_is_refused(gateway: Gateway, name: str) -> None:
-    reply = call(gateway, name, colour="red")
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert ["colour"] == [detail["parameter"] for detail in reply.details]
-
-
 # Writes in doubt
 
 
@@ -350,73 +312,6 @@ def test_a_draft_that_was_not_sent_is_told_and_sent_by_the_repeat(writer: Writer
     assert (1, 0, 0) == writer.traces()
 
 
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize("fault", UNDONE)
-@pytest.mark.parametrize(("path", "left"), [(DRAFTS, (0, 0, 0)), (SEND, (0, 1, 0))])
-def test_without_a_key_nothing_is_sent_again(
-    writer: Writer, path: str, left: tuple[int, int, int], fault: dict[str, Any]
-) -> None:
-    writer.harm(path, **fault)
-
-    reply = writer.send()
-
-    assert 502 == reply.status
-    assert "idempotency key makes repeats safe" in reply.body["error"]["remedy"]
-    assert (writer.asked(path), writer.traces()) == (1, left)
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize("fault", [{"fault": "drop_before"}, {"fault": "status", "status": 503, "body": HTML}])
-@pytest.mark.parametrize("path", [DRAFTS, SEND])
-def test_what_may_still_be_carried_out_is_not_sent_again(
-    writer: Writer, unsettled: Gateway, path: str, fault: dict[str, Any]
-) -> None:
-    writer = writer.at(unsettled)
-    writer.harm(path, **fault)
-
-    writer.keyed("send")
-    again = writer.keyed("send")
-
-    assert (502, "outcome_unknown") == (again.status, again.code)
-    assert 1 <= again.body["retry_after"] <= 4
-    assert (1, 0) == (writer.asked(path), writer.sent())
-
-
-@requirement("idempotency:never-two")
-@pytest.mark.parametrize("path", [DRAFTS, SEND])
-def test_a_request_that_takes_longer_than_it_is_waited_for_sends_one_message(
-    writer: Writer, unsettled: Gateway, path: str
-) -> None:
-    writer = writer.at(unsettled)
-    writer.harm(path, fault="delay", seconds=1.3)
-
-    first = writer.keyed("send")
-    early = writer.keyed("send")
-    wait_until(lambda: sum(writer.traces()) == 1 and (path == DRAFTS or writer.sent() == 1))
-    late = writer.keyed("send")
-
-    assert ["outcome_unknown", "outcome_unknown"] == [first.code, early.code]
-    assert 200 == late.status
-    assert (1, (1, 0, 0)) == (writer.asked(path), writer.traces())
-
-
-@requirement("idempotency:replay", "idempotency:evidence")
-@pytest.mark.parametrize("name", ["send", "draft"])
-@pytest.mark.parametrize(("fault", "unseen"), [("drop_before", 0), ("drop_after", 6)])
-def test_in_doubt_the_first_letter_counts_whatever_a_repeat_says(
-    writer: Writer, name: str, fault: str, unseen: int
-) -> None:
-    writer.harm(DRAFTS, fault=fault)
-    writer.gateway.fault("mail", method="GET", path=DRAFTS, fault="status", status=503, times=unseen)
-
-    first = writer.keyed(name)
-    again = writer.keyed(name, subject="Another letter", to=["greta@kaiwerk.test"])
-
-    assert (502, 200) == (first.status, again.status)
-    assert 1 == sum(writer.traces())
-    assert ([], []) == (writer.mailbox.sent("Another letter"), writer.mailbox.drafts("Another letter"))
-
-
 @requirement("idempotency:evidence")
 def test_an_equal_draft_of_somebody_elses_is_not_taken_for_ones_own(writer: Writer) -> None:
     theirs = writer.draft().data["draft_id"]
@@ -427,23 +322,6 @@ def test_an_equal_draft_of_somebody_elses_is_not_taken_for_ones_own(writer: Writ
 
     assert again.data["draft_id"] != theirs
     assert (0, 2, 0) == writer.traces()
-
-
-@requirement("idempotency:never-two", "idempotency:owned")
-@pytest.mark.parametrize("name", ["send", "draft"])
-def test_after_a_restart_what_another_key_made_is_still_that_keys(
-    writer: Writer, restarting: Restarting, name: str
-) -> None:
-    with restarting() as before:
-        writer.harm(DRAFTS, fault="drop_before")
-        first = writer.at(before).keyed(name)
-        other = writer.at(before).keyed(name, key=f"not {writer.mark}")
-    with restarting() as after:
-        again = writer.at(after).keyed(name)
-
-    assert "outcome_unknown" == first.code
-    assert other.data["message_id"] != again.data["message_id"]
-    assert 2 == sum(writer.traces())
 
 
 @requirement("calls:never-blindly")
@@ -495,50 +373,6 @@ def test_what_was_not_even_drafted_is_told_and_can_be_repeated(
     assert (0, 0, 0) == after_first
     assert 200 == again.status
     assert 1 == sum(writer.traces())
-
-
-@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
-def test_a_draft_whose_answer_is_lost_is_made_once(writer: Writer, fault: dict[str, Any]) -> None:
-    writer.harm(DRAFTS, **fault)
-
-    reply = writer.draft()
-
-    assert 200 == reply.status
-    assert writer.mailbox.own.drafts[reply.data["draft_id"]].id == reply.data["message_id"]
-    assert (0, 1, 0) == writer.traces()
-
-
-@pytest.mark.parametrize("path", [MODIFY, LABELS])
-@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
-def test_a_change_of_labels_whose_answer_is_lost_is_found(writer: Writer, path: str, fault: dict[str, Any]) -> None:
-    writer.harm(path, **fault)
-
-    reply = writer.label()
-
-    assert reply.data == {
-        "message_id": writer.message_id,
-        "labels": ["UNREAD", "INBOX", writer.mark],
-        "created": [writer.mark],
-    }
-    assert (0, 0, 1) == writer.traces()
-
-
-@requirement("idempotency:recovery")
-@pytest.mark.parametrize(("path", "labels"), [(MODIFY, 1), (LABELS, 0)])
-@pytest.mark.parametrize("fault", UNDONE)
-def test_a_change_of_labels_that_was_not_made_is_finished_by_the_repeat(
-    writer: Writer, path: str, labels: int, fault: dict[str, Any]
-) -> None:
-    writer.harm(path, **fault)
-
-    first = writer.keyed("label")
-    half = writer.labels()
-    again = writer.keyed("label", add=["Another"])
-
-    assert (first.status, half) == (502, labels)
-    assert [{"done": "create the label", "label": writer.mark, "created": True}] * labels == first.details
-    assert (again.data["labels"], again.data["created"]) == (["UNREAD", "INBOX", writer.mark], [writer.mark])
-    assert (0, 0, 1) == writer.traces()
 
 
 @requirement("mail:half-done")
@@ -674,24 +508,6 @@ def test_the_draft_of_a_refused_message_that_cannot_be_deleted_is_told_and_sent_
     assert (1, 0, 0) == writer.traces()
 
 
-def test_two_messages_of_the_same_content_are_two(writer: Writer) -> None:
-    writer.harm(SEND, fault="drop_after", times=2)
-
-    replies = writer.gateway.together(writer.send, writer.send)
-
-    assert 2 == len({reply.data["message_id"] for reply in replies})
-    assert (2, 0, 0) == writer.traces()
-
-
-def test_two_drafts_of_the_same_content_are_two(writer: Writer) -> None:
-    writer.harm(DRAFTS, fault="drop_after", times=2)
-
-    replies = writer.gateway.together(writer.draft, writer.draft)
-
-    assert 2 == len({reply.data["draft_id"] for reply in replies})
-    assert (0, 2, 0) == writer.traces()
-
-
 # Processes that died in the middle
 
 
@@ -768,34 +584,6 @@ def test_the_message_that_a_process_sent_before_it_died_is_found(writer: Writer)
 
 
 # Repeats
-
-
-@requirement("idempotency:replay", "idempotency:header")
-@pytest.mark.parametrize("name", ["send", "reply", "draft", "label"])
-def test_a_repeated_key_gives_the_first_result_again(writer: Writer, name: str) -> None:
-    first = writer.keyed(name)
-    again = writer.keyed(name)
-
-    assert again.data == first.data
-    assert "true" == again.headers["idempotent-replayed"]
-    assert again.body["run_id"] != first.body["run_id"]
-    assert 1 == sum(writer.traces())
-
-
-@requirement("idempotency:together")
-@pytest.mark.parametrize("name", ["send", "draft", "label"])
-def test_twenty_repeats_at_once_do_it_once(writer: Writer, name: str) -> None:
-    replies = writer.gateway.together(*[lambda: writer.keyed(name)] * 20)
-
-    assert [replies[0].data] * 20 == [reply.data for reply in replies]
-    assert 1 == sum(writer.traces())
-
-
-def test_without_a_key_every_call_sends(writer: Writer) -> None:
-    writer.send()
-    writer.send()
-
-    assert (2, 0, 0) == writer.traces()
 
 
 @requirement("limits:bursts")

@@ -78,11 +78,6 @@ def test_pages_hold_every_message_once_newest_first(gateway: Gateway) -> None:
     assert sorted(found, key=lambda each: each["received_at"], reverse=True) == found
 
 
-@requirement("mail:search:limit")
-def test_a_page_holds_25_unless_said_otherwise(gateway: Gateway) -> None:
-    assert 25 == len(gateway.get("/mail/messages", q="").data)
-
-
 def test_the_limit_may_change_from_page_to_page(gateway: Gateway) -> None:
     first = gateway.get("/mail/messages", q="category:promotions", limit=3)
     more = gateway.get("/mail/messages", q="category:promotions", limit=5, cursor=first.body["next_cursor"])

@@ -236,7 +236,7 @@ def test_related_pages_are_told_by_their_identifiers(watched: Watched) -> None:
 @requirement("notes:events:truncated")
 def test_values_that_a_page_shows_in_part_are_compared_whole(watched: Watched) -> None:
     leads = sorted(page.id for page in watched.rows("Leads"))
-    people = [user.name for user in watched.emulator._seeded.workspace.users.values() if user.kind == "person"]
+    people = [user.name for user in watched.emulator.seeded.workspace.users.values() if user.kind == "person"]
     page_id = watched.create("Everything", Title="long", Relation=leads[:40], People=people[:30])
     watched.poll()
     watched.update(page_id, Relation=leads[:39], People=people[:31])

@@ -154,7 +154,7 @@ def test_what_is_made_in_a_database_while_credentials_are_replaced_is_an_event(t
     with watched_from_now(tmp_path, "Leads") as watched:
         watched.gateway.revoke("notes")
         seeder = Seeder(watched.emulator.workspace)
-        seeder.people = [watched.emulator._seeded.person]
+        seeder.people = [watched.emulator.seeded.person]
         made = seeder.table("Made meanwhile", time.time(), [seeder.property("title", "Name")])
         made.created_at = time.time()
         page_id = watched.create("Made meanwhile", Name="while nobody could poll")

@@ -119,8 +119,10 @@ def test_a_delivery_is_heeded_in_the_middle_of_a_long_look(tmp_path: Path) -> No
         app = watched.gateway.app
         watched.gateway.run(app._watches.wake([watched.connection_id], [leads]))
         wait_until(lambda: watched.created() == [page_id])
+        progress = watched.gateway.run(app.connections.show(watched.connection_id))["watching_progress"]
 
         assert watched.is_due()
+        assert 0 < progress["done"] < progress["total"]
 
 
 # What is shared later
@@ -144,7 +146,7 @@ def test_a_database_that_is_shared_later_is_seen_in_silence(tmp_path: Path) -> N
 def test_a_database_that_is_made_meanwhile_is_new_with_all_its_rows(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Leads") as watched:
         seeder = Seeder(watched.emulator.workspace)
-        seeder.people = [watched.emulator._seeded.person]
+        seeder.people = [watched.emulator.seeded.person]
         made = seeder.table("Made meanwhile", time.time(), [seeder.property("title", "Name")])
         made.created_at = time.time()
         pages = {watched.create("Made meanwhile", Name=str(number)) for number in range(120)}

@@ -39,7 +39,7 @@ def token(room: Watched) -> str:
 def watched(room: Watched, token: str) -> Watched:
     """The room, with nothing under way."""
     room.emulator.stage.knobs["events_url"] = ""
-    room.emulator._deliverer.background.drop()
+    room.emulator.hooks.drop()
     room.settle()
     return room
 
@@ -51,7 +51,7 @@ def delivered(watched: Watched) -> Iterator[Watched]:
     watched.emulator.stage.knobs |= {"events_url": address, "deliver_twice": False, "deliver_disordered": False}
     yield watched
     # One that arrives later would wake the room while the next test looks whether something else does.
-    wait_until(lambda: not watched.emulator._deliverer.background._tasks)
+    wait_until(lambda: watched.emulator.hooks.is_idle)
 
 
 def opened(watched: Watched) -> str:
@@ -135,8 +135,8 @@ def test_deliveries_that_come_twice_and_out_of_order_add_nothing(delivered: Watc
 @requirement("notes:hooks:accounts", "hooks:authorised")
 def test_a_delivery_may_say_by_whom_its_object_can_be_seen(watched: Watched, token: str) -> None:
     page_id = watched.rows("Leads")[0].id
-    bot = {"id": watched.emulator._seeded.internal.id, "type": "bot"}
-    person = {"id": watched.emulator._seeded.person.id, "type": "person"}
+    bot = {"id": watched.emulator.seeded.internal.id, "type": "bot"}
+    person = {"id": watched.emulator.seeded.person.id, "type": "person"}
     watched.update(page_id, Value=815)
     others = delivery(watched, accessible_by=[person, {"id": "another-bot", "type": "bot"}])
     deliver(watched, others, signed(others, token))
@@ -152,7 +152,7 @@ def test_a_delivery_may_say_by_whom_its_object_can_be_seen(watched: Watched, tok
 def test_a_delivery_may_be_about_a_data_source_that_was_never_listed(watched: Watched, token: str) -> None:
     share(watched.emulator, "Leads", "Everything", "Salaries 2025")
     source = watched.source("Salaries 2025")
-    entity, bot = {"id": source.id, "type": "data_source"}, {"id": watched.emulator._seeded.internal.id, "type": "bot"}
+    entity, bot = {"id": source.id, "type": "data_source"}, {"id": watched.emulator.seeded.internal.id, "type": "bot"}
     body = delivery(watched, type="data_source.created", entity=entity, accessible_by=[bot])
     deliver(watched, body, signed(body, token))
     wait_until(lambda: source.id in watched.remembered())

@@ -5,65 +5,13 @@ from uuid import uuid4
 
 import pytest
 
-from connector_gateway.connectors.notes import NOTES
 from connector_gateway.kit.identifiers import WorkspaceId
 from connectors.notes.pages import BLOCKS, PAGES, answers, body_of, create, found, new_name, update, writes
-from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
+from harness.serving import Gateway
 from workspace_sandbox.notes import NotesEmulator
 
 # Connections
-
-
-@requirement("calls:unknown-connection")
-def test_an_unknown_connection_is_not_found(gateway: Gateway) -> None:
-    reply = gateway.get("/notes/databases", connection_id="conn_01KAJ5T6M0Q7Z3X9V2B8N4C1DF")
-
-    assert (404, "connection_not_found") == (reply.status, reply.code)
-
-
-@requirement("calls:foreign-connection", "auth:workspace")
-def test_a_connection_of_another_workspace_is_not_found_either(gateway: Gateway) -> None:
-    other = gateway.run(gateway.app.workspaces.create("other"))["workspace_id"]
-    foreign = gateway.run(gateway.app.connections.create(other, "notes", {"token": "token-elsewhere"}))["connection_id"]
-    reply = gateway.get("/notes/databases", connection_id=foreign)
-
-    assert (404, "connection_not_found") == (reply.status, reply.code)
-
-
-@requirement("keys:connections")
-def test_a_connection_that_the_key_is_not_for_is_not_found(gateway: Gateway) -> None:
-    limited = gateway.with_key(connection_ids=["conn_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"])
-
-    assert "connection_not_found" == limited.get("/notes/databases").code
-
-
-@requirement("notes:revoked")
-def test_a_withdrawn_authorisation_is_said_and_noted_and_forgotten_once_granted_again(gateway: Gateway) -> None:
-    gateway.revoke("notes")
-    refused = gateway.get("/notes/databases")
-    shown = gateway.operator("GET", f"/v1/connections/{gateway.connections['notes']}").body["data"]["status"]
-    gateway.authorise("notes")
-    granted = gateway.get("/notes/databases")
-    again = gateway.operator("GET", f"/v1/connections/{gateway.connections['notes']}").body["data"]["status"]
-
-    assert (401, "connection_revoked") == (refused.status, refused.code)
-    assert "Bearer" == refused.headers["www-authenticate"]
-    assert 200 == granted.status
-    assert ("revoked", "active") == (shown, again)
-
-
-def test_a_write_through_a_withdrawn_authorisation_gives_its_key_free(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    gateway.revoke("notes")
-    refused = create(gateway, leads, name, idempotency_key=name)
-    gateway.authorise("notes")
-    created = create(gateway, leads, name, idempotency_key=name)
-
-    assert "connection_revoked" == refused.code
-    assert 200 == created.status
-    assert 1 == found(gateway, leads, name)
 
 
 # Databases and pages
@@ -355,37 +303,6 @@ def test_long_text_arrives_whole(gateway: Gateway, leads: str) -> None:
 # Idempotency
 
 
-@requirement("notes:pages:idempotency")
-def test_a_repeated_key_returns_the_first_page(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    first = create(gateway, leads, name, idempotency_key=name)
-    again = create(gateway, leads, "something else", idempotency_key=name)
-
-    assert first.data == again.data
-    assert first.body["run_id"] != again.body["run_id"]
-    assert (None, "true") == tuple(reply.headers.get("idempotent-replayed") for reply in (first, again))
-    assert 1 == found(gateway, leads, name)
-
-
-@requirement("idempotency:together")
-def test_twenty_repeats_at_once_make_one_page(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    replies = gateway.together(*[lambda: create(gateway, leads, name, idempotency_key=name)] * 20)
-
-    assert 1 == len({reply.data["page_id"] for reply in replies})
-    assert 1 == found(gateway, leads, name)
-
-
-def test_two_keys_with_the_same_content_make_two_pages(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    create(gateway, leads, name, idempotency_key=f"{name} 1")
-    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
-    create(gateway, leads, name, idempotency_key=f"{name} 2")
-    create(gateway, leads, name, idempotency_key=f"{name} 2")
-
-    assert 2 == found(gateway, leads, name)
-
-
 @pytest.mark.parametrize(
     "properties",
     [
@@ -413,18 +330,6 @@ def test_a_page_with_more_people_than_are_shown_is_recognised(gateway: Gateway, 
     reply = gateway.post("/notes/pages", database_id=leads, properties={"Name": name, "Owner": people})
 
     assert 200 == reply.status
-    assert 1 == found(gateway, leads, name)
-
-
-@requirement("idempotency:never-two")
-def test_a_repeat_after_a_cut_makes_exactly_one_page(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
-    first = create(gateway, leads, name, idempotency_key=name)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert 200 == again.status
     assert 1 == found(gateway, leads, name)
 
 
@@ -473,21 +378,6 @@ def test_being_blocked_is_no_throttling(gateway: Gateway) -> None:
     assert (403, "upstream_forbidden") == ((reply := gateway.get("/notes/databases")).status, reply.code)
 
 
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize("status", [500, 502, 504])
-def test_a_write_that_fails_is_not_sent_again_by_itself(gateway: Gateway, leads: str, status: int) -> None:
-    name = new_name()
-    answers(gateway, "POST", PAGES, status, body="<html>Oops</html>")
-    first = create(gateway, leads, name, idempotency_key=name)
-    posts = [path for method, path, _ in gateway.journal("notes") if (method, path) == ("POST", PAGES)]
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert 1 == len(posts)
-    assert 200 == again.status
-    assert 1 == found(gateway, leads, name)
-
-
 def test_a_503_that_names_the_page_is_a_success(gateway: Gateway, leads: str) -> None:
     name = new_name()
     gateway.knob("notes", next_create="503_committed")
@@ -507,37 +397,6 @@ def test_a_503_that_names_nothing_is_a_failure_that_can_be_repeated(gateway: Gat
     assert (502, "outcome_unknown") == (first.status, first.code)
     assert 200 == again.status
     assert 1 == found(gateway, leads, name)
-
-
-@requirement("calls:outcome-looked-for")
-def test_a_write_whose_answer_is_garbage_is_looked_up(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    gateway.fault("notes", method="POST", path=PAGES, fault="garbage")
-
-    assert 200 == create(gateway, leads, name).status
-    assert 1 == found(gateway, leads, name)
-
-
-def test_a_write_whose_answer_is_empty_may_be_repeated_and_is_done_once(gateway: Gateway, leads: str) -> None:
-    name = new_name()
-    answers(gateway, "POST", PAGES, 200, body="")
-    first = create(gateway, leads, name, idempotency_key=name)
-    shown = gateway.operator("GET", f"/v1/runs/{first.body['run_id']}").body["data"]
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert shown["upstream"][-1]["path"].endswith("/query")
-    assert 200 == again.status
-    assert 1 == found(gateway, leads, name)
-
-
-@pytest.mark.parametrize("body", ["[]", "{}", '{"results": 5}', '"text"'])
-def test_an_answer_of_another_shape_ends_in_the_error_shape(gateway: Gateway, body: str) -> None:
-    answers(gateway, "POST", "/v1/search", 200, body=body)
-    reply = gateway.get("/notes/databases")
-
-    assert reply.status >= 500
-    assert {"code", "message", "remedy", "details", "docs"} == reply.body["error"].keys()
 
 
 def test_a_slow_body_is_waited_for_within_the_time(gateway: Gateway, leads: str) -> None:
@@ -588,47 +447,6 @@ def test_a_missing_capability_is_forbidden(gateway: Gateway, leads: str) -> None
     reply = create(gateway, leads, "x")
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
-
-
-@pytest.mark.parametrize("fault", ["drop_before", "drop_after", "garbage"])
-@pytest.mark.parametrize("body", [{"properties": {"Value": 42}}, {"archived": True}])
-def test_an_update_in_doubt_is_done_in_the_end(
-    gateway: Gateway, page_id: str, fault: str, body: dict[str, Any]
-) -> None:
-    gateway.clear("notes")
-    gateway.fault("notes", method="PATCH", path=PAGES, fault=fault)
-    header = {"Idempotency-Key": new_name()}
-    update(gateway, page_id, headers=header, **body)
-    again = update(gateway, page_id, headers=header, **body)
-
-    assert 200 == again.status
-    assert (body.get("archived", False), list(body.get("properties", {}))) == (
-        again.data["archived"],
-        again.data["updated"],
-    )
-
-
-def test_an_update_that_fails_with_503_may_be_repeated(gateway: Gateway, page_id: str) -> None:
-    answers(gateway, "PATCH", PAGES, 503, body={"object": "error", "code": "service_unavailable"})
-    first = update(gateway, page_id, properties={"Value": 5})
-    again = update(gateway, page_id, properties={"Value": 5})
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert ["Value"] == again.data["updated"]
-
-
-@requirement("calls:upstream-unavailable")
-def test_a_vendor_that_cannot_be_reached_is_unavailable(
-    gateway: Gateway, leads: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with playing(notes=NotesEmulator) as gone:
-        pass
-    name = new_name()
-    with serving(gone, tmp_path_factory.mktemp("gone"), connectors={"notes": NOTES}) as alone:
-        read, write = alone.get("/notes/databases"), create(alone, leads, name)
-
-    assert (503, "upstream_unavailable") == (read.status, read.code)
-    assert (503, "upstream_unavailable") == (write.status, write.code)
 
 
 # Searching
@@ -776,11 +594,3 @@ def test_titles_are_matched_whatever_their_case(gateway: Gateway, query: str) ->
 @requirement("notes:databases:shared")
 def test_nothing_that_is_not_shared_is_listed(gateway: Gateway) -> None:
     assert [] == gateway.get("/notes/databases", query="Salaries").data
-
-
-@requirement("notes:databases:limit")
-@pytest.mark.parametrize("limit", ["0", "101", "-1", "ten", "", "1.5"])
-def test_a_limit_out_of_range_is_refused(gateway: Gateway, limit: str) -> None:
-    reply = gateway.get("/notes/databases", limit=limit)
-
-    assert (422, ["limit"]) == (reply.status, [detail["parameter"] for detail in reply.details])

@@ -21,7 +21,6 @@ from connectors.notes.pages import (
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, Restarting, serving
-from harness.waiting import wait_until
 from sandbox.notes.asking import Notes, text
 from workspace_sandbox.notes import NotesEmulator, edits
 from workspace_sandbox.notes.state import User, Workspace
@@ -67,31 +66,6 @@ def posts(gateway: Gateway) -> list[int | None]:
 # The first call counts
 
 
-@requirement("idempotency:replay")
-def test_in_doubt_the_first_page_counts_whatever_a_repeat_says(gateway: Gateway, leads: str) -> None:
-    name, other = new_name(), new_name()
-    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
-    create(gateway, leads, name, idempotency_key=name)
-    again = create(gateway, leads, other, idempotency_key=name, children=["Of the second call"])
-
-    assert [] == body_of(gateway, again.data["page_id"])
-    assert (1, 0) == (found(gateway, leads, name), found(gateway, leads, other))
-
-
-@requirement("idempotency:replay")
-@pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
-def test_in_doubt_the_first_change_counts_whatever_a_repeat_says(
-    gateway: Gateway, page_id: str, workspace: Workspace, fault: str
-) -> None:
-    header = {"Idempotency-Key": new_name()}
-    gateway.fault("notes", method="PATCH", path=PAGES, fault=fault)
-    update(gateway, page_id, headers=header, properties={"Value": 1})
-    again = update(gateway, page_id, headers=header, properties={"Email": "a@b.test"}, archived=True)
-
-    assert (["Value"], False) == (again.data["updated"], again.data["archived"])
-    assert (1, None) == (value_of(workspace, page_id, "Value"), value_of(workspace, page_id, "Email"))
-
-
 # Whose a page is
 
 
@@ -109,20 +83,6 @@ def test_a_page_that_a_colleague_makes_is_never_taken_for_ours(
 
     assert 502 == first.status
     assert by_hand != again.data["page_id"]
-
-
-@requirement("notes:evidence:strict")
-@pytest.mark.parametrize("properties", [{"Stage": "Open"}, {}])
-def test_a_page_of_another_key_is_never_taken_for_ours(
-    gateway: Gateway, leads: str, properties: dict[str, Any]
-) -> None:
-    key = new_name()
-    other = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key=f"{key} 1")
-    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
-    gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key=f"{key} 2")
-    again = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key=f"{key} 2")
-
-    assert other.data["page_id"] != again.data["page_id"]
 
 
 @requirement("notes:evidence:strict")
@@ -169,22 +129,6 @@ def test_a_page_of_ours_from_before_the_call_is_not_what_it_made(
     again = gateway.post("/notes/pages", database_id=leads, properties={}, idempotency_key=key)
 
     assert before != again.data["page_id"]
-
-
-@requirement("idempotency:never-two")
-def test_after_a_restart_what_another_key_made_is_still_that_keys(
-    gateway: Gateway, leads: str, restarting: Restarting
-) -> None:
-    name = new_name()
-    with restarting() as before:
-        gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
-        create(before, leads, name, idempotency_key=f"{name} 1")
-        other = create(before, leads, name, idempotency_key=f"{name} 2")
-    with restarting() as after:
-        again = create(after, leads, name, idempotency_key=f"{name} 1")
-
-    assert other.data["page_id"] != again.data["page_id"]
-    assert 2 == found(gateway, leads, name)
 
 
 @requirement("notes:evidence:strict")
@@ -235,147 +179,10 @@ def test_a_lost_answer_is_found_after_each_reset_of_the_sandbox(tmp_path: Path) 
 # When something may still come
 
 
-@requirement("calls:never-blindly")
-def test_a_page_that_takes_longer_than_we_wait_is_made_once(gateway: Gateway, patient: Gateway, leads: str) -> None:
-    name = new_name()
-    gateway.fault("notes", method="POST", path=PAGES, fault="delay", seconds=1.5)
-    first = create(patient, leads, name, idempotency_key=name)
-    early = create(patient, leads, name, idempotency_key=name)
-    wait_until(lambda: name in {page.title for page in workspace_of(gateway).pages.values()})
-    late = create(patient, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert (502, "outcome_unknown") == (early.status, early.code)
-    assert 50 < early.body["retry_after"] <= 60
-    assert 200 == late.status
-    assert 1 == found(gateway, leads, name)
-
-
-@requirement("calls:never-blindly", "notes:blocks:once")
-def test_blocks_that_take_longer_than_we_wait_are_appended_once(gateway: Gateway, patient: Gateway, leads: str) -> None:
-    name = new_name()
-    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="delay", seconds=1.5)
-    first = create(patient, leads, name, idempotency_key=name, children=[TIED] * 150)
-    early = create(patient, leads, name, idempotency_key=name)
-    page_id = first.details[0]["page_id"]
-    wait_until(lambda: len(body_of(gateway, page_id)) == 150)
-    late = create(patient, leads, name, idempotency_key=name)
-
-    assert [{"done": "create the page", "page_id": page_id}] == first.details == early.details
-    assert ("outcome_unknown", "outcome_unknown") == (first.code, early.code)
-    assert page_id == late.data["page_id"]
-    assert 150 == len(body_of(gateway, page_id))
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize("status", [502, 503, 504])
-def test_after_a_failure_of_an_edge_a_page_may_still_come(
-    gateway: Gateway, patient: Gateway, leads: str, status: int
-) -> None:
-    name = new_name()
-    answers(gateway, "POST", PAGES, status, body=HTML)
-    first = create(patient, leads, name, idempotency_key=name)
-    early = create(patient, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert (502, "outcome_unknown") == (early.status, early.code)
-    assert 50 < early.body["retry_after"] <= 60
-    assert [status] == posts(gateway)
-
-
-@pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_what_did_not_come_after_all_is_made_by_a_repeat(gateway: Gateway, leads: str, status: int) -> None:
-    name = new_name()
-    answers(gateway, "POST", PAGES, status, body=HTML)
-    create(gateway, leads, name, idempotency_key=name)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert 200 == again.status
-    assert 1 == found(gateway, leads, name)
-
-
-@requirement("calls:never-blindly")
-def test_without_a_key_a_page_in_doubt_is_never_sent_again(gateway: Gateway, leads: str) -> None:
-    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
-    reply = create(gateway, leads, new_name())
-
-    assert (502, "outcome_unknown") == (reply.status, reply.code)
-    assert "Look in the application" in reply.body["error"]["remedy"]
-    assert [None] == posts(gateway)
-
-
 # Answers of another shape
 
 
-@requirement("notes:wrong-shape")
-@pytest.mark.parametrize("body", [{"object": "page"}, [], {"id": "x", "url": "y"}])
-def test_a_page_that_is_told_in_another_shape_is_in_doubt_and_made_once(
-    gateway: Gateway, leads: str, body: Any
-) -> None:
-    name = new_name()
-    answers(gateway, "POST", PAGES, 200, body=body)
-    first = create(gateway, leads, name, idempotency_key=name)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert 200 == again.status
-    assert 1 == found(gateway, leads, name)
-
-
-@requirement("notes:wrong-shape", "notes:blocks:once")
-@pytest.mark.parametrize("body", [{}, {"results": []}, {"results": 5}])
-def test_blocks_that_are_told_in_another_shape_are_in_doubt_and_appended_once(
-    gateway: Gateway, leads: str, body: Any
-) -> None:
-    name = new_name()
-    answers(gateway, "PATCH", BLOCKS, 200, body=body)
-    first = create(gateway, leads, name, idempotency_key=name, children=LINES)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert LINES == body_of(gateway, again.data["page_id"])
-
-
-@requirement("notes:wrong-shape")
-def test_a_change_that_is_told_in_another_shape_is_in_doubt_and_made_by_a_repeat(
-    gateway: Gateway, page_id: str, workspace: Workspace
-) -> None:
-    header = {"Idempotency-Key": new_name()}
-    answers(gateway, "PATCH", PAGES, 200, body={"object": "page"})
-    first = update(gateway, page_id, headers=header, properties={"Value": 3})
-    again = update(gateway, page_id, headers=header, properties={"Value": 3})
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert ["Value"] == again.data["updated"]
-    assert 3 == value_of(workspace, page_id, "Value")
-
-
 # Blocks that follow
-
-
-@requirement("notes:blocks:once")
-@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
-@pytest.mark.parametrize("children", [LINES, [TIED] * 250])
-def test_blocks_whose_answer_is_lost_are_found_by_the_call_itself(
-    gateway: Gateway, leads: str, children: list[str], fault: str
-) -> None:
-    gateway.fault("notes", method="PATCH", path=BLOCKS, fault=fault)
-    created = create(gateway, leads, new_name(), children=children).data
-
-    assert children == body_of(gateway, created["page_id"])
-
-
-@requirement("notes:blocks:once", "calls:never-blindly")
-@pytest.mark.parametrize("children", [LINES, [TIED] * 250])
-def test_blocks_that_never_arrived_are_appended_by_a_repeat(gateway: Gateway, leads: str, children: list[str]) -> None:
-    name = new_name()
-    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="drop_before")
-    first = create(gateway, leads, name, children=children, idempotency_key=name)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert [{"done": "create the page", "page_id": again.data["page_id"]}] == first.details
-    assert children == body_of(gateway, again.data["page_id"])
-    assert 1 == found(gateway, leads, name)
 
 
 def test_without_a_key_blocks_that_never_arrived_are_told_with_their_page(gateway: Gateway, leads: str) -> None:

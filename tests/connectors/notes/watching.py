@@ -27,7 +27,7 @@ def source_of(emulator: NotesEmulator, title: str) -> DataSource:
 
 def share(emulator: NotesEmulator, *titles: str) -> None:
     """Share nothing but these databases with the connection."""
-    emulator._seeded.internal.shared = {source_of(emulator, title).parent.id for title in titles}
+    emulator.seeded.internal.shared = {source_of(emulator, title).parent.id for title in titles}
 
 
 @dataclass

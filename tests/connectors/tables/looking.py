@@ -44,7 +44,7 @@ class Looking:
     def records(self, table: str = LEADS, base: Base | None = None, **fields: Any) -> list[dict[str, Any]]:
         """The records that have these values."""
         base = base or self.sales
-        reader, shown = self.emulator._reader(base), self.table(table, base)
+        reader, shown = self.emulator.reader(base), self.table(table, base)
         found = [reader.record(shown, record)["fields"] for record in list(shown.records.values())]
         return [record for record in found if all(record.get(name) == value for name, value in fields.items())]
 
@@ -53,7 +53,7 @@ class Looking:
         base = base or self.sales
         home = base.home(record_id)
         assert home is not None
-        fields: dict[str, Any] = self.emulator._reader(base).record(*home)["fields"]
+        fields: dict[str, Any] = self.emulator.reader(base).record(*home)["fields"]
         return fields
 
     def wait_for(self, **fields: Any) -> None:

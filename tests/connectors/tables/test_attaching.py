@@ -342,22 +342,6 @@ def test_a_field_that_was_added_since_the_table_was_seen_is_found(gateway: Gatew
 # Once, and not twice
 
 
-def test_a_repeated_key_attaches_nothing_more(gateway: Gateway, inside: Looking, site: str) -> None:
-    first = attach(gateway, f"{site}/logo.png", headers=keyed("a1"))
-    again = attach(gateway, f"{site}/logo.png", headers=keyed("a1"))
-
-    assert first.data == again.data
-    assert 3 == len(files(inside, first.data["record_id"]))
-
-
-def test_a_key_used_twenty_times_at_once_attaches_once(gateway: Gateway, inside: Looking, site: str) -> None:
-    see(gateway)
-    replies = gateway.together(*[lambda: attach(gateway, f"{site}/logo.png", headers=keyed("a20"))] * 20)
-
-    assert 1 == len({reply.data["attachment_id"] for reply in replies})
-    assert 3 == len(files(inside, replies[0].data["record_id"]))
-
-
 @pytest.mark.parametrize("path", ["/logo.png", "/film.mp4"])
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 def test_an_attachment_made_although_no_answer_came_is_found(
@@ -369,18 +353,6 @@ def test_an_attachment_made_although_no_answer_came_is_found(
 
     assert files(inside, reply.data["record_id"])[-1]["id"] == reply.data["attachment_id"]
     assert 4 == len(files(inside, reply.data["record_id"]))
-
-
-@pytest.mark.parametrize("path", ["/logo.png", "/film.mp4"])
-def test_a_repeat_after_nothing_was_done_attaches(gateway: Gateway, inside: Looking, site: str, path: str) -> None:
-    attach(gateway, site + path)
-    gateway.fault("tables", method=WRITES[path], fault="drop_before")
-    first = attach(gateway, site + path, headers=keyed(f"late {path}"))
-    again = attach(gateway, site + path, headers=keyed(f"late {path}"))
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert files(inside, again.data["record_id"])[-1]["id"] == again.data["attachment_id"]
-    assert 4 == len(files(inside, again.data["record_id"]))
 
 
 def test_an_application_that_refuses_the_size_says_so_and_leaves_the_key_free(

@@ -215,6 +215,24 @@ def test_null_for_an_optional_parameter_is_as_if_it_were_absent(gateway: Gateway
     assert ["select_option_missing"] == [item["error"] for item in reply.data["failed"]]
 
 
+@requirement("tables:records:warned")
+def test_a_warning_has_message_and_remedy_of_every_failed_record(gateway: Gateway) -> None:
+    reply = create(gateway, {"Nmae": "x"}, {"Stage": "Maybe"}, {"Value": "{table} " * 100})
+    warnings = reply.headers["warning"].split(", 199 - ")
+
+    assert [
+        (
+            "Record 0 was not created: The table has no field 'Nmae'. Did you mean 'Name'? "
+            "Use a field name that GET /v1/connectors/tables/tables returns, spelled the same."
+        ),
+        (
+            "Record 1 was not created: 'Maybe' is not an option of 'Stage'. "
+            "Add the option in Airtable, or set allow_new_options to true."
+        ),
+    ] == [warning.removeprefix("199 - ").strip('"') for warning in warnings[:2]]
+    assert 3 == len(warnings)
+
+
 @requirement("tables:records:all-failed")
 def test_when_all_fail_nothing_is_sent(gateway: Gateway, inside: Looking) -> None:
     reply = create(gateway, {"Nmae": "x"}, {"Stage": "Maybe"})
@@ -385,32 +403,6 @@ def test_what_was_created_is_told_when_the_rest_is_forbidden(gateway: Gateway, i
 # Once, and not twice
 
 
-@requirement("idempotency:replay", "idempotency:header")
-def test_a_repeated_key_creates_nothing_more(gateway: Gateway, inside: Looking) -> None:
-    first = create(gateway, {"Name": "once"}, {"Nmae": "x"}, headers=keyed("k1"))
-    again = create(gateway, {"Name": "once"}, {"Nmae": "x"}, headers=keyed("k1"))
-
-    assert first.body | {"run_id": again.body["run_id"]} == again.body
-    assert "partial" == again.body["status"]
-    assert "true" == again.headers["idempotent-replayed"]
-    assert 1 == len(inside.records(Name="once"))
-
-
-@requirement("idempotency:together")
-def test_a_key_used_twenty_times_at_once_creates_once(gateway: Gateway, inside: Looking) -> None:
-    replies = gateway.together(*[lambda: create(gateway, {"Name": "crowd"}, headers=keyed("k20"))] * 20)
-
-    assert 1 == len({reply.data["created"][0] for reply in replies})
-    assert 1 == len(inside.records(Name="crowd"))
-
-
-def test_without_a_key_two_calls_create_two(gateway: Gateway, inside: Looking) -> None:
-    create(gateway, {"Name": "twins"})
-    create(gateway, {"Name": "twins"})
-
-    assert 2 == len(inside.records(Name="twins"))
-
-
 @requirement("calls:outcome-looked-for")
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 def test_records_that_were_made_although_no_answer_came_are_found(
@@ -446,35 +438,6 @@ def test_an_identical_record_of_an_earlier_call_is_not_taken_for_ours(gateway: G
 
     assert (502, "outcome_unknown") == (reply.status, reply.code)
     assert 1 == len(inside.records(Name="same"))
-
-
-def test_two_identical_calls_cut_at_once_find_a_record_each(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="POST", fault="drop_after", times=2)
-    replies = gateway.together(*[lambda: create(gateway, {"Name": "pair"})] * 2)
-
-    assert 2 == len({reply.data["created"][0] for reply in replies})
-    assert 2 == len(inside.records(Name="pair"))
-
-
-def test_a_repeat_after_nothing_was_done_creates(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="POST", fault="drop_before")
-    first = create(gateway, {"Name": "late"}, headers=keyed("late"))
-    again = create(gateway, {"Name": "late"}, headers=keyed("late"))
-
-    assert "outcome_unknown" == first.code
-    assert "ok" == again.body["status"]
-    assert 1 == len(inside.records(Name="late"))
-
-
-def test_a_repeat_finds_what_was_done_after_nobody_waited_any_longer(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="POST", fault="delay", seconds=1.5)
-    first = create(gateway, {"Name": "slow"}, headers=keyed("slow"))
-    inside.wait_for(Name="slow")
-    again = create(gateway, {"Name": "slow"}, headers=keyed("slow"))
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert "ok" == again.body["status"]
-    assert 1 == len(inside.records(Name="slow"))
 
 
 @requirement("idempotency:released")

@@ -8,7 +8,7 @@ import pytest
 from connectors.tables.looking import Looking
 from harness.publishing import Published, published, publishing
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, Restarting
+from harness.serving import Gateway, Reply
 
 HTML = "<html>Bad gateway</html>"
 FORBIDDEN = {"error": {"type": "INVALID_PERMISSIONS", "message": "No."}}
@@ -86,67 +86,6 @@ def attachments(gateway: Gateway, inside: Looking) -> list[Any]:
 # Records, once per key
 
 
-@requirement("idempotency:never-two")
-@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
-def test_records_that_were_not_created_are_created_once_by_a_repeat(
-    gateway: Gateway, inside: Looking, fault: dict[str, Any]
-) -> None:
-    fail(gateway, **fault)
-    first = create(gateway, {"Name": "once"}, {"Name": "once"}, key=f"once {fault}")
-    again = create(gateway, {"Name": "once"}, {"Name": "once"}, key=f"once {fault}")
-
-    assert 502 == first.status
-    assert 2 == len(set(again.data["created"]))
-    assert 2 == len(inside.records(Name="once"))
-
-
-@requirement("idempotency:never-two")
-@pytest.mark.parametrize("fault", ["drop_after", "garbage", "slow_body"])
-def test_records_that_were_created_are_found(gateway: Gateway, inside: Looking, fault: str) -> None:
-    fail(gateway, fault=fault, seconds=3)
-    first = create(gateway, {"Name": "there"}, {"Name": "there", "Stage": "Open"}, key=f"there {fault}")
-    again = create(gateway, {"Name": "there"}, {"Name": "there", "Stage": "Open"}, key=f"there {fault}")
-
-    assert [None, "Open"] == [inside.record(made).get("Stage") for made in first.data["created"]]
-    assert first.data == again.data
-    assert 2 == len(inside.records(Name="there"))
-
-
-@requirement("idempotency:replay")
-@pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
-def test_a_repeat_with_another_body_gets_what_the_first_asked_for(
-    gateway: Gateway, inside: Looking, fault: str
-) -> None:
-    fail(gateway, fault=fault)
-    create(gateway, {"Name": "first"}, key=f"bodies {fault}")
-    again = create(gateway, {"Name": "second"}, key=f"bodies {fault}")
-
-    assert ["first"] == [inside.record(made)["Name"] for made in again.data["created"]]
-    assert (1, 0) == (len(inside.records(Name="first")), len(inside.records(Name="second")))
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"fault": "drop_before"},
-        {"fault": "status", "status": 503, "body": HTML},
-        {"fault": "status", "status": 200, "body": {}},
-    ],
-    ids=str,
-)
-def test_what_may_still_be_created_is_not_sent_again(
-    unsettled: Gateway, inside: Looking, fault: dict[str, Any]
-) -> None:
-    fail(unsettled, **fault)
-    first = create(unsettled, {"Name": "wait"}, key=f"wait {fault}")
-    again = create(unsettled, {"Name": "wait"}, key=f"wait {fault}")
-
-    assert (502, "outcome_unknown") == (again.status, again.code)
-    assert 50 <= again.body["retry_after"] <= first.body["retry_after"] <= 60
-    assert 1 == len(inside.sent("POST"))
-
-
 def test_what_the_application_says_to_have_failed_is_not_waited_for(unsettled: Gateway, inside: Looking) -> None:
     fail(unsettled, fault="status", status=500, body={"error": {"type": "SERVER_ERROR"}})
     create(unsettled, {"Name": "failed"}, key="failed")
@@ -154,30 +93,6 @@ def test_what_the_application_says_to_have_failed_is_not_waited_for(unsettled: G
 
     assert 1 == len(again.data["created"])
     assert 1 == len(inside.records(Name="failed"))
-
-
-@requirement("calls:never-blindly")
-def test_an_application_slower_than_anybody_waits_creates_one_record(unsettled: Gateway, inside: Looking) -> None:
-    fail(unsettled, fault="delay", seconds=1.4)
-    first = create(unsettled, {"Name": "slow"}, key="slow")
-    create(unsettled, {"Name": "slow"}, key="slow")
-    inside.wait_for(Name="slow")
-    late = create(unsettled, {"Name": "slow"}, key="slow")
-
-    assert "outcome_unknown" == first.code
-    assert ["slow"] == [inside.record(made)["Name"] for made in late.data["created"]]
-    assert (1, 1) == (len(inside.records(Name="slow")), len(inside.sent("POST")))
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
-def test_without_a_key_records_are_not_sent_twice(gateway: Gateway, inside: Looking, fault: dict[str, Any]) -> None:
-    fail(gateway, **fault)
-    reply = create(gateway, {"Name": "keyless"})
-
-    assert 502 == reply.status
-    assert "retry_after" not in reply.body
-    assert 1 == len(inside.sent("POST"))
 
 
 # Somebody else's records
@@ -267,22 +182,6 @@ def test_of_two_records_that_it_may_have_made_none_is_taken(
     assert (502, "outcome_unknown") == (again.status, again.code)
     assert theirs in [detail["candidate"] for detail in again.details]
     assert [] == inside.sent("POST")
-
-
-@requirement("idempotency:owned")
-def test_a_record_belongs_to_its_key_after_a_restart_as_well(
-    restarting: Restarting, gateway: Gateway, inside: Looking
-) -> None:
-    fail(gateway, fault="drop_before")
-    with restarting() as before:
-        create(before, {"Stage": "Open"}, key="K1")
-        second = create(before, {"Stage": "Open"}, key="K2")
-    with restarting() as after:
-        first = create(after, {"Stage": "Open"}, key="K1")
-        again = create(after, {"Stage": "Open"}, key="K2")
-
-    assert first.data["created"] != second.data["created"] == again.data["created"]
-    assert 3 == len(inside.sent("POST"))
 
 
 @requirement("idempotency:owned")
@@ -402,29 +301,6 @@ def test_limits_that_are_met_on_the_way_tell_what_stands(unsettled: Gateway, ins
 # Changes
 
 
-@requirement("idempotency:replay", "idempotency:never-two")
-@pytest.mark.parametrize("fault", [*NOT_DONE, {"fault": "drop_after"}, {"fault": "garbage"}], ids=str)
-def test_a_change_in_doubt_is_made_as_the_first_call_asked(
-    gateway: Gateway, inside: Looking, fault: dict[str, Any]
-) -> None:
-    fail(gateway, "PATCH", **fault)
-    update(gateway, Phone="+46 1", key=f"change {fault}")
-    again = update(gateway, Phone="+46 2", Notes="second", key=f"change {fault}")
-
-    assert ["Phone"] == again.data["updated_fields"]
-    assert "+46 1" == example(gateway, inside)["Phone"]
-
-
-@requirement("calls:never-blindly")
-def test_a_change_that_may_still_be_made_is_not_sent_again(unsettled: Gateway, inside: Looking) -> None:
-    fail(unsettled, "PATCH", fault="status", status=503, body=HTML)
-    update(unsettled, Phone="+46 1", key="wait")
-    again = update(unsettled, Phone="+46 1", key="wait")
-
-    assert "outcome_unknown" == again.code
-    assert 1 == len(inside.sent("PATCH"))
-
-
 def test_a_change_of_a_record_that_is_gone_since_ends_in_a_refusal(gateway: Gateway, inside: Looking) -> None:
     fail(gateway, "PATCH", fault="drop_before")
     record_id = gateway.examples("tables")["record_id"]
@@ -461,21 +337,6 @@ def site(pages: dict[str, Published]) -> Iterator[str]:
 WRITES = [("/logo.png", "POST"), ("/film.mp4", "PATCH")]
 
 
-@requirement("idempotency:never-two")
-@pytest.mark.parametrize("fault", [*NOT_DONE, {"fault": "status", "status": 200, "body": {"fields": {}}}], ids=str)
-@pytest.mark.parametrize(("path", "method"), WRITES)
-def test_a_file_that_was_not_attached_is_attached_once_by_a_repeat(  # noqa: PLR0917
-    gateway: Gateway, inside: Looking, site: str, path: str, method: str, fault: dict[str, Any]
-) -> None:
-    before = attachments(gateway, inside)
-    fail(gateway, method, **fault)
-    first = attach(gateway, site + path, key=f"{path} {fault}")
-    again = attach(gateway, site + path, key=f"{path} {fault}")
-
-    assert 502 == first.status
-    assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
-
-
 @requirement("idempotency:replay")
 @pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
 def test_a_repeat_with_another_link_gets_what_the_first_attached(
@@ -488,22 +349,6 @@ def test_a_repeat_with_another_link_gets_what_the_first_attached(
 
     assert "logo.png" == again.data["filename"]
     assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
-
-
-@requirement("idempotency:owned")
-@pytest.mark.parametrize(("path", "method"), WRITES)
-def test_an_attachment_belongs_to_its_key_after_a_restart_as_well(  # noqa: PLR0917
-    restarting: Restarting, gateway: Gateway, inside: Looking, site: str, path: str, method: str
-) -> None:
-    before = attachments(gateway, inside)
-    fail(gateway, method, fault="drop_before")
-    with restarting() as one:
-        attach(one, site + path, key="K1")
-        second = attach(one, site + path, key="K2")
-    with restarting() as other:
-        first = attach(other, site + path, key="K1")
-
-    assert [*before, second.data["attachment_id"], first.data["attachment_id"]] == attachments(gateway, inside)
 
 
 @requirement("idempotency:owned")

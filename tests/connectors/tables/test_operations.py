@@ -42,11 +42,6 @@ def test_a_page_of_records_is_read(gateway: Gateway, inside: Looking) -> None:
     assert reply.data[0]["fields"]["Due"] == inside.record(record_id)["Due"]
 
 
-@requirement("tables:records:limit")
-def test_fifty_records_are_a_page_unless_said_otherwise(gateway: Gateway) -> None:
-    assert 50 == len(read(gateway).data)
-
-
 @requirement("tables:records:cursor", "service:paging", "calls:cursor-everywhere")
 def test_every_record_is_on_one_page_only(gateway: Gateway, inside: Looking) -> None:
     pages = every_page(lambda **cursor: read(gateway, limit=100, **cursor))
@@ -133,15 +128,6 @@ def test_calls_that_begin_together_read_the_schema_once(gateway: Gateway, inside
 
     assert [200] * 10 == [reply.status for reply in replies]
     assert 1 == len([path for path in inside.sent("GET") if path.startswith("/v0/meta/")])
-
-
-@requirement("tables:records:limit")
-@pytest.mark.parametrize("limit", [0, 101, "many"])
-def test_pages_have_one_to_a_hundred_records(gateway: Gateway, limit: Any) -> None:
-    reply = read(gateway, limit=limit)
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert ["limit"] == [detail["parameter"] for detail in reply.details]
 
 
 @requirement("tables:base-not-found")

@@ -106,6 +106,27 @@ async def test_what_was_not_read_to_its_end_is_not_watched_yet(node: Node) -> No
 
 
 @requirement("events:watching-since")
+async def test_a_connection_tells_how_much_was_read_until_everything_was(node: Node) -> None:
+    async def read_a_part(watch: Watch[Any]) -> None:
+        watch.unfinished = True
+        await watch.progress(1, 4)
+
+    async def read_the_rest(watch: Watch[Any]) -> None:
+        await watch.progress(4, 4)
+
+    node.garden.script = [read_a_part, read_the_rest]
+    connection = await node.connect()
+    await node.watch()
+    await polled(node)
+    after_a_part = (await node.app.connections.show(connection))["watching_progress"]
+    await node.app.connections.change(connection, settings={})
+    await polled(node, 2)
+
+    assert {"done": 1, "total": 4} == after_a_part
+    assert (await node.app.connections.show(connection))["watching_progress"] is None
+
+
+@requirement("events:watching-since")
 async def test_with_new_credentials_everything_is_read_again_first(node: Node) -> None:
     connection = await node.connect()
     await node.watch()

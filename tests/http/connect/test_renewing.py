@@ -26,8 +26,8 @@ def connection(someone: User) -> str:
 
 def end(gateway: Gateway) -> None:
     """End all tokens that were issued by OAuth."""
-    for grant in stand_in(gateway.sandbox, NotesEmulator)._authorisations._grants:
-        grant.expires_at = grant.issued_at if grant.refresh_token else None
+    for token in stand_in(gateway.sandbox, NotesEmulator).oauth.tokens.values():
+        token.expires_at = token.issued_at if token.kind == "access" and token.grant.client_id else None
 
 
 def asked(gateway: Gateway) -> int:

@@ -260,6 +260,15 @@ def test_a_connection_shows_its_last_calls_and_leads_to_its_events(operator: Bro
     assert "Events" not in operator.open(f"/console/connections/{gateway.connections['shelf']}").text
 
 
+def test_a_connection_shows_that_its_deliveries_are_rejected(operator: Browser, gateway: Gateway) -> None:
+    connection_id = gateway.connections["notes"]
+    gateway.run(gateway.app._watches.reject([connection_id], 0.0, "It was signed too long ago."))
+    page = operator.open(f"/console/connections/{connection_id}").text
+    gateway.run(gateway.app._watches.accept([connection_id]))
+
+    assert "It was signed too long ago." in page
+
+
 def test_events_are_shown_newest_first_page_by_page(operator: Browser, gateway: Gateway) -> None:
     connection_id = ConnectionId(gateway.connections["notes"])
     seen = [Observation((str(number),), "page.created", {"page_id": f"p{number}"}) for number in range(53)]
@@ -430,7 +439,7 @@ def test_a_key_that_came_with_other_parameters_is_told(operator: Browser, gatewa
     reply = gateway.post("/notes/pages", **given, properties={"Name": "Other"})
     page = operator.open(f"/console/runs/{reply.body['run_id']}")
 
-    assert "The parameters differ from those of the first call" in page.one(".notice.warn").text
+    assert "The parameters of this call differ from it and were ignored" in page.one(".notice.warn").text
     assert page.link("The first call").endswith(first)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox.boards.trello import TEXT, Trello, refused
-from workspace_sandbox.boards.seed import APP
+from workspace_sandbox.boards.access import APP
 
 
 def test_a_comment_is_an_action_with_author_and_application(trello: Trello) -> None:

@@ -9,9 +9,7 @@ import pytest
 from requests_oauthlib import OAuth1Session
 
 from sandbox.boards.trello import JSON, Trello, refused
-from workspace_sandbox.boards.access import Credentials
-from workspace_sandbox.boards.seed import APP
-from workspace_sandbox.boards.wire import Refusal
+from workspace_sandbox.boards.access import APP
 
 
 def test_the_consent_page_asks_and_then_hands_a_token_over(trello: Trello) -> None:
@@ -58,15 +56,15 @@ def test_nobody_is_sent_to_a_broken_address(trello: Trello, address: str) -> Non
 
 
 def test_a_token_ends_with_its_hour(trello: Trello) -> None:
-    now = trello.emulator.stage.clock.now()
     asked = {"key": trello.key, "scope": "read", "expiration": "1hour", "auto_approve": "true"}
     page = trello.ask("GET", "/1/authorize", auth=None, params=asked).text
     (token,) = re.findall("ATTA[0-9A-F]{72}", page)
-    presented, access = Credentials(trello.key, token), trello.emulator.access
+    issued = trello.emulator.oauth.tokens[token]
+    credentials = {"key": trello.key, "token": token}
+    before = trello.ask("GET", "/1/members/me", auth=None, params=credentials).status_code
+    issued.expires_at = issued.issued_at
 
-    assert access.visitor(presented, now + 3599, invalid_token="").token is not None
-    with pytest.raises(Refusal, match="expired"):
-        access.visitor(presented, now + 3700, invalid_token="expired")
+    assert (200, 401) == (before, trello.ask("GET", "/1/members/me", auth=None, params=credentials).status_code)
 
 
 def test_oauth_1_goes_round_once(trello: Trello) -> None:

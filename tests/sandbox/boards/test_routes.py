@@ -2,12 +2,9 @@
 
 import pytest
 
-from connector_gateway.kit.clock import SystemClock
 from sandbox.boards.trello import JSON, TEXT, UNKNOWN, Trello, refused
-from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.boards.deliveries import Webhook
 from workspace_sandbox.boards.routes import ROUTES
-from workspace_sandbox.kit.stage import Stage
 
 
 def test_a_batch_answers_in_order_with_refusals_among_them(trello: Trello) -> None:
@@ -29,21 +26,9 @@ def test_a_batch_has_one_to_ten_paths(trello: Trello, urls: str) -> None:
     assert (400, TEXT, "invalid value for urls") == refused(answer)
 
 
-def test_the_routes_served_are_the_routes_listed() -> None:
-    application = BoardsEmulator(Stage(SystemClock(), **BoardsEmulator.knobs)).applications()["base"]
-
-    served = {
-        (route.method, route.resource.canonical.removesuffix("{_}"))
-        for route in application.router.routes()
-        if route.resource is not None and route.method != "HEAD"
-    }
-
-    assert {(route.method, route.path) for route in ROUTES} == served
-
-
 def test_every_reading_route_answers(trello: Trello) -> None:
     examples, store = trello.examples, trello.emulator.store
-    mine, seen = trello.emulator.access.tokens[trello.token], store.boards[examples["board_id"]]
+    mine, seen = trello.emulator.oauth.seeded, store.boards[examples["board_id"]]
     store.webhooks[UNKNOWN] = Webhook(id=UNKNOWN, token=mine, model=seen, url="http://a.test")
     here, colleague = f"/cards/{examples['card_id']}", trello.emulator.seed.colleague.id
     trello.post(f"{here}/idMembers", value=colleague)

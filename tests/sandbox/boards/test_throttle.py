@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from harness.clocks import HandClock
 from sandbox.boards.trello import JSON, UNKNOWN, Trello, refused
 from workspace_sandbox.boards.throttle import Spender, Throttle
 from workspace_sandbox.boards.wire import Refusal
+from workspace_sandbox.kit.stage import Stage
 
 TOKEN_SPENT = {"error": "API_TOKEN_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
 KEY_SPENT = {"error": "API_KEY_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
@@ -47,17 +49,26 @@ def test_a_batch_is_counted_by_its_parts(trello: Trello) -> None:
     assert "90" == answer.headers["x-rate-limit-api-token-remaining"]
 
 
-def spent(throttle: Throttle, now: float, spender: Spender) -> Any:
+class Counted(Throttle):
+    """A throttle by a clock that is set."""
+
+    def __init__(self) -> None:
+        self.clock = HandClock(0.0)
+        super().__init__(Stage(self.clock))
+
+
+def spent(throttle: Counted, now: float, spender: Spender) -> Any:
     """The body of a refusal, or none."""
+    throttle.clock.at = now
     try:
-        throttle.spend(spender, now)
+        throttle.spend(spender)
     except Refusal as refusal:
         return refusal.body
     return None
 
 
 def test_a_window_slides() -> None:
-    throttle, spender = Throttle(), Spender("k", "t")
+    throttle, spender = Counted(), Spender("k", "t")
 
     early = [spent(throttle, 0.0, spender) for _ in range(50)] + [spent(throttle, 5.0, spender) for _ in range(50)]
 
@@ -67,7 +78,7 @@ def test_a_window_slides() -> None:
 
 
 def test_a_key_is_shared_by_its_tokens() -> None:
-    throttle = Throttle()
+    throttle = Counted()
 
     spends = [spent(throttle, 0.0, Spender("k", f"t{number % 4}")) for number in range(301)]
 
@@ -75,7 +86,7 @@ def test_a_key_is_shared_by_its_tokens() -> None:
 
 
 def test_member_routes_have_a_budget_of_a_quarter_of_an_hour() -> None:
-    throttle = Throttle()
+    throttle = Counted()
 
     spends = [spent(throttle, float(second), Spender("k", "t", 1, 1)) for second in range(101)]
 
@@ -85,7 +96,7 @@ def test_member_routes_have_a_budget_of_a_quarter_of_an_hour() -> None:
 
 
 def test_more_than_200_refusals_lock_the_whole_key_out() -> None:
-    throttle = Throttle()
+    throttle = Counted()
     for _ in range(301):
         spent(throttle, 0.0, Spender("k", "t"))
 

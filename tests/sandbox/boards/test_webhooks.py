@@ -13,8 +13,8 @@ import requests
 from harness.receiving import Inbox, receiving
 from harness.waiting import wait_until
 from sandbox.boards.trello import UNKNOWN, Trello
+from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.deliveries import MOST_FAILURES
-from workspace_sandbox.boards.seed import APP
 
 
 @pytest.fixture

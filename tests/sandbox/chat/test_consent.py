@@ -9,6 +9,7 @@ from harness.clocks import HandClock
 from sandbox.chat.calling import GENERAL, Chat, code_of, consent
 from workspace_sandbox.chat import access
 from workspace_sandbox.chat.emulator import SCOPES
+from workspace_sandbox.kit.oauth import challenge_of
 
 
 def exchange(chat: Chat, *, basic: bool = True, **fields: str) -> dict[str, Any]:
@@ -118,7 +119,7 @@ def test_a_code_grows_old(chat: Chat, clock: HandClock) -> None:
 
 
 def test_a_challenge_needs_its_verifier(chat: Chat) -> None:
-    challenge = {"code_challenge": access.challenge_of("v" * 43), "code_challenge_method": "S256"}
+    challenge = {"code_challenge": challenge_of("v" * 43), "code_challenge_method": "S256"}
 
     wrong = exchange(chat, code=code_of(consent(chat, auto_approve="1", **challenge)))
     right = exchange(chat, code=code_of(consent(chat, auto_approve="1", **challenge)), code_verifier="v" * 43)

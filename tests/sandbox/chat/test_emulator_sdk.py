@@ -298,12 +298,17 @@ async def test_the_async_client_speaks_too(async_client: AsyncWebClient) -> None
     assert ("U05RELAYBOT", "y", 20, 3) == (who["user_id"], edited["text"], len(listed["channels"]), len(pages))
 
 
-def test_deliveries_carry_a_signature_the_verifier_accepts(emulator: ChatEmulator) -> None:
+@pytest.mark.parametrize("ahead", [0, 3600])
+def test_deliveries_carry_a_signature_the_verifier_accepts_although_the_clock_is_ahead(
+    sandbox: Sandbox, emulator: ChatEmulator, ahead: float
+) -> None:
     verifier = SignatureVerifier(emulator.credentials()["signing_secret"])
+    sandbox.clock.set(sandbox.clock.now() + ahead)
     with receiving() as inbox:
         emulator.stage.knobs["events_url"] = inbox.address
         emulator.act({"action": "message", "channel_id": GENERAL, "text": "deploy 🚀"})
         headers, body = inbox.take()
+    sandbox.clock.release()
 
     assert verifier.is_valid_request(body, headers)
     assert not verifier.is_valid_request(body + b" ", headers)

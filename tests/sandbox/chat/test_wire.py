@@ -6,16 +6,6 @@ import pytest
 import requests
 
 from sandbox.chat.calling import GENERAL, Chat
-from workspace_sandbox import Sandbox
-from workspace_sandbox.chat.routes import ROUTES
-
-
-def test_the_listed_routes_are_those_served(sandbox: Sandbox) -> None:
-    application = sandbox.emulators["chat"].applications()["base"]
-
-    assert sorted(route.path for route in ROUTES) == sorted(
-        resource.canonical for resource in application.router.resources()
-    )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from harness.clocks import HandClock
 from sandbox.crm.portal import OBJECTS, Api, consent, exchange, token
-from workspace_sandbox.crm.access import challenge_of
+from workspace_sandbox.kit.oauth import challenge_of
 
 
 def test_the_consent_page_asks_and_offers_both_portals(crm: Api) -> None:

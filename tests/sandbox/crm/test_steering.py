@@ -6,13 +6,8 @@ from typing import Any
 import pytest
 import requests
 
-from connector_gateway.kit.clock import SystemClock
 from harness.clocks import HandClock
 from sandbox.crm.portal import OBJECTS, Api, equal
-from workspace_sandbox.crm import CrmEmulator
-from workspace_sandbox.crm.emulator import TRAILING_SLASH
-from workspace_sandbox.crm.routes import ROUTES
-from workspace_sandbox.kit.stage import Stage
 
 
 @pytest.mark.parametrize(
@@ -180,20 +175,3 @@ def test_a_bad_action_says_what_is_wrong(crm: Api, action: dict[str, Any]) -> No
 
     assert 422 == answer.status_code
     assert crm.emulator.portal.records["contacts"] == before
-
-
-def test_the_table_of_routes_is_what_is_served() -> None:
-    emulator = CrmEmulator(Stage(SystemClock(), **CrmEmulator.knobs))
-    router = emulator.applications()["base"].router
-
-    served = {
-        (route.method, route.resource.canonical)
-        for route in router.routes()
-        if route.resource and route.method != "HEAD"
-    }
-    listed = {
-        (route.method, (path + TRAILING_SLASH).replace("{version:2026-0[39]}", "{version}").replace(":/?", ""))
-        for route in ROUTES
-        for path in route.paths
-    }
-    assert listed == served

@@ -1,19 +1,8 @@
 """Routes and seed of the mail stand-in."""
 
 from sandbox.mail.calling import OWN, Mail, found, parts, written
-from workspace_sandbox.mail.routes import ROUTES
 
 # --- what is there
-
-
-def test_the_table_of_routes_is_what_the_application_serves(mail: Mail) -> None:
-    application = mail.emulator.applications()["base"]
-
-    routes = [(route.method, route.resource) for route in application.router.routes()]
-    served = {f"{method} {resource.canonical}" for method, resource in routes if resource and method != "HEAD"}
-
-    assert served == {f"{route.method} {route.path}" for route in ROUTES}
-    assert {"fully", "partly"} == {route.support for route in ROUTES}
 
 
 def test_the_seed_is_large_and_has_every_kind_of_place(mail: Mail) -> None:

@@ -21,8 +21,8 @@ from documents.exchange import Exchange, recording
 from documents.published import document
 from harness.consenting import Browser
 from harness.playing import playing
+from workspace_sandbox.kit.oauth import Grant
 from workspace_sandbox.mail import MailEmulator
-from workspace_sandbox.mail.access import Grant
 
 LETTER = b"To: jonas@brightfjord.test\r\nSubject: From the SDK\r\n\r\nHello\r\n"
 pytestmark = pytest.mark.filterwarnings(
@@ -288,8 +288,8 @@ def test_a_withdrawn_token_cannot_be_refreshed(sdk: Sdk) -> None:
 
 
 def test_googles_auth_library_refreshes(sdk: Sdk) -> None:
-    knobs, grants = sdk.emulator.stage.knobs, sdk.emulator._grants
-    held = grants._keep(Grant("nora@brightfjord.test", knobs["client_id"], tuple(knobs["token_scopes"])))
+    knobs, oauth = sdk.emulator.stage.knobs, sdk.emulator.oauth
+    held = oauth.issue("refresh", Grant(knobs["client_id"], oauth.chosen(""), tuple(knobs["token_scopes"]))).value
     about = {"token_uri": f"{sdk.address}/token", "client_id": knobs["client_id"]}
     credentials = Credentials(None, refresh_token=held, client_secret=knobs["client_secret"], **about)  # type: ignore[no-untyped-call]
     revoked = Credentials(None, refresh_token="gone", client_secret=knobs["client_secret"], **about)  # type: ignore[no-untyped-call]

@@ -6,28 +6,8 @@ from typing import Any
 import pytest
 import requests
 
-from harness.clocks import HandClock
 from sandbox.tables.played import NOON, PERSON, PNG, Played
-from workspace_sandbox.kit.stage import Stage
-from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.cells import STRICT
-from workspace_sandbox.tables.routes import ROUTES
-
-
-def test_the_routes_are_the_ones_that_are_listed() -> None:
-    applications = TablesEmulator(Stage(HandClock(NOON), **TablesEmulator.knobs)).applications()
-    served = {
-        (host, route.method, (route.resource.canonical if route.resource else "").rstrip("/"))
-        for host, application in applications.items()
-        for route in application.router.routes()
-        if route.method != "HEAD"
-    }
-
-    assert {(route.host, route.method, route.path) for route in ROUTES} == served
-
-
-def test_every_listed_route_says_how_far_it_goes() -> None:
-    assert {"fully", "partly"} == {route.support for route in ROUTES}
 
 
 def test_the_seed_is_made_quickly_and_is_large_enough(airtable: Played) -> None:

@@ -8,7 +8,8 @@ import pytest
 import requests
 
 from sandbox.tables.played import Played
-from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, PUBLIC_CLIENT_ID, challenge_of
+from workspace_sandbox.kit.oauth import challenge_of
+from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, PUBLIC_CLIENT_ID
 
 VERIFIER = "v" * 43
 CALLBACK = "https://gateway.example.com/oauth/callback"

@@ -49,7 +49,7 @@ async def connect(visit: Visit) -> Response:
     ]
     return visit.show(
         "connect_one.html",
-        connector=chosen,
+        chosen=chosen,
         by_link=by_link if visit.management.connecting.has_links(chosen.name) else None,
         by_credentials=by_credentials,
     )

@@ -24,10 +24,9 @@ from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.fields import label
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.shapes import Position
-from connector_gateway.management import RESOURCES
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.request import Management, ManagementRequest
-from connector_gateway.management.routes import MANAGEMENT, load_routes
+from connector_gateway.management.routes import MANAGEMENT
 
 ROOT = "/console"
 BACKGROUND = b"x-console-refresh"
@@ -35,7 +34,7 @@ BACKGROUND = b"x-console-refresh"
 
 SIGN_IN = f"{ROOT}/sign-in"
 
-LISTED = [name for name in RESOURCES if any(route.pages for route in load_routes(name))]
+LISTED = [route.resource.name for route in MANAGEMENT if route.pages]
 """Resources with a list."""
 
 FIRST = ("workspaces", "connections", "keys", "runs", "webhooks", "budgets")
@@ -76,7 +75,7 @@ class Console:
     def application(self, connector: str) -> str:
         """Return the name by which people know the application of a connector."""
         known = self.connectors.get(connector)
-        return connector if known is None else known.application
+        return connector if known is None else known.vendor
 
 
 @dataclass(frozen=True)
@@ -131,9 +130,13 @@ class Visit:
         status: int = 200,
         problem: GatewayError | None = None,
         form: Form | None = None,
+        connector: str = "",
         **values: Any,
     ) -> Response:
-        """Return the page of *template*; with a *problem* it says what was wrong, beside the fields of *form*."""
+        """Return the page of *template*; with a *problem* it says what was wrong, beside the fields of *form*.
+
+        The problem is one of *connector*, if it concerns any.
+        """
         return self.console.pages.show(
             f"console/{template}",
             status=problem.status if problem else status,
@@ -143,7 +146,7 @@ class Visit:
             operator=self.operator if self.signed_in else None,
             may_change=self.operator.may_change,
             form_token=self.session.form_token,
-            problem=explain(problem, form) if problem else None,
+            problem=explain(problem, form, self.console.connectors.get(connector)) if problem else None,
             form=form,
             done=DONE.get(self.query.get("done", ""), ""),
             application=self.console.application,

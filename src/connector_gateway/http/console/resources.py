@@ -21,6 +21,9 @@ from connector_gateway.management.runs import RESOURCE as RUNS
 
 PAGING = {"cursor", "limit"}
 
+SHOWN_APART = ("name", "status", "deliveries_rejected")
+"""Fields of objects that their pages do not list with the others."""
+
 SHOWN = 50
 """Rows of a page of a list."""
 
@@ -108,11 +111,12 @@ async def show(name: str, visit: Visit, problem: GatewayError | None = None, **m
     return visit.show(
         template,
         problem=problem,
+        connector=getattr(record, "connector", ""),
         resource=name,
         title=_title(visit, record),
         identifier=getattr(record, identifier_of(name)),
         record=record,
-        fields=[field for field in shape if field.name not in {identifier_of(name), "name", "status"}],
+        fields=[field for field in shape if field.name not in {identifier_of(name), *SHOWN_APART}],
         names=await names_of(visit, shape, [record]),
         acts=[act for act in acts_of(name) if not act.creates and is_possible(act, record)],
         steps=await visit.steps() if "done" in visit.query else None,
@@ -154,7 +158,9 @@ async def ask(name: str, act: Act, visit: Visit, problem: GatewayError | None = 
     title = (
         visit.console.application(connector) if record is None else _title(visit, record) or visit.named("identifier")
     )
-    return visit.show("form.html", problem=problem, form=form, act=act, resource=name, title=title, back=back)
+    return visit.show(
+        "form.html", problem=problem, form=form, connector=connector, act=act, resource=name, title=title, back=back
+    )
 
 
 def _names_connector(act: Act) -> bool:

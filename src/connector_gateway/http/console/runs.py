@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
-from connector_gateway.core.outcomes import Outcome, explain_key, explain_run
+from connector_gateway.core.key_outcomes import describe_outcome
+from connector_gateway.core.outcomes import explain_run
 from connector_gateway.http.console.declared import Visit
-from connector_gateway.http.console.remedies import REMEDIES
 from connector_gateway.http.console.timeline import timeline
 from connector_gateway.kit.errors import (
-    ConnectionPending,
     ConnectionRevoked,
     KeyNotFound,
 )
@@ -39,23 +38,14 @@ async def show(visit: Visit) -> Response:
         row=row,
         run=run,
         title=operation.title if operation else run.operation.replace("_", " ").capitalize(),
-        outcome=_outcome(visit, run, operation),
+        outcome=explain_run(run.model_dump(), visit.console.connectors.get(run.connector)),
         is_revoked=run.code == ConnectionRevoked.code,
         key=await _key_name(visit, run.key_id),
-        idempotency=explain_key(run.idempotency) if run.idempotency else "",
+        idempotency=describe_outcome(run.idempotency.model_dump()) if run.idempotency else "",
         timeline=timeline(run),
         sent=sent,
         returned=returned,
     )
-
-
-def _outcome(visit: Visit, run: RunRecord, operation: AnyOperation | None) -> Outcome | None:
-    """Return how a run ended, with remedies that the console has in place of those for callers."""
-    application = visit.console.application(run.connector)
-    writes = operation is not None and operation.scope == "write"
-    found = explain_run(run.model_dump(), application, writes=writes)
-    own = next((REMEDIES[error] for error in (ConnectionPending, ConnectionRevoked) if error.code == run.code), "")
-    return Outcome(found.tone, found.sentences, own or found.remedy) if found else None
 
 
 async def _key_name(visit: Visit, key_id: str) -> str:

@@ -61,6 +61,7 @@ async def ask(visit: Visit, problem: GatewayError | None = None, trial: Trial | 
         "try.html",
         problem=problem,
         form=form,
+        connector=connection.connector,
         connection=connection,
         operations=operations.values(),
         chosen=chosen,

@@ -25,6 +25,11 @@ TIMESTAMP = re.compile(r"[0-9]{1,12}")
 def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
     """What a signed delivery is about. Source: docs.slack.dev/apis/events-api, read 2026-11."""
     _require_signature(delivery, secrets)
+    return addressed(delivery)
+
+
+def addressed(delivery: Delivery) -> Receipt:
+    """Read what a delivery says that it is about."""
     try:
         return _receipt(decoded(delivery.body, wire.Envelope), delivery.received_at)
     except UnexpectedShape as fault:
@@ -123,7 +128,8 @@ def _receipt(envelope: wire.Envelope, received_at: float) -> Receipt:
         case "event_callback" if envelope.event is not None:
             return _event_receipt(envelope.event, envelope, received_at)
         case "app_rate_limited" if envelope.minute_rate_limited is not None:
-            return _limit(envelope.minute_rate_limited, _audience(envelope))
+            # The vendor's clock may be ahead of ours; a poll must not wait for a minute that is far away.
+            return _limit(min(envelope.minute_rate_limited, int(received_at)), _audience(envelope))
     return Receipt()
 
 

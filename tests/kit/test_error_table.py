@@ -1,4 +1,4 @@
-"""Which responses to a write prove that nothing was done, by the tables of the connectors, and what the client does."""
+"""What vendors' errors mean, and which responses to a write prove that nothing was done; what the client does."""
 
 from collections.abc import Mapping
 from json import dumps
@@ -9,8 +9,8 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.pacing import ConnectionPacer
 from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.error_table import MAX_MESSAGE, ErrorTable, Reason, Rejection, vendor_reason
 from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError, UpstreamUnavailable
-from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Answer, Transport
 from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
 from connector_gateway.storage.memory import InMemory
@@ -18,7 +18,7 @@ from harness.clocks import NOON, HandClock
 from harness.requirement import requirement
 from kit.third import OK, Door, Third
 
-TABLE = Rejections(lambda answer: answer.text or None, (Rejection({400, 429}, "this test", "no"),))
+TABLE = ErrorTable(lambda answer: Reason(answer.text), rejections=(Rejection({400, 429}, "this test", "no"),))
 EXAMPLES: Mapping[str, list[tuple[int, Any]]] = {
     "notes": [
         (400, {"object": "error", "status": 400, "code": "validation_error", "message": "Not like this."}),
@@ -93,10 +93,36 @@ def response(status: int, body: Any, **headers: str) -> Answer:
 # The tables
 
 
+@pytest.mark.parametrize("name", CONNECTORS)
+def test_every_error_of_a_table_has_a_message(name: str) -> None:
+    table = CONNECTORS[name].error_table
+
+    assert all(map(table.message, [*table.by_status.values(), *table.by_code.values()]))
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "told"),
+    [
+        ("invalid", "Bad value.", [{"vendor_code": "invalid", "vendor_message": "Bad value."}]),
+        ("invalid", None, [{"vendor_code": "invalid"}]),
+        (None, {"text": "odd"}, []),
+        (400, "  \n ", []),
+        ("", "two\nlines\u202e", [{"vendor_message": "two lines"}]),
+        ("", "token=abc123 was refused", [{"vendor_message": "token=… was refused"}]),
+        ("", "Authorization: Bearer abc.def is bad", [{"vendor_message": "Authorization: Bearer … is bad"}]),
+        ("", "x" * 600, [{"vendor_message": "x" * (MAX_MESSAGE - 1) + "…"}]),
+    ],
+)
+def test_a_reason_is_one_line_of_text_without_credentials(code: Any, message: Any, told: list[dict[str, str]]) -> None:
+    assert vendor_reason(code, message) == told
+
+
 @requirement("outcomes:listed")
 @pytest.mark.parametrize("name", CONNECTORS)
 def test_what_a_vendor_documents_as_not_done_releases_the_key(name: str) -> None:
-    doubts = {dumps(body): CONNECTORS[name].rejections.doubt(response(status, body)) for status, body in EXAMPLES[name]}
+    doubts = {
+        dumps(body): CONNECTORS[name].error_table.doubt(response(status, body)) for status, body in EXAMPLES[name]
+    }
 
     assert dict.fromkeys(doubts) == doubts
 
@@ -104,7 +130,7 @@ def test_what_a_vendor_documents_as_not_done_releases_the_key(name: str) -> None
 @requirement("outcomes:listed")
 @pytest.mark.parametrize("name", CONNECTORS)
 def test_every_row_names_the_page_that_it_is_from(name: str) -> None:
-    sources = [row.source for row in CONNECTORS[name].rejections.rows]
+    sources = [row.source for row in CONNECTORS[name].error_table.rejections]
 
     assert sources
     assert [] == [source for source in sources if "read 2026-" not in source or "." not in source]
@@ -116,7 +142,7 @@ def test_every_row_names_the_page_that_it_is_from(name: str) -> None:
 def test_a_body_of_another_shape_proves_nothing_whatever_its_status(name: str, body: str) -> None:
     # Plain text of one vendor cannot be told from plain text of others.
     statuses = [] if (name, body) == ("boards", "\xff") else range(100, 600)
-    released = [status for status in statuses if CONNECTORS[name].rejections.doubt(response(status, body)) is None]
+    released = [status for status in statuses if CONNECTORS[name].error_table.doubt(response(status, body)) is None]
 
     assert [] == released
 
@@ -125,7 +151,7 @@ def test_a_body_of_another_shape_proves_nothing_whatever_its_status(name: str, b
 @pytest.mark.parametrize("name", CONNECTORS)
 @pytest.mark.parametrize("status", [302, 303, 307, 308, 405, 408, 418, 421, 425, 451, 499, 502, 504, 520, 524])
 def test_statuses_of_an_edge_prove_nothing_whatever_their_body(name: str, status: int) -> None:
-    doubts = {CONNECTORS[name].rejections.doubt(response(status, body)) for _, body in EXAMPLES[name]}
+    doubts = {CONNECTORS[name].error_table.doubt(response(status, body)) for _, body in EXAMPLES[name]}
 
     assert {"edge"} == doubts
 
@@ -134,7 +160,7 @@ def test_statuses_of_an_edge_prove_nothing_whatever_their_body(name: str, status
 @pytest.mark.parametrize("name", ENDED)
 def test_a_failure_in_the_vendors_shape_ends_the_work_and_one_of_an_edge_does_not(name: str) -> None:
     status, body = ENDED[name]
-    table = CONNECTORS[name].rejections
+    table = CONNECTORS[name].error_table
 
     assert ("failed", "edge") == (table.doubt(response(status, body)), table.doubt(response(500, "Server Error")))
 
@@ -142,11 +168,11 @@ def test_a_failure_in_the_vendors_shape_ends_the_work_and_one_of_an_edge_does_no
 def test_a_batch_in_which_something_was_done_proves_nothing() -> None:
     body = {"results": [{"id": "7"}], "errors": [{"status": "error", "category": "VALIDATION_ERROR"}]}
 
-    assert "garbled" == CONNECTORS["crm"].rejections.doubt(response(207, body))
+    assert "garbled" == CONNECTORS["crm"].error_table.doubt(response(207, body))
 
 
 def test_a_throttled_post_needs_no_body_if_it_says_when_to_come_back() -> None:
-    table = CONNECTORS["chat"].rejections
+    table = CONNECTORS["chat"].error_table
 
     assert (None, "edge") == (table.doubt(response(429, "", **{"Retry-After": "3"})), table.doubt(response(429, "")))
 
@@ -167,7 +193,7 @@ class Sending:
             transport,
             self.clock,
             self.clock.now,
-            rejections=TABLE,
+            error_table=TABLE,
         )
         self.upstream = Upstream(party, Door(), pacer, Timeouts(), Trace())
 
