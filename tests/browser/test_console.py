@@ -148,7 +148,7 @@ async def test_where_the_keyboard_is_can_be_seen(operator: Window) -> None:
     assert "solid" == outline
 
 
-@requirement("operators:idle")
+@requirement("administration-6")
 async def test_a_page_that_refreshes_itself_says_that_nobody_asked(operator: Window) -> None:
     await operator.page.clock.install()
     await operator.open("/console")

@@ -53,7 +53,7 @@ def link(sandbox: Sandbox, tmp_path: Path) -> Iterator[str]:
         process.stderr.read()
 
 
-@requirement("console:steps")
+@requirement("administration-22")
 async def test_a_first_call_takes_a_dozen_clicks(
     executable: str, browser: Browser, sandbox: Sandbox, link: str
 ) -> None:

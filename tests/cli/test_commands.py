@@ -96,7 +96,7 @@ def writes(operation: AnyOperation) -> bool:
     return operation.scope == "write"
 
 
-@requirement("management:cli")
+@requirement("common-127")
 def test_a_key_made_on_the_command_line_opens_the_running_gateway(gateway: Gateway, shell: Shell) -> None:
     workspace = shell.json("workspaces", "create", "Command line", "--plan", "paid")
     key = shell.json(
@@ -115,7 +115,7 @@ def test_a_key_made_on_the_command_line_opens_the_running_gateway(gateway: Gatew
     assert "4" == reply.headers["x-service-ratelimit-remaining"]
 
 
-@requirement("quotas:refused")
+@requirement("limits-7")
 def test_a_key_beyond_the_quota_is_refused_with_what_to_do(shell: Shell, gateway: Gateway) -> None:
     full = Shell(shell.environment | {"GATEWAY_QUOTA_KEYS": "1"})
     result = full.run("keys", "create", gateway.workspace_id)
@@ -125,7 +125,7 @@ def test_a_key_beyond_the_quota_is_refused_with_what_to_do(shell: Shell, gateway
     assert "have the operator raise GATEWAY_QUOTA_KEYS" in result.stderr
 
 
-@requirement("management:cli")
+@requirement("common-127")
 def test_a_key_revoked_on_the_command_line_is_listed_without_itself(shell: Shell) -> None:
     workspace = shell.json("workspaces", "create", "Revoking")
     key = shell.json("keys", "create", workspace["workspace_id"])
@@ -138,7 +138,7 @@ def test_a_key_revoked_on_the_command_line_is_listed_without_itself(shell: Shell
     assert key["key"][-4:] == listed[0]["ending"]
 
 
-@requirement("management:cli")
+@requirement("common-127")
 def test_a_connection_made_with_credentials_from_standard_input_carries_calls(gateway: Gateway, shell: Shell) -> None:
     credentials = json.dumps(gateway.sandbox.emulators["notes"].credentials())
 
@@ -149,7 +149,7 @@ def test_a_connection_made_with_credentials_from_standard_input_carries_calls(ga
     assert "token" not in json.dumps(made)
 
 
-@requirement("accounts:refused", "management:cli")
+@requirement("common-127", "connections-14")
 def test_credentials_that_the_application_refuses_are_not_stored(gateway: Gateway, shell: Shell) -> None:
     command = ["connections", "create", gateway.workspace_id, "notes"]
     refused = shell.run(*command, input='{"token": "ntn_wrong_token"}')
@@ -159,7 +159,7 @@ def test_credentials_that_the_application_refuses_are_not_stored(gateway: Gatewa
     assert "active" == unasked["status"]
 
 
-@requirement("connect:link", "connect:again", "accounts:tested", "management:cli")
+@requirement("common-127", "connections-1", "connections-11", "connections-16")
 def test_links_are_made_and_connections_tested_by_command(gateway: Gateway, shell: Shell) -> None:
     made = shell.json("connections", "connect", gateway.workspace_id, "notes", "--name", "in the browser")
     again = shell.json("connections", "reconnect", made["connection_id"], "--allow-other-account")
@@ -170,7 +170,7 @@ def test_links_are_made_and_connections_tested_by_command(gateway: Gateway, shel
     assert ("active", []) == (tested["status"], tested["missing_scopes"])
 
 
-@requirement("connect:return", "management:cli")
+@requirement("common-127", "connections-5")
 def test_return_addresses_are_set_by_command(shell: Shell) -> None:
     made = shell.json("workspaces", "create", "Acme", "--return-url", "https://a.test/x")
     changed = shell.json("workspaces", "change", made["workspace_id"], "--return-url", "https://b.test/y")
@@ -203,7 +203,7 @@ def test_an_operation_takes_lists_and_objects_as_json(gateway: Gateway, shell: S
     assert 2 == created["data"]["properties_written"]
 
 
-@requirement("runs:cli")
+@requirement("common-117")
 def test_a_refused_run_is_explained_by_names_and_without_values(gateway: Gateway, shell: Shell) -> None:
     reply = gateway.get("/notes/databases", limit="Sesame")
     explained = shell.run("runs", "show", reply.body["run_id"]).stdout
@@ -212,7 +212,7 @@ def test_a_refused_run_is_explained_by_names_and_without_values(gateway: Gateway
     assert "Sesame" not in explained
 
 
-@requirement("runs:cli")
+@requirement("common-117")
 def test_a_run_is_explained_as_a_time_line(gateway: Gateway, shell: Shell) -> None:
     reply = gateway.get("/notes/databases", limit=1)
 
@@ -424,7 +424,7 @@ def test_every_write_takes_an_idempotency_key(gateway: Gateway, shell: Shell) ->
     assert f"idempotency key 'once [/b]': The result of {first['run_id']} was returned again" in explained.stdout
 
 
-@requirement("keys:differs")
+@requirement("keys-10")
 @pytest.mark.parametrize("json_option", [[], ["--json"]])
 def test_a_repeat_with_other_parameters_prints_the_warning(
     gateway: Gateway, shell: Shell, json_option: list[str]
@@ -719,7 +719,7 @@ def test_the_vault_is_rotated_while_the_gateway_runs(gateway: Gateway, shell: Sh
     assert 200 == gateway.get("/notes/databases").status
 
 
-@requirement("management:cli")
+@requirement("common-127")
 def test_a_tested_connection_is_said_to_work(gateway: Gateway, shell: Shell) -> None:
     result = shell.run("connections", "test", gateway.connections["notes"])
 
@@ -739,7 +739,7 @@ def test_a_window_for_an_applications_token_is_opened(shell: Shell) -> None:
     assert "hook_not_found" in refused.output
 
 
-@requirement("webhooks:managed")
+@requirement("deliveries-1")
 def test_a_webhook_is_managed_from_its_making_to_its_end(shell: Shell, gateway: Gateway) -> None:
     workspace, connection = gateway.workspace_id, gateway.connections["notes"]
     made = shell.json("webhooks", "create", workspace, "https://example.com/events", "--type", "page.created")

@@ -108,7 +108,7 @@ def test_what_the_command_line_makes_is_what_is_served(folder: Folder) -> None:
     assert 200 == status
 
 
-@requirement("operators:link")
+@requirement("administration-21")
 def test_a_link_of_the_start_and_one_of_the_command_sign_in(folder: Folder) -> None:
     with folder.serving() as told:
         browser = folder.path / "browser"
@@ -123,7 +123,7 @@ def test_a_link_of_the_start_and_one_of_the_command_sign_in(folder: Folder) -> N
     assert (folder.path / "opened").read_text().strip() == printed
 
 
-@requirement("operators:link")
+@requirement("administration-21")
 def test_where_a_log_is_kept_no_link_is_printed(folder: Folder) -> None:
     with folder.serving(GATEWAY_BASE_URL="https://gateway.example") as told:
         pass
@@ -133,7 +133,7 @@ def test_where_a_log_is_kept_no_link_is_printed(folder: Folder) -> None:
     ] == [line for line in told if "/console" in line]
 
 
-@requirement("operators:link")
+@requirement("administration-21")
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "ftp://127.0.0.1", "console"])
 def test_no_link_is_made_for_an_address_where_nothing_is(folder: Folder, url: str) -> None:
     with folder.serving():
@@ -143,7 +143,7 @@ def test_no_link_is_made_for_an_address_where_nothing_is(folder: Folder, url: st
     assert f"{url} is not an http address" in ended.stderr or f"Nothing answers at {url}." in ended.stderr
 
 
-@requirement("console:steps")
+@requirement("administration-22")
 def test_a_start_lists_the_steps_to_the_first_call_until_all_are_done(folder: Folder) -> None:
     with folder.serving() as first:
         workspace = folder.json("workspaces", "create", "Ours")

@@ -77,7 +77,7 @@ async def supervising(
     await task
 
 
-@requirement("workers:restart")
+@requirement("common-208")
 async def test_the_pause_grows_while_a_worker_dies_soon() -> None:
     with capture_logs() as told:
         async with supervising(DIES):
@@ -86,7 +86,7 @@ async def test_the_pause_grows_while_a_worker_dies_soon() -> None:
     assert [(0.1, 9), (0.2, 9), (0.4, 9)] == [(line["pause"], line["status"]) for line in told[:3]]
 
 
-@requirement("workers:restart")
+@requirement("common-208")
 @pytest.mark.parametrize("code", [FALLS_SILENT, CLOSES_ITS_LINE], ids=["silent", "closed line"])
 async def test_a_silent_worker_is_killed_and_replaced(code: str) -> None:
     with capture_logs() as told:
@@ -99,7 +99,7 @@ async def test_a_silent_worker_is_killed_and_replaced(code: str) -> None:
     assert -signal.SIGKILL == told[1]["status"]
 
 
-@requirement("workers:restart")
+@requirement("common-208")
 async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alone() -> None:
     ours, theirs = socket.socketpair()
     process = await asyncio.create_subprocess_exec("true")
@@ -115,7 +115,7 @@ async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alon
     assert (0, []) == (status, told)
 
 
-@requirement("workers:restart")
+@requirement("common-208")
 async def test_where_no_process_can_be_had_a_worker_is_started_later() -> None:
     with capture_logs() as told:
         async with supervising(DIES, missing=2):
@@ -126,7 +126,7 @@ async def test_where_no_process_can_be_had_a_worker_is_started_later() -> None:
     ]
 
 
-@requirement("workers:start")
+@requirement("common-207")
 async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> None:
     async with supervising(FAILS) as task:
         status = await task
@@ -134,7 +134,7 @@ async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> No
     assert 3 == status
 
 
-@requirement("workers:stop")
+@requirement("common-210")
 async def test_a_worker_that_does_not_end_is_killed() -> None:
     with capture_logs() as told:
         async with supervising(NEVER_ENDS, last_seconds=0.5) as task:
@@ -144,7 +144,7 @@ async def test_a_worker_that_does_not_end_is_killed() -> None:
     assert (0, ["a worker did not end in time, and is killed"]) == (status, [line["event"] for line in told])
 
 
-@requirement("workers:stop")
+@requirement("common-210")
 async def test_nobody_is_let_in_by_the_supervisor_while_workers_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening, capture_logs() as told:
         async with supervising(ENDS_ONCE_NOBODY_LISTENS, listening=[listening]) as task:

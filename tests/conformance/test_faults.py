@@ -88,7 +88,7 @@ def test_a_throttled_write_is_sent_again_and_done_once(all_rooms: Rooms, room: s
     assert [] == list(defects(all_rooms.world, name, "throttled", reply))
 
 
-@requirement("auth:connection-revoked", "boards:revoked", "notes:revoked")
+@requirement("boards-26", "common-69", "notes-46")
 @every_room
 def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(all_rooms: Rooms, room: str) -> None:
     gateway, world, name = all_rooms.gateway, all_rooms.world, calls_of(room).WRITE[0]
@@ -112,7 +112,7 @@ def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(all_rooms: 
     assert [] == list(defects(world, name, "revoked", written))
 
 
-@requirement("auth:read-key-reads")
+@requirement("common-60")
 @every_room
 def test_a_key_that_may_only_read_reads(all_rooms: Rooms, room: str) -> None:
     all_rooms.gateway.clear(room)
@@ -133,7 +133,7 @@ def test_a_read_gets_over_two_failures(all_rooms: Rooms, room: str, fault: dict[
     assert len(all_rooms.gateway.journal(room)) > 2
 
 
-@requirement("calls:upstream-error")
+@requirement("common-51")
 @every_room
 @pytest.mark.parametrize("fault", FAILURES)
 def test_a_read_that_keeps_failing_is_told_as_the_applications_failure(
@@ -153,7 +153,7 @@ def test_a_read_that_is_answered_with_garbage_is_told_as_the_applications_failur
     assert (502, "upstream_error") == (reply.status, reply.code)
 
 
-@requirement("calls:upstream-timeout")
+@requirement("common-52")
 @every_room
 @pytest.mark.parametrize("fault", ["delay", "slow_body"])
 def test_a_read_without_a_whole_answer_is_given_up(impatient: Rooms, room: str, fault: str) -> None:
@@ -171,7 +171,7 @@ def test_what_a_fault_held_up_is_in_no_later_journal(impatient: Rooms, room: str
     assert 0 == impatient.gateway.sandbox.emulators[room].stage.under_way
 
 
-@requirement("calls:upstream-unavailable")
+@requirement("common-53")
 @every_room
 def test_an_application_that_cannot_be_reached_is_told_so(all_rooms: Rooms, cut_off: Rooms, room: str) -> None:
     reply = read(cut_off.gateway, room, all_rooms.readings(room)[0])
@@ -179,7 +179,7 @@ def test_an_application_that_cannot_be_reached_is_told_so(all_rooms: Rooms, cut_
     assert (503, "upstream_unavailable") == (reply.status, reply.code)
 
 
-@requirement("service:backoff")
+@requirement("common-7")
 @every_room
 def test_a_throttled_read_is_sent_again(all_rooms: Rooms, room: str) -> None:
     reply = reading(all_rooms, room, **THROTTLED, times=2)

@@ -93,7 +93,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
         yield started
 
 
-@requirement("calls:upstream-error", "calls:error-shape")
+@requirement("common-44", "common-51")
 @pytest.mark.parametrize("odd", ODD, ids=[f"{odd.call}: {odd.request}, {odd.place}" for odd in ODD])
 def test_an_odd_answer_is_told_with_its_place_and_not_remembered(started: Rooms, odd: Odd) -> None:
     room = odd.call.partition(" ")[0].partition(".")[0]

@@ -18,6 +18,7 @@ from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
 from connector_gateway.core.remedies import ACTS, REFERENCE, SURFACES, remedy_of
+from connector_gateway.core.writing import LOOK_FIRST, READ_FIRST, RESTORED
 from connector_gateway.http import pages
 from connector_gateway.http.console.declared import NAVIGATION
 from connector_gateway.http.openapi import openapi
@@ -577,7 +578,7 @@ def test_every_error_of_the_catalogue_is_followed_or_says_why_not() -> None:
     assert sorted(error.code for error in catalogue()) == sorted([*FOLLOWED, *NOT_FOLLOWED])
 
 
-@requirement("errors:remedy-works")
+@requirement("common-227")
 @pytest.mark.parametrize("code", FOLLOWED)
 def test_a_call_works_once_the_remedy_is_followed(world: World, code: str) -> None:
     provoke, follow = FOLLOWED[code]
@@ -639,16 +640,27 @@ def own_connectors(error: type[GatewayError]) -> Sequence[AnyConnector]:
     return own or list(CONNECTORS.values())
 
 
-@requirement("errors:surfaces")
-@pytest.mark.parametrize("error", list(catalogue()), ids=lambda error: error.code)
-def test_a_remedy_refers_to_nothing_but_what_there_is(error: type[GatewayError]) -> None:
-    references = {name for found in REFERENCE.findall(error.remedy) for name in found.split("|")}
+REMEDIES = [
+    *(pytest.param(error.remedy, id=error.code) for error in catalogue()),
+    *(
+        pytest.param(remedy, id=f"{room.name} {cause}")
+        for room in CONNECTORS.values()
+        for cause, remedy in room.error_table.remedies.items()
+    ),
+    *(pytest.param(text, id=text[:20]) for text in (LOOK_FIRST, READ_FIRST, RESTORED)),
+]
+
+
+@requirement("common-228")
+@pytest.mark.parametrize("remedy", REMEDIES)
+def test_a_remedy_refers_to_nothing_but_what_there_is(remedy: str) -> None:
+    references = {name for found in REFERENCE.findall(remedy) for name in found.split("|")}
     general = {name for name in references if name.isupper()} | {"vendor", "wait"}
 
     assert set() == references - general - ACTS.keys() - OPERATIONS - PARAMETERS - MANAGED
 
 
-@requirement("errors:surfaces")
+@requirement("common-228")
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("error", list(catalogue()), ids=lambda error: error.code)
 def test_everything_that_a_remedy_names_exists_on_its_surface(error: type[GatewayError], surface: str) -> None:
@@ -719,7 +731,7 @@ def named_operation(remedy: str, connector: str) -> AnyOperation:
     return found
 
 
-@requirement("errors:surfaces")
+@requirement("common-228")
 @pytest.mark.parametrize("ask", [over_http, on_the_command_line, by_an_agent])
 @pytest.mark.parametrize("code", LOOKED_UP)
 async def test_what_a_remedy_names_on_a_surface_returns_what_the_call_needs(

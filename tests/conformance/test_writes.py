@@ -113,7 +113,7 @@ class Writing:
         return len([one for one in KINDS[self.name].made(self.started.world, self.content) if one.part == 0])
 
 
-@requirement("calls:outcome-looked-for", "idempotency:evidence", "tables:records:evidence", "notes:wrong-shape")
+@requirement("common-79", "common-97", "notes-23", "tables-15")
 @every_step
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 @pytest.mark.parametrize("keyed", [True, False])
@@ -129,7 +129,7 @@ def test_a_write_whose_response_is_lost_is_found(
     assert [] == writing.wrong(first)
 
 
-@requirement("idempotency:never-two", "idempotency:released")
+@requirement("common-92", "common-93")
 @every_step
 @pytest.mark.parametrize("fault", [{"fault": "drop_before"}, EDGE], ids=["cut", "edge"])
 def test_a_write_that_was_not_carried_out_is_made_once_by_a_repeat(
@@ -143,7 +143,7 @@ def test_a_write_that_was_not_carried_out_is_made_once_by_a_repeat(
     assert [] == writing.wrong(repeated)
 
 
-@requirement("calls:never-blindly")
+@requirement("common-81")
 @every_step
 @pytest.mark.parametrize("fault", [EDGE, {"fault": "delay", "seconds": 60}], ids=["edge", "silence"])
 def test_a_write_that_may_still_be_carried_out_is_not_sent_again(
@@ -159,7 +159,7 @@ def test_a_write_that_may_still_be_carried_out_is_not_sent_again(
     assert [] == writing.sent()
 
 
-@requirement("idempotency:never-two", "crm:once:slow")
+@requirement("common-93", "crm-41")
 @every_step
 def test_a_write_that_outlasts_the_timeout_is_made_once(impatient: Rooms, step: tuple[str, str, str]) -> None:
     writing = Writing(impatient, step, "slow", fault="delay", seconds=0.4)
@@ -171,7 +171,7 @@ def test_a_write_that_outlasts_the_timeout_is_made_once(impatient: Rooms, step: 
     assert [] == writing.wrong(repeated)
 
 
-@requirement("idempotency:replay", "crm:once:first-body", "notes:pages:idempotency", "boards:comments:idempotency")
+@requirement("boards-15", "common-87", "crm-38", "notes-19")
 @every_step
 @pytest.mark.parametrize("fault", [None, "drop_before"])
 def test_the_first_parameters_of_a_key_count(started: Rooms, step: tuple[str, str, str], fault: str | None) -> None:
@@ -183,7 +183,7 @@ def test_the_first_parameters_of_a_key_count(started: Rooms, step: tuple[str, st
     assert [] == writing.wrong(repeated)
 
 
-@requirement("idempotency:together", "idempotency:header", "chat:messages:idempotency")
+@requirement("chat-9", "common-85", "common-90")
 @every_write
 def test_calls_with_one_key_at_once_write_once(started: Rooms, name: str) -> None:
     writing = Writing(started, name, "together")
@@ -194,7 +194,7 @@ def test_calls_with_one_key_at_once_write_once(started: Rooms, name: str) -> Non
     assert [] == writing.wrong(replies[0])
 
 
-@requirement("idempotency:owned", "crm:once:two-keys")
+@requirement("common-98", "crm-40")
 @every_creation
 @pytest.mark.parametrize("remembers", [True, False])
 def test_equal_writes_with_two_keys_are_two_objects(

@@ -147,7 +147,7 @@ def test_a_session_does_not_show_its_secrets() -> None:
     assert "Session()" == repr(Session("held", "carried"))
 
 
-@requirement("operators:link")
+@requirement("administration-21")
 async def test_of_several_uses_of_a_link_one_begins_a_session(sessions: Sessions, database: Database) -> None:
     link = await sessions.create_link()
     elsewhere = Sessions(database, SecretKeys(SECRETS[:1]), "operator", sessions._clock)
@@ -159,7 +159,7 @@ async def test_of_several_uses_of_a_link_one_begins_a_session(sessions: Sessions
     assert await sessions.begin_by_link(link) is None
 
 
-@requirement("operators:link")
+@requirement("administration-21")
 async def test_a_link_works_for_ten_minutes(sessions: Sessions, clock: HandClock) -> None:
     links = [await sessions.create_link() for _ in range(2)]
     clock.at += LINK_SECONDS - 1
@@ -171,7 +171,7 @@ async def test_a_link_works_for_ten_minutes(sessions: Sessions, clock: HandClock
     assert await sessions.begin_by_link(links[1]) is None
 
 
-@requirement("operators:link")
+@requirement("administration-21")
 async def test_a_link_is_no_session_and_a_session_is_no_link(sessions: Sessions) -> None:
     session, link = await sessions.begin(), await sessions.create_link()
 

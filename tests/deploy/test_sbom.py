@@ -14,7 +14,7 @@ from harness.requirement import requirement
 ROOT = DEPLOY.parent
 
 
-@requirement("deployment:sbom")
+@requirement("deployment-14")
 def test_the_list_is_valid_and_has_each_locked_package_with_its_hashes(tmp_path: Path) -> None:
     path = tmp_path / "made" / "sbom.json"
     # As if what the tests need were there, which it is.

@@ -44,7 +44,7 @@ def run(command: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@requirement("deployment:no-sandbox")
+@requirement("deployment-3")
 def test_the_wheel_has_the_gateway_alone(wheel: Path) -> None:
     packages = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
 
@@ -57,7 +57,7 @@ def test_the_wheel_has_the_guides_that_are_served(wheel: Path) -> None:
     assert set() == guides().keys() - names
 
 
-@requirement("deployment:no-sandbox")
+@requirement("deployment-3")
 @pytest.mark.parametrize("name", ["dev", "sandbox"])
 def test_what_needs_the_sandbox_says_what_to_install(command: Path, name: str) -> None:
     ended = run(command, name)

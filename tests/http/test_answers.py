@@ -67,7 +67,7 @@ async def test_only_the_length_is_told_of_a_body_that_was_not_asked_for(more: li
     assert [{"type": "http.response.body", "body": b""}] == bodies
 
 
-@requirement("clients:held-bytes")
+@requirement("common-176")
 async def test_a_large_body_is_counted_while_it_leaves_in_parts() -> None:
     client = Held()
     _, *bodies = await sent(HttpResponse(200, b"x" * 150_000, more=[b"y" * 70_000]), client=client)

@@ -77,7 +77,7 @@ def strings(value: Any) -> Iterator[str]:
         yield value
 
 
-@requirement("health:openapi")
+@requirement("common-132")
 def test_it_is_valid() -> None:
     assert [] == list(OpenAPIV31SpecValidator(DOCUMENT).iter_errors())
 

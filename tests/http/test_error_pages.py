@@ -15,7 +15,7 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 
 
 @pytest.mark.parametrize("error", ERRORS)
-@requirement("errors:docs")
+@requirement("common-184")
 def test_the_page_of_a_code_says_what_it_means_and_what_to_do(gateway: Gateway, error: type[GatewayError]) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs/errors/{error.code}")
     said = re.sub(r"<[^>]+>", "", page.text).replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">")
@@ -25,7 +25,7 @@ def test_the_page_of_a_code_says_what_it_means_and_what_to_do(gateway: Gateway, 
     assert general_remedy(error, [site.connector for site in gateway.app.settings.sites.values()]) in said
 
 
-@requirement("errors:docs")
+@requirement("common-184")
 def test_an_error_leads_to_its_page(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases", limit="many")
     page = gateway.http.get(gateway.base_url + reply.body["error"]["docs"])
@@ -34,7 +34,7 @@ def test_an_error_leads_to_its_page(gateway: Gateway) -> None:
     assert (200, True) == (page.status_code, "<h1>invalid_parameters</h1>" in page.text)
 
 
-@requirement("errors:docs")
+@requirement("common-184")
 def test_a_page_names_the_operations_that_may_end_so(gateway: Gateway) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs/errors/page_in_trash").text
 
@@ -80,7 +80,7 @@ def test_the_front_leads_a_browser_to_the_reference(gateway: Gateway) -> None:
     assert (302, "/docs") == (front.status_code, front.headers["location"])
 
 
-@requirement("health:guides")
+@requirement("common-229")
 def test_the_front_tells_others_where_to_look(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/")
 
@@ -91,7 +91,7 @@ def test_the_front_tells_others_where_to_look(gateway: Gateway) -> None:
     }
 
 
-@requirement("answers:newline")
+@requirement("common-230")
 @pytest.mark.parametrize(
     "path", ["/", "/healthz", "/openapi.json", "/v1/runs", "/nowhere", "/v1/connectors/notes/databases"]
 )

@@ -9,7 +9,7 @@ from harness.serving import Gateway
 HREF = re.compile(r'href="([^"]+)"')
 
 
-@requirement("health:guides")
+@requirement("common-229")
 def test_the_index_lists_every_guide(gateway: Gateway) -> None:
     page = gateway.http.get(gateway.base_url + INDEX).text
     linked = set(HREF.findall(page))
@@ -17,7 +17,7 @@ def test_the_index_lists_every_guide(gateway: Gateway) -> None:
     assert {guide_address(path) for path in guides() if path.startswith("guide/")} <= linked
 
 
-@requirement("health:guides")
+@requirement("common-229")
 def test_every_link_of_every_page_leads_to_a_page_and_a_heading(gateway: Gateway) -> None:
     pages = {guide_address(path): gateway.http.get(gateway.base_url + guide_address(path)) for path in guides()}
     links = {

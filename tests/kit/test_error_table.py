@@ -117,7 +117,7 @@ def test_a_reason_is_one_line_of_text_without_credentials(code: Any, message: An
     assert vendor_reason(code, message) == told
 
 
-@requirement("outcomes:listed")
+@requirement("outcomes-1")
 @pytest.mark.parametrize("name", CONNECTORS)
 def test_what_a_vendor_documents_as_not_done_releases_the_key(name: str) -> None:
     doubts = {
@@ -127,7 +127,7 @@ def test_what_a_vendor_documents_as_not_done_releases_the_key(name: str) -> None
     assert dict.fromkeys(doubts) == doubts
 
 
-@requirement("outcomes:listed")
+@requirement("outcomes-1")
 @pytest.mark.parametrize("name", CONNECTORS)
 def test_every_row_names_the_page_that_it_is_from(name: str) -> None:
     sources = [row.source for row in CONNECTORS[name].error_table.rejections]
@@ -136,7 +136,7 @@ def test_every_row_names_the_page_that_it_is_from(name: str) -> None:
     assert [] == [source for source in sources if "read 2026-" not in source or "." not in source]
 
 
-@requirement("outcomes:shape")
+@requirement("outcomes-3")
 @pytest.mark.parametrize("name", CONNECTORS)
 @pytest.mark.parametrize("body", STRANGE)
 def test_a_body_of_another_shape_proves_nothing_whatever_its_status(name: str, body: str) -> None:
@@ -147,7 +147,7 @@ def test_a_body_of_another_shape_proves_nothing_whatever_its_status(name: str, b
     assert [] == released
 
 
-@requirement("outcomes:any-status")
+@requirement("outcomes-2")
 @pytest.mark.parametrize("name", CONNECTORS)
 @pytest.mark.parametrize("status", [302, 303, 307, 308, 405, 408, 418, 421, 425, 451, 499, 502, 504, 520, 524])
 def test_statuses_of_an_edge_prove_nothing_whatever_their_body(name: str, status: int) -> None:
@@ -156,7 +156,7 @@ def test_statuses_of_an_edge_prove_nothing_whatever_their_body(name: str, status
     assert {"edge"} == doubts
 
 
-@requirement("outcomes:ended")
+@requirement("outcomes-6")
 @pytest.mark.parametrize("name", ENDED)
 def test_a_failure_in_the_vendors_shape_ends_the_work_and_one_of_an_edge_does_not(name: str) -> None:
     status, body = ENDED[name]
@@ -208,7 +208,7 @@ def answer(status: str, body: str = "", *headers: str) -> bytes:
     return "\r\n".join(lines).encode()
 
 
-@requirement("outcomes:throttled")
+@requirement("outcomes-5")
 async def test_a_throttled_write_is_resent_if_it_was_not_carried_out(third: Third) -> None:
     third.answers = [answer("429 Slow down", "no"), OK.replace(b"ok", b"{}")]
     async with Transport(5.0) as transport:
@@ -217,7 +217,7 @@ async def test_a_throttled_write_is_resent_if_it_was_not_carried_out(third: Thir
     assert (200, 2) == (reply.status, len(third.requests))
 
 
-@requirement("outcomes:throttled")
+@requirement("outcomes-5")
 async def test_an_unlisted_throttle_leaves_a_write_in_doubt_and_delays_others(third: Third) -> None:
     third.answers = [answer("429 Slow down", "<html>", "Retry-After: 7"), OK]
     async with Transport(5.0) as transport:
@@ -231,7 +231,7 @@ async def test_an_unlisted_throttle_leaves_a_write_in_doubt_and_delays_others(th
     assert NOON + 7 == sending.clock.at
 
 
-@requirement("outcomes:redirects")
+@requirement("outcomes-4")
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
 async def test_a_redirect_of_a_write_is_not_followed(third: Third, status: str) -> None:
     third.answers = [answer(status, "", f"Location: {third.address}/elsewhere"), OK]

@@ -37,7 +37,7 @@ async def second(third: Third, *, first_writes: bool, seconds: int) -> float:
     return clock.at - NOON
 
 
-@requirement("limits:retry-after")
+@requirement("common-75")
 @pytest.mark.parametrize("seconds", [30, 90])
 async def test_who_has_only_read_is_told_at_once_of_a_long_wait(third: Third, seconds: int) -> None:
     with pytest.raises(UpstreamRateLimited) as refused:
@@ -47,7 +47,7 @@ async def test_who_has_only_read_is_told_at_once_of_a_long_wait(third: Third, se
     assert 2 == len(third.requests)
 
 
-@requirement("limits:retry-after")
+@requirement("common-75")
 @pytest.mark.parametrize(("first_writes", "seconds"), [(False, 29), (True, 29), (True, 90)])
 async def test_a_short_wait_and_half_a_write_are_waited_for(third: Third, *, first_writes: bool, seconds: int) -> None:
     assert seconds == await second(third, first_writes=first_writes, seconds=seconds)

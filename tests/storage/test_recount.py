@@ -76,7 +76,7 @@ async def tell(*processes: Process) -> None:
         await process.recount.tell()
 
 
-@requirement("shared:lost-data")
+@requirement("common-199")
 async def test_after_a_loss_half_of_a_budget_counts_as_used_beside_what_is_told(processes: list[Process]) -> None:
     one, other = processes
     before = await one.left()
@@ -87,7 +87,7 @@ async def test_after_a_loss_half_of_a_budget_counts_as_used_beside_what_is_told(
     assert (10, 4, 1) == (before, meanwhile, await one.left())
 
 
-@requirement("shared:lost-data")
+@requirement("common-199")
 async def test_a_window_after_the_loss_all_of_a_budget_can_be_used(processes: list[Process], clock: StoreClock) -> None:
     await tell(*processes)
     clock.at += 57.5
@@ -100,7 +100,7 @@ async def test_a_window_after_the_loss_all_of_a_budget_can_be_used(processes: li
     assert (1, 10, 20) == (before, meanwhile, await processes[0].left())
 
 
-@requirement("shared:lost-data")
+@requirement("common-199")
 async def test_of_a_long_window_half_counts_as_used_for_a_minute(processes: list[Process], clock: StoreClock) -> None:
     day = Take("upstream:notes:day:account", Budget(20, 86_400))
     before = await processes[0].left(day)
@@ -109,7 +109,7 @@ async def test_of_a_long_window_half_counts_as_used_for_a_minute(processes: list
     assert (10, 20) == (before, await processes[0].left(day))
 
 
-@requirement("shared:lost-data")
+@requirement("common-199")
 async def test_all_of_a_short_window_counts_as_used(processes: list[Process], clock: StoreClock) -> None:
     tables = Take("upstream:notes:base:account", Budget(5, 2))
     before = await processes[0].left(tables)
@@ -119,7 +119,7 @@ async def test_all_of_a_short_window_counts_as_used(processes: list[Process], cl
     assert (0, 5) == (before, await processes[0].left(tables))
 
 
-@requirement("shared:lost-data")
+@requirement("common-199")
 async def test_nothing_is_taken_of_budgets_until_all_that_live_have_told(processes: list[Process]) -> None:
     one, other = processes
     turns = [await one.reserve([NOTES], 100), await other.reserve_if_spare([NOTES])]
@@ -132,7 +132,7 @@ SENT = st.tuples(st.lists(st.integers(0, 4), min_size=3, max_size=3), st.sampled
 """How much each process tries to send, and how long it is since it did before."""
 
 
-@requirement("shared:lost-data")
+@requirement("common-199")
 @given(st.sampled_from([1, 10, 60]), st.lists(SENT, min_size=2, max_size=4), st.lists(SENT, min_size=3, max_size=6))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_no_window_holds_too_much_after_a_loss(
@@ -162,7 +162,7 @@ async def test_no_window_holds_too_much_after_a_loss(
     assert max([sum(1 for other in sent if at - per_seconds < other <= at) for at in sent], default=0) <= 8
 
 
-@requirement("shared:closed")
+@requirement("common-219")
 async def test_a_budget_that_a_third_party_closed_stays_closed_when_the_data_is_lost(
     processes: list[Process], clock: StoreClock, valkey_of_tests: Server
 ) -> None:
@@ -175,7 +175,7 @@ async def test_a_budget_that_a_third_party_closed_stays_closed_when_the_data_is_
     assert 29 == round((await other.reserve([NOTES], 0)).wait, 3)
 
 
-@requirement("shared:closed")
+@requirement("common-219")
 async def test_a_budget_that_was_closed_while_the_store_was_away_is_closed_in_it_when_it_is_back(
     processes: list[Process],
 ) -> None:
@@ -188,7 +188,7 @@ async def test_a_budget_that_was_closed_while_the_store_was_away_is_closed_in_it
     assert 30 == round((await other.reserve([NOTES], 0)).wait, 3)
 
 
-@requirement("shared:closed")
+@requirement("common-219")
 @pytest.mark.parametrize("used", [True, False])
 async def test_what_another_process_was_told_is_closed_stays_closed_while_the_store_is_away(
     processes: list[Process], clock: StoreClock, *, used: bool
@@ -203,7 +203,7 @@ async def test_what_another_process_was_told_is_closed_stays_closed_while_the_st
     assert 20 == round((await other.reserve([room], 0)).wait, 3)
 
 
-@requirement("shared:closed")
+@requirement("common-219")
 async def test_each_process_knows_what_any_was_told_is_closed(processes: list[Process]) -> None:
     one, other = processes
     await one.close([NOTES], 30)
@@ -228,7 +228,7 @@ def sent_by(process: Process) -> list[LedgerEntry]:
     return [] if found is None else found[1]
 
 
-@requirement("shared:local-share")
+@requirement("common-196")
 @pytest.mark.parametrize(("failed_ago", "held_back"), [(0.2, 0), (1.2, PROBE_SECONDS)], ids=["away", "frozen"])
 async def test_the_share_of_a_short_window_is_used_only_while_the_store_is_known_to_be_away(
     processes: list[Process], clock: StoreClock, failed_ago: float, held_back: float
@@ -243,7 +243,7 @@ async def test_the_share_of_a_short_window_is_used_only_while_the_store_is_known
     assert held_back == await turn.confirm()
 
 
-@requirement("shared:local-share")
+@requirement("common-196")
 async def test_the_share_of_a_short_window_is_held_back_while_the_store_may_be_back(
     processes: list[Process], clock: StoreClock
 ) -> None:

@@ -9,11 +9,6 @@ from workspace_sandbox.boards.state import Action
 from workspace_sandbox.boards.wire import HIDDEN_CARD, NOT_FOUND, Refusal
 
 
-def read_of_card(ask: Ask) -> Any:
-    """What happened to a card."""
-    return views.card_actions(ask.card, ask.arguments)
-
-
 def comment(ask: Ask) -> Any:
     """Create a comment."""
     card = ask.card
@@ -53,8 +48,3 @@ def _announce(ask: Ask, kind: str, comment: Action, **told: Any) -> None:
     if comment.card:
         about = {"id": comment.id, "text": comment.data["text"]}
         ask.store.announce(ask.author, kind, comment.card, action=about, **told)
-
-
-def read(ask: Ask) -> Any:
-    """An action."""
-    return views.action(ask.action, ask.arguments)

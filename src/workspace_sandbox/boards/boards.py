@@ -5,7 +5,6 @@ from typing import Any
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import IDENTIFIER, Arguments
 from workspace_sandbox.boards.ask import Ask
-from workspace_sandbox.boards.fields import BOARD
 from workspace_sandbox.boards.state import Board
 from workspace_sandbox.boards.wire import (
     NOT_FOUND,
@@ -16,16 +15,6 @@ DEFAULT_LISTS = ("To Do", "Doing", "Done")
 DEFAULT_LABELS = ("green", "yellow", "orange", "red", "purple", "blue")
 
 PUTTABLE = frozenset({"name", "desc", "closed"})
-
-
-def read(ask: Ask) -> Any:
-    """A board."""
-    return views.board(ask.board, ask.arguments)
-
-
-def read_field(ask: Ask) -> Any:
-    """One field of a board."""
-    return ask.field_of(BOARD, ask.board)
 
 
 def create(ask: Ask) -> Any:
@@ -54,11 +43,6 @@ def update(ask: Ask) -> Any:
     return views.board(board, Arguments({}))
 
 
-def update_field(ask: Ask) -> Any:
-    """Update one field of a board."""
-    return update(ask.as_update(PUTTABLE))
-
-
 def delete(ask: Ask) -> Any:
     """Delete a board."""
     ask.store.delete_board(ask.board)
@@ -77,24 +61,9 @@ def read_cards(ask: Ask) -> Any:
     return views.cards(ask.board, _filtered(ask))
 
 
-def read_labels(ask: Ask) -> Any:
-    """The labels of a board."""
-    return views.labels(ask.board, ask.arguments)
-
-
 def read_label(ask: Ask) -> Any:
     """A label of a board."""
     return _on_board(ask.board, ask.label, views.label, ask.arguments)
-
-
-def read_actions(ask: Ask) -> Any:
-    """What happened on a board."""
-    return views.board_actions(ask.board, ask.arguments)
-
-
-def read_checklists(ask: Ask) -> Any:
-    """The checklists of a board."""
-    return views.board_checklists(ask.board, ask.arguments)
 
 
 def read_nothing(ask: Ask) -> Any:

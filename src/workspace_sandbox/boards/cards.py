@@ -76,11 +76,6 @@ def read(ask: Ask) -> Any:
     return views.card(ask.card, ask.arguments)
 
 
-def read_field(ask: Ask) -> Any:
-    """One field of a card."""
-    return ask.field_of(CARD, ask.card)
-
-
 def update(ask: Ask) -> Any:
     """Update a card, perhaps in another list."""
     card, arguments = ask.card, ask.arguments
@@ -154,11 +149,6 @@ def delete(ask: Ask) -> Any:
     """Delete a card."""
     ask.store.delete_card(ask.card, ask.author)
     return {"limits": {}}
-
-
-def read_members(ask: Ask) -> Any:
-    """The members of a card."""
-    return views.members(ask.card.members, ask.arguments)
 
 
 def add_label(ask: Ask) -> Any:

@@ -13,11 +13,6 @@ DEFAULT_NAME = "Checklist"
 STATES = {"complete": True, "incomplete": False}
 
 
-def read_of_card(ask: Ask) -> Any:
-    """The checklists of a card."""
-    return views.checklists(ask.card, ask.arguments)
-
-
 def create(ask: Ask) -> Any:
     """Create a checklist, on the card of the path or of the body; perhaps a copy of another."""
     card = ask.card if "card" in ask.path else _card_of_body(ask)
@@ -43,11 +38,6 @@ def _source(ask: Ask) -> Checklist | None:
     return ask.having(checklist=ask.arguments.identifier("idChecklistSource")).checklist
 
 
-def read(ask: Ask) -> Any:
-    """A checklist."""
-    return views.checklist(ask.checklist, ask.arguments)
-
-
 def update(ask: Ask) -> Any:
     """Update the name or the place of a checklist."""
     checklist, arguments = ask.checklist, ask.arguments
@@ -59,11 +49,6 @@ def update(ask: Ask) -> Any:
     return views.checklist(checklist, Arguments({}))
 
 
-def update_field(ask: Ask) -> Any:
-    """Update one field of a checklist."""
-    return update(ask.as_update(frozenset({"name", "pos"})))
-
-
 def delete(ask: Ask) -> Any:
     """Delete a checklist."""
     checklist = ask.checklist
@@ -72,11 +57,6 @@ def delete(ask: Ask) -> Any:
     ask.store.delete_checklist(checklist)
     ask.store.record(ask.author, "removeChecklistFromCard", checklist.card, **_told(checklist))
     return {"limits": {}}
-
-
-def read_items(ask: Ask) -> Any:
-    """The items of a checklist."""
-    return views.items(ask.checklist, ask.arguments)
 
 
 # One item for each request: Trello has no route for several, and its ``/batch`` only reads.
@@ -94,11 +74,6 @@ def create_item(ask: Ask) -> Any:
     )
     _announce(ask, "createCheckItem", item)
     return pick(CHECK_ITEM, item) | {"limits": {}}
-
-
-def read_item(ask: Ask) -> Any:
-    """One item."""
-    return views.item(ask.item, ask.arguments)
 
 
 def update_item(ask: Ask) -> Any:

@@ -14,16 +14,6 @@ MOST = 50
 """Custom fields of a board."""
 
 
-def read_of_board(ask: Ask) -> Any:
-    """The custom fields of a board."""
-    return custom.in_order(ask.board.custom_fields.values())
-
-
-def read(ask: Ask) -> Any:
-    """A custom field."""
-    return custom.definition(ask.custom_field)
-
-
 def create(ask: Ask) -> Any:
     """Make a custom field of a board, with its options if it is a list."""
     arguments = ask.arguments
@@ -70,11 +60,6 @@ def delete(ask: Ask) -> Any:
     return {"limits": {}}
 
 
-def read_options(ask: Ask) -> Any:
-    """The options of a list."""
-    return custom.definition(ask.custom_field).get("options", [])
-
-
 def read_option(ask: Ask) -> Any:
     """One option of a list."""
     return custom.choice(_option(ask), ask.custom_field.id)
@@ -98,11 +83,6 @@ def delete_option(ask: Ask) -> Any:
             del card.custom_items[found.id]
     del found.choices[option.id]
     return {"limits": {}}
-
-
-def read_of_card(ask: Ask) -> Any:
-    """What a card has in its custom fields."""
-    return [custom.item(held, ask.card.id) for held in ask.card.custom_items.values()]
 
 
 def set_one(ask: Ask) -> Any:

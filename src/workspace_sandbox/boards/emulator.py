@@ -28,14 +28,7 @@ SPENDER = web.RequestKey("spender", Spender)
 
 
 class BoardsEmulator(Emulator):
-    """Trello, with an account of three boards and one board that the account does not see.
-
-    Knobs beside ``limits``: ``auto_approve`` says yes on every consent page; ``allowed_origins`` are where those pages
-    may send people; ``write_status`` is answered to accepted writes (202 was seen in 2025); ``invalid_token`` is the
-    text for a dead token; ``hidden_is_missing`` answers 404 instead of 401 for what the account may not see;
-    ``items_per_checklist`` is the most a checklist holds; ``token_seconds`` is the life of an OAuth 2 access token,
-    where a member chooses that of the token of a key.
-    """
+    """Trello, with an account of three boards and one board that the account does not see."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
         "auto_approve": False,

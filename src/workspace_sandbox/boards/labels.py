@@ -28,11 +28,6 @@ def told(label: Label) -> dict[str, Any]:
     return {"label": {"id": label.id, "name": label.name, "color": label.color}}
 
 
-def read(ask: Ask) -> Any:
-    """A label."""
-    return views.label(ask.label, ask.arguments)
-
-
 def update(ask: Ask) -> Any:
     """Update the name or the colour of a label."""
     label = ask.label
@@ -42,11 +37,6 @@ def update(ask: Ask) -> Any:
         label.color = _color(ask.arguments)
     ask.store.announce(ask.author, "updateLabel", label.board, **told(label))
     return views.label(label, Arguments({}))
-
-
-def update_field(ask: Ask) -> Any:
-    """Update one field of a label."""
-    return update(ask.as_update(PUTTABLE))
 
 
 def delete(ask: Ask) -> Any:

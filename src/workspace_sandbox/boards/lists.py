@@ -5,7 +5,6 @@ from typing import Any
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.ask import Ask
-from workspace_sandbox.boards.fields import LIST
 from workspace_sandbox.boards.state import Board, CardList
 from workspace_sandbox.boards.wire import LIST_NOT_FOUND, Refusal
 
@@ -29,26 +28,6 @@ def _board_of_body(ask: Ask) -> Board:
     return board
 
 
-def read(ask: Ask) -> Any:
-    """A list."""
-    return views.card_list(ask.card_list, ask.arguments)
-
-
-def read_field(ask: Ask) -> Any:
-    """One field of a list."""
-    return ask.field_of(LIST, ask.card_list)
-
-
-def read_cards(ask: Ask) -> Any:
-    """The cards of a list."""
-    return views.cards(ask.card_list, ask.arguments)
-
-
-def read_actions(ask: Ask) -> Any:
-    """What happened in a list."""
-    return views.list_actions(ask.card_list, ask.arguments)
-
-
 def update(ask: Ask) -> Any:
     """Update a list."""
     card_list, arguments = ask.card_list, ask.arguments
@@ -65,11 +44,6 @@ def update(ask: Ask) -> Any:
     ask.store.update_list(ask.author, card_list, changes)
     ask.store.move_list(ask.author, card_list, board)
     return views.card_list(card_list, Arguments({}))
-
-
-def update_field(ask: Ask) -> Any:
-    """Update one field of a list."""
-    return update(ask.as_update(PUTTABLE))
 
 
 def _target_board(ask: Ask, card_list: CardList) -> Board:

@@ -5,7 +5,7 @@ from typing import Any
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.access import described
 from workspace_sandbox.boards.ask import Ask
-from workspace_sandbox.boards.fields import MEMBER, ORGANIZATION, pick
+from workspace_sandbox.boards.fields import ORGANIZATION, pick
 from workspace_sandbox.boards.state import Organization
 from workspace_sandbox.boards.wire import HIDDEN, Refusal
 
@@ -18,11 +18,6 @@ def read(ask: Ask) -> Any:
     organizations = [one.id for one in _organizations(ask)]
     visible = _common_boards(ask)
     return views.member(member, ask.arguments, visible=visible, organizations=organizations, with_email=with_email)
-
-
-def read_field(ask: Ask) -> Any:
-    """One field of a member."""
-    return ask.field_of(MEMBER, ask.member)
 
 
 def read_boards(ask: Ask) -> Any:

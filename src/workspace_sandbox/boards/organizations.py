@@ -23,11 +23,6 @@ def read(ask: Ask) -> Any:
     return raw
 
 
-def read_field(ask: Ask) -> Any:
-    """One field of an organization."""
-    return ask.field_of(ORGANIZATION, ask.organization)
-
-
 def read_boards(ask: Ask) -> Any:
     """The boards of an organization that the visitor sees."""
     return views.boards(_boards(ask, ask.organization), ask.arguments)

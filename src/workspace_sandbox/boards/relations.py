@@ -5,7 +5,7 @@ from typing import Any
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.ask import Ask
-from workspace_sandbox.boards.fields import ACTION, CHECKLIST, MEMBER, ORGANIZATION, pick
+from workspace_sandbox.boards.fields import MEMBER, ORGANIZATION, pick
 from workspace_sandbox.boards.state import Board, Card, CardList
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
 
@@ -33,11 +33,6 @@ def card(ask: Ask) -> Any:
     return views.card(found, ask.arguments)
 
 
-def cards(ask: Ask) -> Any:
-    """The card that a checklist is on, as a list."""
-    return [views.card(ask.checklist.card, ask.arguments)]
-
-
 def author(ask: Ask) -> Any:
     """Who did something."""
     return pick(MEMBER, ask.action.author.member, ask.arguments.fields())
@@ -54,16 +49,6 @@ def member(ask: Ask) -> Any:
 def organization(ask: Ask) -> Any:
     """The organization of the board that an action is about."""
     return pick(ORGANIZATION, ask.action.board.organization, ask.arguments.fields())
-
-
-def action_field(ask: Ask) -> Any:
-    """One field of an action."""
-    return ask.field_of(ACTION, ask.action)
-
-
-def checklist_field(ask: Ask) -> Any:
-    """One field of a checklist."""
-    return ask.field_of(CHECKLIST, ask.checklist)
 
 
 def voters(ask: Ask) -> Any:

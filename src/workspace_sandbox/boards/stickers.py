@@ -11,11 +11,6 @@ WITHIN = {"top": MOST_OFFSET, "left": MOST_OFFSET, "zIndex": 10_000.0, "rotate":
 NEEDED = ("top", "left", "zIndex")
 
 
-def read_all(ask: Ask) -> Any:
-    """The stickers of a card."""
-    return [one.raw() for one in ask.card.stickers.values()]
-
-
 def read(ask: Ask) -> Any:
     """One sticker."""
     return _sticker(ask).raw()

@@ -49,15 +49,6 @@ class ChatEmulator(Emulator):
         "deliver_disordered": False,
         "events_per_hour": 30_000,
     }
-    """The first values; what is not plain from its name:
-
-    ``token_seconds`` is the life of a token that rotates, as new ones do with ``rotation``; others live until they are
-    revoked; without ``redirect_uris`` any address may be gone back to; ``history_tier`` is ``marketplace`` or
-    ``restricted`` (once a minute, 15 items); ``long_text`` is ``whole`` or ``split`` (several messages of 4000
-    characters); ``reply_to_reply`` is where such a post goes, ``root`` (the thread) or ``stray`` (a thread of its own
-    that nobody sees); ``fatal_after_commit`` is how many writes are done and then answered with ``fatal_error``;
-    ``edit_window_seconds`` 0 never closes; an empty ``events_url`` sends nothing.
-    """
 
     acts = acts.ACTS
     routes = ROUTES

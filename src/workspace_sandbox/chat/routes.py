@@ -20,7 +20,7 @@ from workspace_sandbox.chat import (
 from workspace_sandbox.chat.access import Installations
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, SPECIAL, TIER_2, TIER_3, TIER_4
-from workspace_sandbox.kit.routes import Page, Route
+from workspace_sandbox.kit.routes import Page, Route, page
 
 READ = ("channels:read", "groups:read", "mpim:read", "im:read")
 HISTORY = ("channels:history", "groups:history", "mpim:history", "im:history")
@@ -117,8 +117,8 @@ ROUTES: Sequence[Method | Page] = (
     _method("users.list", users.list_all, TIER_2, scopes=("users:read",)),
     _method("users.lookupByEmail", users.look_up_by_email, TIER_3, scopes=("users:read.email",)),
     _method("users.profile.get", users.profile, TIER_4, scopes=("users.profile:read",), lacks="fields of one's own"),
-    Page(method="*", path="/oauth/v2/authorize", handler=Installations.authorize, lacks="user scopes are ignored"),
-    Page(method="POST", path="/upload/v1/{ticket}", handler=files.take),
-    Page(method="GET", path="/files-pri/{file}/{name}", handler=files.download),
-    Page(method="GET", path="/files-pri/{file}/download/{name}", handler=files.download),
+    page("* /oauth/v2/authorize", Installations.authorize, "user scopes are ignored"),
+    page("POST /upload/v1/{ticket}", files.take),
+    page("GET /files-pri/{file}/{name}", files.download),
+    page("GET /files-pri/{file}/download/{name}", files.download),
 )

@@ -55,10 +55,6 @@ class CrmEmulator(Emulator):
         "webhook_ack_seconds": 5.0,
         "webhook_retry_seconds": [60, 300, 900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 25_200],
     }
-    """``webhook_retry_seconds`` are ten pauses within a day, as the vendor tells; how it spreads them it does not.
-
-    Without ``redirect_uris`` any address may be gone back to; ``token_seconds`` is for tokens by OAuth.
-    """
 
     acts = acts.ACTS
     routes = ROUTES

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from aiohttp import web
 
@@ -38,23 +38,6 @@ class ScopedRoute(Route[Handler]):
     limit: Literal["burst", "search"] = "burst"
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Where a group of routes is found: under the dated path, and under older ones that mean the same."""
-
-    prefixes: tuple[str, ...]
-
-    def route(self, method: str, path: str, handler: Handler, scopes: Scopes, **more: Any) -> ScopedRoute:
-        """Return one of its routes."""
-        here, *older = (prefix + path for prefix in self.prefixes)
-        return ScopedRoute(method=method, path=here, aliases=tuple(older), handler=handler, scopes=scopes, **more)
-
-    def page(self, method: str, path: str, handler: Any, lacks: str = "") -> Page:
-        """Return one of its routes that wants no token."""
-        here, *older = (prefix + path for prefix in self.prefixes)
-        return Page(method=method, path=here, aliases=tuple(older), handler=handler, lacks=lacks)
-
-
 def reads(request: web.Request) -> tuple[str, ...]:
     """The scope for reading records of the type in the path."""
     return (kind_of(request).right("read"),)
@@ -84,42 +67,26 @@ def changes_properties(request: web.Request) -> tuple[str, ...]:
     return (kind_of(request).schema_right,)
 
 
-def reads_owners(request: web.Request) -> tuple[str, ...]:
-    """The scope for owners."""
-    del request
-    return ("crm.objects.owners.read",)
+def only(scope: str) -> Scopes:
+    """One scope, whatever is asked."""
+    return lambda _: (scope,)
 
 
-def reads_lists(request: web.Request) -> tuple[str, ...]:
-    """The scope for reading lists."""
-    del request
-    return ("crm.lists.read",)
+reads_owners, installed = only("crm.objects.owners.read"), only("oauth")
+reads_lists, writes_lists = only("crm.lists.read"), only("crm.lists.write")
 
-
-def writes_lists(request: web.Request) -> tuple[str, ...]:
-    """The scope for changing lists."""
-    del request
-    return ("crm.lists.write",)
-
-
-def installed(request: web.Request) -> tuple[str, ...]:
-    """What every installed application has."""
-    del request
-    return ("oauth",)
-
-
-OBJECTS = Family((f"/crm/objects/{DATED}", "/crm/v3/objects"))
-LINKS = Family((f"/crm/objects/{DATED}", "/crm/v4/objects"))
-LINK_BATCHES = Family((f"/crm/associations/{DATED}", "/crm/v4/associations"))
-PIPELINES = Family((f"/crm/pipelines/{DATED}", "/crm/v3/pipelines"))
-OWNERS = Family((f"/crm/owners/{DATED}", "/crm/v3/owners"))
-PROPERTIES = Family((f"/crm/properties/{DATED}", "/crm/v3/properties"))
-LISTS = Family((f"/crm/lists/{DATED}", "/crm/v3/lists"))
-LABELS = Family((f"/crm/associations/{DATED}", "/crm/v4/associations", "/crm/associations/v4"))
-ACCOUNT = Family((f"/account-info/{DATED}", "/account-info/v3"))
-CONSENT = Family(("/oauth",))
-TOKENS = Family((f"/oauth/{DATED}", "/oauth/v3", "/oauth/v1"))
-OLD_TOKENS = Family(("/oauth/v1",))
+OBJECTS = ScopedRoute.at(f"/crm/objects/{DATED}", "/crm/v3/objects")
+LINKS = ScopedRoute.at(f"/crm/objects/{DATED}", "/crm/v4/objects")
+LINK_BATCHES = ScopedRoute.at(f"/crm/associations/{DATED}", "/crm/v4/associations")
+PIPELINES = ScopedRoute.at(f"/crm/pipelines/{DATED}", "/crm/v3/pipelines")
+OWNERS = ScopedRoute.at(f"/crm/owners/{DATED}", "/crm/v3/owners")
+PROPERTIES = ScopedRoute.at(f"/crm/properties/{DATED}", "/crm/v3/properties")
+LISTS = ScopedRoute.at(f"/crm/lists/{DATED}", "/crm/v3/lists")
+LABELS = ScopedRoute.at(f"/crm/associations/{DATED}", "/crm/v4/associations", "/crm/associations/v4")
+ACCOUNT = ScopedRoute.at(f"/account-info/{DATED}", "/account-info/v3")
+CONSENT = Page.at("/oauth")
+TOKENS = Page.at(f"/oauth/{DATED}", "/oauth/v3", "/oauth/v1")
+OLD_TOKENS = Page.at("/oauth/v1")
 
 AUDITED = "what it was before is not told"
 BEFORE = "before is ignored"
@@ -129,94 +96,89 @@ HISTORY = "propertiesWithHistory is accepted and ignored"
 PAIR = "/{type}/{id}/associations/{to_type}/{to_id}"
 
 ROUTES: tuple[ScopedRoute | Page, ...] = (
-    OBJECTS.route("GET", "/{type}", objects.list_records, reads, lacks=HISTORY),
-    OBJECTS.route("POST", "/{type}", objects.create_record, writes),
-    OBJECTS.route("GET", "/{type}/{id}", objects.read_record, reads, lacks=HISTORY),
-    OBJECTS.route("PATCH", "/{type}/{id}", objects.update_record, writes),
-    OBJECTS.route("DELETE", "/{type}/{id}", objects.archive_record, writes),
-    OBJECTS.route("POST", "/{type}/search", objects.search_records, reads, limit="search"),
-    OBJECTS.route("POST", "/{type}/batch/read", objects.batch_read, reads, lacks=HISTORY),
-    OBJECTS.route("POST", "/{type}/batch/create", objects.batch_create, writes),
-    OBJECTS.route("POST", "/{type}/batch/update", objects.batch_update, writes),
-    OBJECTS.route("POST", "/{type}/batch/upsert", objects.batch_upsert, writes),
-    OBJECTS.route("POST", "/{type}/batch/archive", objects.batch_archive, writes),
-    LINKS.route(
-        "PUT", "/{type}/{id}/associations/default/{to_type}/{to_id}", associations.associate_default, any_object
+    OBJECTS("GET /{type}", objects.list_records, HISTORY, scopes=reads),
+    OBJECTS("POST /{type}", objects.create_record, scopes=writes),
+    OBJECTS("GET /{type}/{id}", objects.read_record, HISTORY, scopes=reads),
+    OBJECTS("PATCH /{type}/{id}", objects.update_record, scopes=writes),
+    OBJECTS("DELETE /{type}/{id}", objects.archive_record, scopes=writes),
+    OBJECTS("POST /{type}/search", objects.search_records, scopes=reads, limit="search"),
+    OBJECTS("POST /{type}/batch/read", objects.batch_read, HISTORY, scopes=reads),
+    OBJECTS("POST /{type}/batch/create", objects.batch_create, scopes=writes),
+    OBJECTS("POST /{type}/batch/update", objects.batch_update, scopes=writes),
+    OBJECTS("POST /{type}/batch/upsert", objects.batch_upsert, scopes=writes),
+    OBJECTS("POST /{type}/batch/archive", objects.batch_archive, scopes=writes),
+    LINKS("PUT /{type}/{id}/associations/default/{to_type}/{to_id}", associations.associate_default, scopes=any_object),
+    LINKS("GET /{type}/{id}/associations/{to_type}", associations.list_associations, scopes=any_object),
+    LINKS(f"PUT {PAIR}", associations.associate, scopes=any_object),
+    LINKS(f"DELETE {PAIR}", associations.dissociate, scopes=any_object),
+    OBJECTS(f"PUT {PAIR}/{{association_type}}", associations.associate_by_type, scopes=any_object),
+    OBJECTS(f"DELETE {PAIR}/{{association_type}}", associations.dissociate_by_type, scopes=any_object),
+    LINK_BATCHES("POST /{type}/{to_type}/batch/read", associations.batch_read, scopes=any_object),
+    LINK_BATCHES("POST /{type}/{to_type}/batch/create", associations.batch_create, scopes=any_object),
+    LINK_BATCHES(
+        "POST /{type}/{to_type}/batch/associate/default", associations.batch_associate_default, scopes=any_object
     ),
-    LINKS.route("GET", "/{type}/{id}/associations/{to_type}", associations.list_associations, any_object),
-    LINKS.route("PUT", PAIR, associations.associate, any_object),
-    LINKS.route("DELETE", PAIR, associations.dissociate, any_object),
-    OBJECTS.route("PUT", PAIR + "/{association_type}", associations.associate_by_type, any_object),
-    OBJECTS.route("DELETE", PAIR + "/{association_type}", associations.dissociate_by_type, any_object),
-    LINK_BATCHES.route("POST", "/{type}/{to_type}/batch/read", associations.batch_read, any_object),
-    LINK_BATCHES.route("POST", "/{type}/{to_type}/batch/create", associations.batch_create, any_object),
-    LINK_BATCHES.route(
-        "POST",
-        "/{type}/{to_type}/batch/associate/default",
-        associations.batch_associate_default,
-        any_object,
-    ),
-    LINK_BATCHES.route("POST", "/{type}/{to_type}/batch/archive", associations.batch_archive, any_object),
-    LINK_BATCHES.route("POST", "/{type}/{to_type}/batch/labels/archive", associations.batch_archive_labels, any_object),
-    LABELS.route("GET", "/{type}/{to_type}/labels", labels.list_labels, any_object),
-    LABELS.route("POST", "/{type}/{to_type}/labels", labels.create_label, any_object),
-    LABELS.route("PUT", "/{type}/{to_type}/labels", labels.update_label, any_object),
-    LABELS.route("DELETE", "/{type}/{to_type}/labels/{type_id}", labels.delete_label, any_object),
-    PIPELINES.route("GET", "/{type}", pipelines.list_pipelines, any_object, lacks=PIPELINED),
-    PIPELINES.route("POST", "/{type}", pipelines.create_pipeline, changes_properties, lacks=PIPELINED),
-    PIPELINES.route("PATCH", "/{type}/{pipeline_id}", pipelines.update_pipeline, changes_properties),
-    PIPELINES.route("PUT", "/{type}/{pipeline_id}", pipelines.replace_pipeline, changes_properties),
-    PIPELINES.route("DELETE", "/{type}/{pipeline_id}", pipelines.delete_pipeline, changes_properties),
-    PIPELINES.route("GET", "/{type}/{pipeline_id}/audit", pipelines.audit, any_object, lacks=AUDITED),
-    PIPELINES.route("POST", "/{type}/{pipeline_id}/stages", pipelines.create_stage, changes_properties),
-    PIPELINES.route("PATCH", "/{type}/{pipeline_id}/stages/{stage_id}", pipelines.update_stage, changes_properties),
-    PIPELINES.route("PUT", "/{type}/{pipeline_id}/stages/{stage_id}", pipelines.replace_stage, changes_properties),
-    PIPELINES.route("DELETE", "/{type}/{pipeline_id}/stages/{stage_id}", pipelines.delete_stage, changes_properties),
-    PIPELINES.route("GET", "/{type}/{pipeline_id}/stages/{stage_id}/audit", pipelines.audit, any_object, lacks=AUDITED),
-    PIPELINES.route("GET", "/{type}/{pipeline_id}", pipelines.read_pipeline, any_object),
-    PIPELINES.route("GET", "/{type}/{pipeline_id}/stages", pipelines.list_stages, any_object),
-    PIPELINES.route("GET", "/{type}/{pipeline_id}/stages/{stage_id}", pipelines.read_stage, any_object),
-    OWNERS.route("GET", "", owners.list_owners, reads_owners, lacks="owners have no teams"),
-    OWNERS.route("GET", "/{id}", owners.read_owner, reads_owners),
-    PROPERTIES.route("GET", "/{type}", properties.list_properties, reads_properties, lacks="locale is ignored"),
-    PROPERTIES.route("POST", "/{type}", properties.create_property, changes_properties, lacks="no formulas"),
-    PROPERTIES.route("POST", "/{type}/batch/read", properties.batch_read, reads_properties, lacks="locale is ignored"),
-    PROPERTIES.route("POST", "/{type}/batch/create", properties.batch_create, changes_properties, lacks="no formulas"),
-    PROPERTIES.route("POST", "/{type}/batch/archive", properties.batch_archive, changes_properties),
-    PROPERTIES.route("GET", "/{type}/groups", groups.list_groups, reads_properties, lacks="locale is ignored"),
-    PROPERTIES.route("POST", "/{type}/groups", groups.create_group, changes_properties),
-    PROPERTIES.route("GET", "/{type}/groups/{name}", groups.read_group, reads_properties, lacks="locale is ignored"),
-    PROPERTIES.route("PATCH", "/{type}/groups/{name}", groups.update_group, changes_properties),
-    PROPERTIES.route("DELETE", "/{type}/groups/{name}", groups.archive_group, changes_properties),
-    PROPERTIES.route("GET", "/{type}/{name}", properties.read_property, reads_properties, lacks="locale is ignored"),
-    PROPERTIES.route("PATCH", "/{type}/{name}", properties.update_property, changes_properties, lacks="the type stays"),
-    PROPERTIES.route("DELETE", "/{type}/{name}", properties.archive_property, changes_properties),
-    LISTS.route("POST", "", lists.create_list, writes_lists, lacks=FILTERED),
-    LISTS.route("GET", "", lists.read_lists, reads_lists),
-    LISTS.route("POST", "/search", lists.search_lists, reads_lists, lacks="sort; of additionalProperties but the size"),
-    LISTS.route("GET", "/object-type-id/{type_id}/name/{name}", lists.read_list_by_name, reads_lists),
-    LISTS.route("GET", "/records/{type_id}/{id}/memberships", memberships.list_lists, reads_lists),
-    LISTS.route("POST", "/records/memberships/batch/read", memberships.batch_read, reads_lists),
-    LISTS.route("GET", "/{list_id}", lists.read_list, reads_lists),
-    LISTS.route("DELETE", "/{list_id}", lists.delete_list, writes_lists),
-    LISTS.route("PUT", "/{list_id}/restore", lists.restore_list, writes_lists, lacks="also after 90 days"),
-    LISTS.route("PUT", "/{list_id}/update-list-name", lists.rename_list, writes_lists),
-    LISTS.route("PUT", "/{list_id}/update-list-filters", lists.refilter_list, writes_lists, lacks=FILTERED),
-    LISTS.route("GET", "/{list_id}/memberships", memberships.list_members, reads_lists, lacks=BEFORE),
-    LISTS.route("DELETE", "/{list_id}/memberships", memberships.remove_all, writes_lists),
-    LISTS.route("GET", "/{list_id}/memberships/join-order", memberships.list_by_joining, reads_lists, lacks=BEFORE),
-    LISTS.route("PUT", "/{list_id}/memberships/add", memberships.add_members, writes_lists),
-    LISTS.route("PUT", "/{list_id}/memberships/remove", memberships.remove_members, writes_lists),
-    LISTS.route("PUT", "/{list_id}/memberships/add-and-remove", memberships.change_members, writes_lists),
-    LISTS.route("PUT", "/{list_id}/memberships/add-from/{source_id}", memberships.add_from, writes_lists),
-    ACCOUNT.route("GET", "/details", owners.read_account, installed),
-    CONSENT.page("GET", "/authorize", Grants.authorize, lacks="one application, no sign-in"),
-    CONSENT.page("POST", "/authorize", Grants.authorize, lacks="one application, no sign-in"),
-    TOKENS.page("POST", "/token", Grants.token, lacks="no client_credentials"),
-    TOKENS.page("POST", "/token/introspect", Grants.introspect),
-    TOKENS.page("POST", "/token/revoke", Grants.revoke),
-    OLD_TOKENS.page("GET", "/access-tokens/{token}", Grants.read_access_token),
-    OLD_TOKENS.page("GET", "/refresh-tokens/{token}", Grants.read_refresh_token),
-    OLD_TOKENS.page("DELETE", "/refresh-tokens/{token}", Grants.delete_refresh_token),
+    LINK_BATCHES("POST /{type}/{to_type}/batch/archive", associations.batch_archive, scopes=any_object),
+    LINK_BATCHES("POST /{type}/{to_type}/batch/labels/archive", associations.batch_archive_labels, scopes=any_object),
+    LABELS("GET /{type}/{to_type}/labels", labels.list_labels, scopes=any_object),
+    LABELS("POST /{type}/{to_type}/labels", labels.create_label, scopes=any_object),
+    LABELS("PUT /{type}/{to_type}/labels", labels.update_label, scopes=any_object),
+    LABELS("DELETE /{type}/{to_type}/labels/{type_id}", labels.delete_label, scopes=any_object),
+    PIPELINES("GET /{type}", pipelines.list_pipelines, PIPELINED, scopes=any_object),
+    PIPELINES("POST /{type}", pipelines.create_pipeline, PIPELINED, scopes=changes_properties),
+    PIPELINES("PATCH /{type}/{pipeline_id}", pipelines.update_pipeline, scopes=changes_properties),
+    PIPELINES("PUT /{type}/{pipeline_id}", pipelines.replace_pipeline, scopes=changes_properties),
+    PIPELINES("DELETE /{type}/{pipeline_id}", pipelines.delete_pipeline, scopes=changes_properties),
+    PIPELINES("GET /{type}/{pipeline_id}/audit", pipelines.audit, AUDITED, scopes=any_object),
+    PIPELINES("POST /{type}/{pipeline_id}/stages", pipelines.create_stage, scopes=changes_properties),
+    PIPELINES("PATCH /{type}/{pipeline_id}/stages/{stage_id}", pipelines.update_stage, scopes=changes_properties),
+    PIPELINES("PUT /{type}/{pipeline_id}/stages/{stage_id}", pipelines.replace_stage, scopes=changes_properties),
+    PIPELINES("DELETE /{type}/{pipeline_id}/stages/{stage_id}", pipelines.delete_stage, scopes=changes_properties),
+    PIPELINES("GET /{type}/{pipeline_id}/stages/{stage_id}/audit", pipelines.audit, AUDITED, scopes=any_object),
+    PIPELINES("GET /{type}/{pipeline_id}", pipelines.read_pipeline, scopes=any_object),
+    PIPELINES("GET /{type}/{pipeline_id}/stages", pipelines.list_stages, scopes=any_object),
+    PIPELINES("GET /{type}/{pipeline_id}/stages/{stage_id}", pipelines.read_stage, scopes=any_object),
+    OWNERS("GET ", owners.list_owners, "owners have no teams", scopes=reads_owners),
+    OWNERS("GET /{id}", owners.read_owner, scopes=reads_owners),
+    PROPERTIES("GET /{type}", properties.list_properties, "locale is ignored", scopes=reads_properties),
+    PROPERTIES("POST /{type}", properties.create_property, "no formulas", scopes=changes_properties),
+    PROPERTIES("POST /{type}/batch/read", properties.batch_read, "locale is ignored", scopes=reads_properties),
+    PROPERTIES("POST /{type}/batch/create", properties.batch_create, "no formulas", scopes=changes_properties),
+    PROPERTIES("POST /{type}/batch/archive", properties.batch_archive, scopes=changes_properties),
+    PROPERTIES("GET /{type}/groups", groups.list_groups, "locale is ignored", scopes=reads_properties),
+    PROPERTIES("POST /{type}/groups", groups.create_group, scopes=changes_properties),
+    PROPERTIES("GET /{type}/groups/{name}", groups.read_group, "locale is ignored", scopes=reads_properties),
+    PROPERTIES("PATCH /{type}/groups/{name}", groups.update_group, scopes=changes_properties),
+    PROPERTIES("DELETE /{type}/groups/{name}", groups.archive_group, scopes=changes_properties),
+    PROPERTIES("GET /{type}/{name}", properties.read_property, "locale is ignored", scopes=reads_properties),
+    PROPERTIES("PATCH /{type}/{name}", properties.update_property, "the type stays", scopes=changes_properties),
+    PROPERTIES("DELETE /{type}/{name}", properties.archive_property, scopes=changes_properties),
+    LISTS("POST ", lists.create_list, FILTERED, scopes=writes_lists),
+    LISTS("GET ", lists.read_lists, scopes=reads_lists),
+    LISTS("POST /search", lists.search_lists, "sort; of additionalProperties but the size", scopes=reads_lists),
+    LISTS("GET /object-type-id/{type_id}/name/{name}", lists.read_list_by_name, scopes=reads_lists),
+    LISTS("GET /records/{type_id}/{id}/memberships", memberships.list_lists, scopes=reads_lists),
+    LISTS("POST /records/memberships/batch/read", memberships.batch_read, scopes=reads_lists),
+    LISTS("GET /{list_id}", lists.read_list, scopes=reads_lists),
+    LISTS("DELETE /{list_id}", lists.delete_list, scopes=writes_lists),
+    LISTS("PUT /{list_id}/restore", lists.restore_list, "also after 90 days", scopes=writes_lists),
+    LISTS("PUT /{list_id}/update-list-name", lists.rename_list, scopes=writes_lists),
+    LISTS("PUT /{list_id}/update-list-filters", lists.refilter_list, FILTERED, scopes=writes_lists),
+    LISTS("GET /{list_id}/memberships", memberships.list_members, BEFORE, scopes=reads_lists),
+    LISTS("DELETE /{list_id}/memberships", memberships.remove_all, scopes=writes_lists),
+    LISTS("GET /{list_id}/memberships/join-order", memberships.list_by_joining, BEFORE, scopes=reads_lists),
+    LISTS("PUT /{list_id}/memberships/add", memberships.add_members, scopes=writes_lists),
+    LISTS("PUT /{list_id}/memberships/remove", memberships.remove_members, scopes=writes_lists),
+    LISTS("PUT /{list_id}/memberships/add-and-remove", memberships.change_members, scopes=writes_lists),
+    LISTS("PUT /{list_id}/memberships/add-from/{source_id}", memberships.add_from, scopes=writes_lists),
+    ACCOUNT("GET /details", owners.read_account, scopes=installed),
+    CONSENT("GET /authorize", Grants.authorize, "one application, no sign-in"),
+    CONSENT("POST /authorize", Grants.authorize, "one application, no sign-in"),
+    TOKENS("POST /token", Grants.token, "no client_credentials"),
+    TOKENS("POST /token/introspect", Grants.introspect),
+    TOKENS("POST /token/revoke", Grants.revoke),
+    OLD_TOKENS("GET /access-tokens/{token}", Grants.read_access_token),
+    OLD_TOKENS("GET /refresh-tokens/{token}", Grants.read_refresh_token),
+    OLD_TOKENS("DELETE /refresh-tokens/{token}", Grants.delete_refresh_token),
 )
 """What is played of the vendor: fully, or but for what ``lacks`` says."""

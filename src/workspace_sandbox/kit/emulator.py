@@ -31,7 +31,7 @@ class Emulator(LazyState, ABC):
     """An application that stands in for one vendor's."""
 
     knobs: ClassVar[Mapping[str, Any]]
-    """The knobs it has beside ``limits``, with their first values.
+    """The knobs it has beside ``limits``, with their first values. ``FIDELITY.md`` says what each is.
 
     All have ``auto_approve``, which says yes on every page of consent, and ``token_seconds``, the life of the access
     tokens that are issued from now on.

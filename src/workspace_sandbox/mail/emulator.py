@@ -55,12 +55,6 @@ class MailEmulator(Emulator):
         "token_seconds": 3599,
         "units_per_minute": UNITS_PER_MINUTE,
     }
-    """``throttle`` and ``force`` take a name of ``refusals.THROTTLES``, ``force`` also one of ``refusals.FORCED``.
-
-    ``granted_scopes`` are the boxes a consenting user leaves ticked, ``token_scopes`` what the seeded token may do.
-    ``history_records`` is how many records of the history are kept, all with null.
-    ``latency_seconds`` is how long a request is at work, and so how many can be at once; without ``limits`` it is 0.
-    """
 
     acts = acts.ACTS
     routes = ROUTES

@@ -88,10 +88,11 @@ class Method(Route[Operation]):
 PREFIX = "/gmail/v1/users/{userId}"
 
 
-def method(handler: Operation, name: str, address: str, rpc: str, units: int, **more: Any) -> Method:
-    """The method of that name, whose *address* is verb and path below the user."""
-    verb, _, path = address.partition(" ")
-    return Method(method=verb, path=PREFIX + path, handler=handler, id=name, rpc=rpc, units=units, **more)
+def method(facts: str, handler: Operation, scopes: frozenset[str], answer: Shape, **more: Any) -> Method:
+    """Return the method of these *facts*: its id, verb, path below the user, name on the vendor's side and price."""
+    name, verb, path, rpc, units = facts.split()
+    about = {"scopes": scopes, "answer": answer, **more}
+    return Method(method=verb, path=PREFIX + path, handler=handler, id=name, rpc=rpc, units=int(units), **about)
 
 
 def scopes_of(*names: str) -> frozenset[str]:

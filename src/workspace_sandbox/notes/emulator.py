@@ -43,15 +43,6 @@ class NotesEmulator(Emulator):
         "deliver_disordered": False,
         "user_information": "with_email",
     }
-    """The first values; what is not plain from its name:
-
-    ``row_cap`` is where a query ends; without ``token_seconds`` a token by OAuth lives until it is refreshed or
-    withdrawn; without ``redirect_uris`` any address may be gone back to; ``next_create`` is an accident of the next
-    creation: ``503_committed``, ``503_uncommitted`` or ``529``; an empty ``events_url`` sends nothing;
-    ``webhook_gather_seconds`` is how long what happens to one object is gathered; ``webhook_retry_seconds`` are the
-    pauses before another attempt, with which the eighth and last comes a day after the first; ``user_information`` is
-    what the routes of users show the integrations: `with_email`, `without_email`, or `none`.
-    """
 
     acts = acts.ACTS
     routes = ROUTES

@@ -54,7 +54,7 @@ def dies_commenting(desk: Desk, key: str, text: str = "Last words") -> None:
 # Throttling
 
 
-@requirement("boards:throttled")
+@requirement("boards-31")
 def test_without_a_time_the_whole_window_is_told(desk: Desk, impatient: Move) -> None:
     body = {"error": "API_TOKEN_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
     desk = impatient(desk)
@@ -112,7 +112,7 @@ def test_of_any_other_401_the_account_decides(desk: Desk, text: Any) -> None:
     assert (401, "connection_revoked") == (dead.status, dead.code)
 
 
-@requirement("errors:vendor-reason")
+@requirement("common-48")
 @pytest.mark.parametrize(
     ("status", "text", "code", "reason"),
     [
@@ -190,7 +190,7 @@ def test_while_the_application_is_down_nothing_is_claimed(desk: Desk) -> None:
     assert ["Ship it"] == desk.comments()
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 def test_a_comment_of_a_process_that_died_is_found(desk: Desk) -> None:
     comment_id = desk.holds_comment("Last words", desk.author(seconds_ago=25))
     dies_commenting(desk, "dead")
@@ -252,7 +252,7 @@ def test_a_move_that_was_made_all_the_same_is_told(desk: Desk, fault: str) -> No
     assert ["Moved"] == desk.comments()
 
 
-@requirement("boards:cards:moved-at")
+@requirement("boards-12")
 def test_a_move_that_is_found_later_was_when_the_application_logged_it(desk: Desk) -> None:
     key = {"Idempotency-Key": "found later"}
     fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="drop_after")
@@ -370,7 +370,7 @@ def test_an_empty_checklist_in_doubt_is_made_once_and_is_not_taken_for_somebody_
     assert [("QA", [])] == desk.checklists()
 
 
-@requirement("boards:checklists:completed")
+@requirement("boards-24")
 @pytest.mark.parametrize("skip_if_present", [True, False])
 @pytest.mark.parametrize("keyed", [True, False])
 @pytest.mark.parametrize(
@@ -395,7 +395,7 @@ def test_a_repeat_completes_what_was_left_half_made(
     assert [("QA", STEPS)] == desk.checklists()
 
 
-@requirement("boards:checklists:completed")
+@requirement("boards-24")
 def test_a_process_that_remembers_nothing_completes_the_half_of_another(desk: Desk, afresh: Move) -> None:
     fail_item(desk, 3, fault="drop_before")
 

@@ -19,7 +19,7 @@ def is_timestamp(text: str) -> bool:
 # Cards
 
 
-@requirement("boards:cards:created", "boards:cards:create", "boards:cards:labels", "boards:cards:due")
+@requirement("boards-1", "boards-2", "boards-3", "boards-4")
 def test_a_card_is_created_with_labels_by_name_and_its_due_date_in_utc(desk: Desk) -> None:
     list_id = desk.examples["list_ids"][1]
 
@@ -51,7 +51,7 @@ def test_a_card_without_anything_else_takes_two_requests_and_stands_at_the_botto
     assert desk.sent() == [("GET", f"/1/lists/{reply.data['list_id']}"), ("POST", "/1/cards")]
 
 
-@requirement("boards:cards:due")
+@requirement("boards-3")
 @pytest.mark.parametrize(
     ("given", "stored"),
     [
@@ -66,7 +66,7 @@ def test_a_due_date_is_stored_in_utc_whatever_its_offset(desk: Desk, given: str,
     assert due == stored
 
 
-@requirement("boards:label-not-on-board", "boards:cards:labels-never-created", "boards:cards:labels-all-named")
+@requirement("boards-5", "boards-6")
 def test_every_missing_label_is_named_and_nothing_is_created(desk: Desk) -> None:
     reply = desk.create("Labelled", labels=["urgent", "nope", "Urgent", "press", "nope"])
 
@@ -114,7 +114,7 @@ def test_of_two_labels_with_one_name_the_first_is_taken(desk: Desk) -> None:
 # Lists that are none
 
 
-@requirement("boards:list-not-found")
+@requirement("boards-28")
 @pytest.mark.parametrize("list_id", [UNKNOWN, "To do", "../boards", "Ab12Cd34"])
 def test_an_unknown_list_is_not_found(desk: Desk, list_id: str) -> None:
     created, moved = desk.create("Nowhere", list_id=list_id), desk.move(list_id)
@@ -124,7 +124,7 @@ def test_an_unknown_list_is_not_found(desk: Desk, list_id: str) -> None:
     assert 0 == desk.cards_called("Nowhere")
 
 
-@requirement("boards:lists:foreign")
+@requirement("boards-29")
 def test_an_archived_list_is_not_found(desk: Desk) -> None:
     list_id = desk.examples["archived_list_id"]
 
@@ -134,7 +134,7 @@ def test_an_archived_list_is_not_found(desk: Desk) -> None:
     assert 0 == desk.cards_called("Archived")
 
 
-@requirement("boards:lists:foreign", "boards:cards:move")
+@requirement("boards-7", "boards-29")
 def test_a_list_of_another_board_is_not_found_and_the_card_stays(desk: Desk) -> None:
     reply = desk.move(desk.examples["other_board_list_id"])
 
@@ -143,7 +143,7 @@ def test_a_list_of_another_board_is_not_found_and_the_card_stays(desk: Desk) -> 
     assert desk.list_id() == desk.examples["list_ids"][0]
 
 
-@requirement("boards:board-not-authorised")
+@requirement("boards-27")
 def test_a_list_of_a_hidden_board_is_not_authorised(desk: Desk) -> None:
     reply = desk.create("Hidden", list_id=desk.examples["hidden_list_id"])
 
@@ -160,7 +160,7 @@ def test_a_list_that_the_application_hides_as_missing_is_not_found(desk: Desk) -
 # Moving
 
 
-@requirement("boards:cards:moved", "boards:cards:move", "boards:cards:position")
+@requirement("boards-7", "boards-8", "boards-9")
 @pytest.mark.parametrize(("position", "place"), [("top", (True, False)), ("bottom", (False, True))])
 def test_a_card_is_moved_to_an_end_of_the_list(desk: Desk, position: str, place: tuple[bool, bool]) -> None:
     reply = desk.move(desk.examples["list_ids"][1], position=position)
@@ -176,14 +176,14 @@ def test_a_card_is_moved_to_an_end_of_the_list(desk: Desk, position: str, place:
     assert desk.place() == place
 
 
-@requirement("boards:cards:position")
+@requirement("boards-9")
 def test_a_card_goes_to_the_bottom_when_nothing_is_said(desk: Desk) -> None:
     desk.move(desk.examples["list_ids"][1])
 
     assert (False, True) == desk.place()
 
 
-@requirement("boards:cards:move-comment")
+@requirement("boards-10")
 def test_a_move_can_carry_a_comment(desk: Desk) -> None:
     reply = desk.move(desk.examples["list_ids"][1], comment="On its way")
 
@@ -198,7 +198,7 @@ def test_a_move_within_its_list_changes_the_place_only(desk: Desk) -> None:
     assert (True, False) == desk.place()
 
 
-@requirement("boards:cards:moved-at")
+@requirement("boards-12")
 @pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize(
     ("date", "moved_at"),
@@ -220,7 +220,7 @@ def test_a_card_is_moved_when_the_application_says_so_and_else_when_it_was_last_
     assert datetime.fromisoformat(moved_at) == datetime.fromisoformat(reply.data["moved_at"])
 
 
-@requirement("boards:cards:comment-failed")
+@requirement("boards-11")
 def test_when_the_comment_is_refused_the_move_stands(desk: Desk) -> None:
     path = f"/1/cards/{desk.card_id}/actions/comments"
     desk.gateway.fault("boards", path=path, fault="status", status=403, body="comments are disabled")
@@ -236,7 +236,7 @@ def test_when_the_comment_is_refused_the_move_stands(desk: Desk) -> None:
 # Comments
 
 
-@requirement("boards:comments:fields", "boards:comments:text")
+@requirement("boards-13", "boards-14")
 def test_a_comment_is_posted_as_it_is(desk: Desk) -> None:
     reply = desk.comment("Done <b>?</b>\n- *yes*")
 
@@ -245,7 +245,7 @@ def test_a_comment_is_posted_as_it_is(desk: Desk) -> None:
     assert ["Done <b>?</b>\n- *yes*"] == desk.comments()
 
 
-@requirement("boards:comments:text")
+@requirement("boards-14")
 def test_a_comment_may_have_16384_characters_of_four_bytes(desk: Desk) -> None:
     reply = desk.comment("🚪" * 16_384)
 
@@ -253,7 +253,7 @@ def test_a_comment_may_have_16384_characters_of_four_bytes(desk: Desk) -> None:
     assert desk.comments() == ["🚪" * 16_384]
 
 
-@requirement("boards:comments:text")
+@requirement("boards-14")
 @pytest.mark.parametrize("text", ["x" * 16_385, "", "  \n ", None, 5, ["x"]])
 def test_a_comment_that_does_not_fit_is_refused_here(desk: Desk, text: Any) -> None:
     desk.gateway.clear("boards")
@@ -277,7 +277,7 @@ def test_a_card_can_be_named_by_its_short_link(desk: Desk) -> None:
 # Cards and boards that are none, or out of sight
 
 
-@requirement("boards:card-not-found")
+@requirement("boards-30")
 @pytest.mark.parametrize("card_id", [UNKNOWN, "Zz99Zz99"])
 @pytest.mark.parametrize(
     ("what", "body"),
@@ -290,7 +290,7 @@ def test_an_unknown_card_is_not_found(desk: Desk, card_id: str, what: str, body:
     assert reply.facts == [{"parameter": "card_id", "value": card_id}]
 
 
-@requirement("boards:board-not-authorised")
+@requirement("boards-27")
 @pytest.mark.parametrize(
     ("what", "body"),
     [("comments", {"text": "x"}), ("checklists", {"name": "x", "items": ["y"]}), ("move", {"list_id": UNKNOWN})],
@@ -314,7 +314,7 @@ def test_a_path_trick_reaches_nothing(desk: Desk, path: str) -> None:
     assert [] == desk.sent()
 
 
-@requirement("boards:board-not-authorised", "boards:board-unknown")
+@requirement("boards-27")
 @pytest.mark.parametrize("board_id", [UNKNOWN, "hidden"])
 @pytest.mark.parametrize("missing", [True, False])
 def test_a_board_unseen_or_unknown_is_not_authorised(desk: Desk, board_id: str, *, missing: bool) -> None:
@@ -330,7 +330,7 @@ def test_a_board_unseen_or_unknown_is_not_authorised(desk: Desk, board_id: str, 
 # Boards
 
 
-@requirement("boards:lists:fields", "boards:lists:describe")
+@requirement("boards-16", "boards-17")
 def test_a_board_is_described_with_true_card_counts(desk: Desk) -> None:
     board = desk.emulator.store.boards[desk.examples["board_id"]]
     desk.gateway.clear("boards")
@@ -356,7 +356,7 @@ def test_a_board_is_described_with_true_card_counts(desk: Desk) -> None:
     ]
 
 
-@requirement("boards:lists:labels")
+@requirement("boards-18")
 def test_labels_come_all_of_them_each_name_once(desk: Desk) -> None:
     board = desk.emulator.store.boards[desk.examples["board_id"]]
 
@@ -367,7 +367,7 @@ def test_labels_come_all_of_them_each_name_once(desk: Desk) -> None:
     assert len(reply.data["labels"]) > 50
 
 
-@requirement("boards:lists:labels", "calls:query-types")
+@requirement("boards-18", "common-22")
 @pytest.mark.parametrize("value", ["false", "0"])
 def test_labels_are_left_out_when_not_wanted(desk: Desk, value: str) -> None:
     reply = desk.gateway.get("/boards/lists", board_id=desk.examples["board_id"], include_labels=value)
@@ -387,7 +387,7 @@ def test_a_board_of_more_than_a_thousand_cards_is_counted_to_the_last(desk: Desk
     assert 4 == desk.sent().count(("GET", f"/1/boards/{board_id}/cards"))
 
 
-@requirement("service:paging")
+@requirement("common-5")
 def test_cards_are_counted_until_an_empty_page_and_each_once(desk: Desk) -> None:
     board = desk.emulator.store.boards[desk.examples["other_board_id"]]
     inbox = next(iter(board.lists))
@@ -400,7 +400,7 @@ def test_cards_are_counted_until_an_empty_page_and_each_once(desk: Desk) -> None
     assert 4 == reply.data["lists"][0]["card_count"]
 
 
-@requirement("service:listing-ends")
+@requirement("common-6")
 def test_cards_that_come_again_and_again_are_no_list(desk: Desk) -> None:
     board_id = desk.examples["other_board_id"]
     desk.answers(f"/1/boards/{board_id}/cards", [[{"id": "6f1", "idList": "6f0"}]] * 2)
@@ -413,7 +413,7 @@ def test_cards_that_come_again_and_again_are_no_list(desk: Desk) -> None:
 # Checklists
 
 
-@requirement("boards:checklists:fields", "boards:checklists:attach")
+@requirement("boards-19", "boards-20")
 def test_a_checklist_is_attached_with_its_items_in_order(desk: Desk) -> None:
     reply = desk.attach("QA", STEPS)
 
@@ -427,7 +427,7 @@ def test_a_checklist_is_attached_with_its_items_in_order(desk: Desk) -> None:
     assert [("QA", STEPS)] == desk.checklists()
 
 
-@requirement("boards:checklists:items")
+@requirement("boards-21")
 def test_a_checklist_may_have_a_hundred_items(desk: Desk) -> None:
     items = [f"Step {number}" for number in range(100)]
 
@@ -437,7 +437,7 @@ def test_a_checklist_may_have_a_hundred_items(desk: Desk) -> None:
     assert desk.checklists() == [("Long", items)]
 
 
-@requirement("boards:checklists:items")
+@requirement("boards-21")
 @pytest.mark.parametrize("items", [["x"] * 101, ["x", ""], ["x", "   "], ["x", None], "x", None, ["x" * 16_385]])
 def test_items_that_do_not_fit_are_refused_here(desk: Desk, items: Any) -> None:
     desk.gateway.clear("boards")
@@ -449,7 +449,7 @@ def test_items_that_do_not_fit_are_refused_here(desk: Desk, items: Any) -> None:
     assert [] == desk.sent()
 
 
-@requirement("boards:checklists:empty")
+@requirement("boards-22")
 def test_a_checklist_may_have_no_items(desk: Desk) -> None:
     first = desk.attach("QA", [])
     again = desk.attach("QA", [])
@@ -459,7 +459,7 @@ def test_a_checklist_may_have_no_items(desk: Desk) -> None:
     assert [("QA", [])] == desk.checklists()
 
 
-@requirement("boards:checklists:others")
+@requirement("boards-25")
 def test_a_checklist_that_was_to_be_empty_is_complete_and_not_filled_by_another_call(desk: Desk) -> None:
     desk.attach("QA", [])
 
@@ -469,7 +469,7 @@ def test_a_checklist_that_was_to_be_empty_is_complete_and_not_filled_by_another_
     assert [("QA", [])] == desk.checklists()
 
 
-@requirement("boards:checklists:skip")
+@requirement("boards-23")
 def test_a_checklist_of_that_name_is_skipped_by_default(desk: Desk) -> None:
     first = desk.attach("QA", STEPS)
 
@@ -479,7 +479,7 @@ def test_a_checklist_of_that_name_is_skipped_by_default(desk: Desk) -> None:
     assert [("QA", STEPS)] == desk.checklists()
 
 
-@requirement("boards:checklists:others")
+@requirement("boards-25")
 def test_a_longer_repeat_is_no_unfinished_checklist(desk: Desk) -> None:
     desk.attach("QA", STEPS)
 
@@ -489,7 +489,7 @@ def test_a_longer_repeat_is_no_unfinished_checklist(desk: Desk) -> None:
     assert [("QA", STEPS)] == desk.checklists()
 
 
-@requirement("boards:checklists:skip")
+@requirement("boards-23")
 def test_a_checklist_of_that_name_is_doubled_when_asked_for(desk: Desk) -> None:
     first = desk.attach("QA", STEPS)
 
@@ -499,7 +499,7 @@ def test_a_checklist_of_that_name_is_doubled_when_asked_for(desk: Desk) -> None:
     assert [("QA", STEPS), ("QA", STEPS)] == desk.checklists()
 
 
-@requirement("boards:checklists:others")
+@requirement("boards-25")
 @pytest.mark.parametrize("items", [[], STEPS[:1], STEPS])
 def test_somebody_elses_checklist_is_left_alone_even_if_it_looks_unfinished(desk: Desk, items: list[str]) -> None:
     checklist_id = desk.holds_checklist("QA", items, desk.author(person=True))
@@ -520,7 +520,7 @@ def test_two_at_once_attach_one_checklist(desk: Desk) -> None:
 # What every write promises
 
 
-@requirement("calls:all-faults")
+@requirement("common-29")
 @pytest.mark.parametrize(
     ("path", "body", "faults"),
     [
@@ -544,7 +544,7 @@ def test_all_faults_of_a_request_are_named_together(
     assert [] == desk.sent()
 
 
-@requirement("boards:budget")
+@requirement("boards-32")
 def test_the_budgets_are_the_documented_ones() -> None:
     assert BOARDS.budgets == {
         "token": Budget(100, per_seconds=10),

@@ -107,7 +107,7 @@ def test_a_token_that_is_refused_with_status_200_is_a_revoked_connection(
     assert vendors not in str(refused.body["error"]["message"])
 
 
-@requirement("errors:vendor-reason")
+@requirement("common-48")
 def test_what_the_application_remarks_on_a_refusal_is_passed_on_without_secrets(gateway: Gateway) -> None:
     remarks = ["[ERROR] must be less than 3001 characters", "[ERROR] token=xoxb-1-2 is odd"]
     body = {"ok": False, "error": "invalid_arguments", "response_metadata": {"messages": remarks}}
@@ -212,7 +212,7 @@ def test_a_listing_that_keeps_failing_with_status_200_says_how(gateway: Gateway,
     assert (502, "upstream_error") == (failed.status, failed.code)
 
 
-@requirement("calls:never-blindly")
+@requirement("common-81")
 @pytest.mark.parametrize(
     ("fault", "looks", "code"),
     [
@@ -249,7 +249,7 @@ UNDONE: dict[str, dict[str, Any]] = {
 """What leaves a write undone, and its caller in doubt."""
 
 
-@requirement("idempotency:recovery", "idempotency:never-two")
+@requirement("common-93", "common-95")
 @pytest.mark.parametrize("why", UNDONE)
 def test_a_post_that_failed_is_made_by_the_repetition(gateway: Gateway, why: str) -> None:
     text = f"second try: {why}"
@@ -280,7 +280,7 @@ def test_a_post_is_not_begun_when_the_workspace_cannot_be_asked(gateway: Gateway
 CUTS = [{"fault": "drop_after"}, {"fault": "garbage"}]
 
 
-@requirement("calls:outcome-unknown")
+@requirement("common-80")
 def test_a_post_that_could_not_be_looked_for_is_found_by_the_repetition(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="blind", idempotency_key="blind")
     gateway.fault("chat", path=POST, fault="drop_after")
@@ -346,7 +346,7 @@ def test_a_post_is_found_beyond_the_first_page_of_what_was_written_since(gateway
     assert [RANDOM] == said(gateway, "buried")
 
 
-@requirement("idempotency:evidence")
+@requirement("common-97")
 def test_an_equal_post_of_somebody_elses_is_not_taken_for_ones_own(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="+1", idempotency_key="plus one")
     gateway.fault("chat", path=POST, fault="drop_before")
@@ -361,7 +361,7 @@ def test_an_equal_post_of_somebody_elses_is_not_taken_for_ones_own(gateway: Gate
     assert said(gateway, "+1") == [RANDOM] * 3
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 @pytest.mark.parametrize("was_posted", [0, 1])
 def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted: int) -> None:
     key, text = f"died {was_posted}", f"last words {was_posted}"
@@ -379,7 +379,7 @@ def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted
     assert [RANDOM] == said(gateway, text)
 
 
-@requirement("calls:never-blindly")
+@requirement("common-81")
 def test_while_not_all_that_was_written_can_be_read_nothing_is_posted_again(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -397,7 +397,7 @@ def test_while_not_all_that_was_written_can_be_read_nothing_is_posted_again(
     assert [] == said(gateway, "too much")
 
 
-@requirement("idempotency:never-two")
+@requirement("common-93")
 def test_a_post_that_went_on_to_another_channel_of_the_name_is_never_sent_to_the_first(gateway: Gateway) -> None:
     gateway.post("/chat/messages", channel="news-billing", text="to the old one")
     (old,) = said(gateway, "to the old one")
@@ -455,7 +455,7 @@ def test_an_edit_of_a_reply_without_an_answer_is_found(gateway: Gateway) -> None
     assert gateway.patch(f"/chat/messages/{ts}", channel="general", text="edited").data["message_ts"] == ts
 
 
-@requirement("idempotency:recovery")
+@requirement("common-95")
 @pytest.mark.parametrize("why", UNDONE)
 def test_an_edit_that_failed_is_made_by_the_repetition_with_the_first_text(gateway: Gateway, why: str) -> None:
     gateway.fault("chat", path=UPDATE, **UNDONE[why])
@@ -479,7 +479,7 @@ def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) 
     assert "message_not_found" == edit().code
 
 
-@requirement("chat:reactions:own", "idempotency:recovery")
+@requirement("chat-24", "common-95")
 @pytest.mark.parametrize("emoji", ["eyes", "thumbsup"])
 @pytest.mark.parametrize("fault", [*CUTS, UNDONE["cut"], UNDONE["failed"], UNDONE["edge"], UNDONE["unavailable"]])
 def test_a_reaction_that_a_repeat_completes_was_not_there_before(
@@ -496,7 +496,7 @@ def test_a_reaction_that_a_repeat_completes_was_not_there_before(
     assert [["U05RELAYBOT"]] == list(message(gateway, RANDOM, ts).reactions.values())
 
 
-@requirement("chat:reactions:own")
+@requirement("chat-24")
 def test_a_reaction_that_cannot_be_looked_for_is_completed_all_the_same(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=PRIVATE, text="unseen reaction").data["message_ts"]
     body = {"channel": PRIVATE, "message_ts": ts, "emoji": "eyes"}
@@ -513,7 +513,7 @@ def test_a_reaction_that_cannot_be_looked_for_is_completed_all_the_same(gateway:
 # Repetition
 
 
-@requirement("idempotency:released")
+@requirement("common-92")
 def test_a_refusal_gives_the_key_free(gateway: Gateway) -> None:
     refused = gateway.post("/chat/messages", channel=ARCHIVED, text="try again", idempotency_key="freed")
     gateway.clear("chat")

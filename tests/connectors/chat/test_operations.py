@@ -47,7 +47,7 @@ def every_channel(gateway: Gateway, **query: Any) -> list[dict[str, Any]]:
 # Posting
 
 
-@requirement("chat:messages:posted", "envelope:fields", "envelope:connector", "service:own-shapes")
+@requirement("chat-1", "common-3", "common-11", "common-12")
 def test_a_post_answers_with_the_message_and_nothing_else(gateway: Gateway) -> None:
     reply = gateway.post("/chat/messages", channel=RANDOM, text="deploy *ok*")
 
@@ -64,7 +64,7 @@ def test_a_post_answers_with_the_message_and_nothing_else(gateway: Gateway) -> N
     assert "deploy *ok*" == message(gateway, RANDOM, ts).text
 
 
-@requirement("chat:messages:channel", "chat:channels:names")
+@requirement("chat-2", "chat-3")
 @pytest.mark.parametrize(
     ("channel", "channel_id"),
     [
@@ -94,13 +94,13 @@ def test_a_first_post_to_a_person_opens_the_conversation(gateway: Gateway) -> No
     assert said(gateway, "hello there") == [posted["channel_id"]]
 
 
-@requirement("chat:channel-not-found")
+@requirement("chat-25")
 @pytest.mark.parametrize("person", ["U04NW000045", "U00NOBODY00", "U05DEPLOYER"])
 def test_a_person_who_cannot_be_written_to_is_no_channel(gateway: Gateway, person: str) -> None:
     assert "channel_not_found" == gateway.post("/chat/messages", channel=person, text="hello").code
 
 
-@requirement("chat:messages:thread")
+@requirement("chat-7")
 def test_a_reply_stands_in_its_thread(gateway: Gateway) -> None:
     root = post(gateway, "a question")
 
@@ -110,7 +110,7 @@ def test_a_reply_stands_in_its_thread(gateway: Gateway) -> None:
     assert reply["permalink"].endswith(f"?thread_ts={root}&cid={RANDOM}")
 
 
-@requirement("chat:messages:reply-to-reply")
+@requirement("chat-8")
 def test_a_reply_to_a_reply_stands_in_the_thread_of_its_root(gateway: Gateway) -> None:
     gateway.knob("chat", reply_to_reply="stray")
     root = post(gateway, "a question")
@@ -122,7 +122,7 @@ def test_a_reply_to_a_reply_stands_in_the_thread_of_its_root(gateway: Gateway) -
     assert reply["permalink"].endswith(f"?thread_ts={root}&cid={RANDOM}")
 
 
-@requirement("chat:messages:reply-to-reply")
+@requirement("chat-8")
 def test_the_thread_of_a_reply_that_somebody_else_wrote_is_looked_up_once(gateway: Gateway) -> None:
     gateway.knob("chat", reply_to_reply="stray")
     theirs = gateway.act("chat", action="message", channel_id=GENERAL, text="theirs", thread_ts=THEIRS)["ts"]
@@ -203,7 +203,7 @@ def test_a_thread_that_is_not_there_is_refused(gateway: Gateway) -> None:
     assert [] == said(gateway, "lost")
 
 
-@requirement("chat:messages:markup")
+@requirement("chat-5")
 def test_markup_reaches_the_application_unchanged(gateway: Gateway) -> None:
     text = f"*bold* <@{PERSON}> <https://example.com|link> &amp; :tada:\n> quoted"
 
@@ -212,14 +212,14 @@ def test_markup_reaches_the_application_unchanged(gateway: Gateway) -> None:
     assert message(gateway, RANDOM, ts).text == text.replace("\n> ", "\n&gt; ")
 
 
-@requirement("chat:messages:length")
+@requirement("chat-6")
 def test_forty_thousand_characters_are_one_message(gateway: Gateway) -> None:
     ts = post(gateway, "é" * 40_000)
 
     assert message(gateway, RANDOM, ts).text == "é" * 40_000
 
 
-@requirement("chat:messages:length")
+@requirement("chat-6")
 @pytest.mark.parametrize("text", ["x" * 40_001, "", "  \n "])
 def test_a_text_that_is_too_long_or_blank_is_refused_before_anything_is_asked(gateway: Gateway, text: str) -> None:
     refused = gateway.post("/chat/messages", channel=RANDOM, text=text)
@@ -241,7 +241,7 @@ def test_the_marker_of_a_post_does_not_show_the_key(gateway: Gateway) -> None:
 # Channels that cannot be posted into
 
 
-@requirement("chat:channel-not-found")
+@requirement("chat-25")
 @pytest.mark.parametrize("channel", [FOREIGN, "compensation-2025", "C00NOWHERE0", "no-such-channel", "#nowhere"])
 def test_an_unknown_channel_and_a_private_one_without_invitation_are_not_found(gateway: Gateway, channel: str) -> None:
     refused = gateway.post("/chat/messages", channel=channel, text="hello")
@@ -249,7 +249,7 @@ def test_an_unknown_channel_and_a_private_one_without_invitation_are_not_found(g
     assert (404, "channel_not_found") == (refused.status, refused.code)
 
 
-@requirement("chat:messages:private")
+@requirement("chat-4")
 def test_a_private_channel_is_found_by_name_once_the_app_is_invited(gateway: Gateway) -> None:
     before = gateway.post("/chat/messages", channel="team-checkout-private", text="now?", idempotency_key="invited")
     gateway.act("chat", action="invite", channel_id="C04PRV00001")
@@ -260,7 +260,7 @@ def test_a_private_channel_is_found_by_name_once_the_app_is_invited(gateway: Gat
     assert "C04PRV00001" == after.data["channel_id"]
 
 
-@requirement("chat:not-in-channel")
+@requirement("chat-26")
 @pytest.mark.parametrize("channel", [UNJOINED, "finance"])
 def test_a_public_channel_without_membership_is_refused_where_the_app_may_not_post_everywhere(
     gateway: Gateway, channel: str
@@ -273,7 +273,7 @@ def test_a_public_channel_without_membership_is_refused_where_the_app_may_not_po
     assert [] == said(gateway, "outside")
 
 
-@requirement("chat:channel-archived")
+@requirement("chat-28")
 @pytest.mark.parametrize("channel", [ARCHIVED, "2024-project-01"])
 def test_an_archived_channel_is_refused(gateway: Gateway, channel: str) -> None:
     refused = gateway.post("/chat/messages", channel=channel, text="hello")
@@ -281,7 +281,7 @@ def test_an_archived_channel_is_refused(gateway: Gateway, channel: str) -> None:
     assert (409, "channel_archived") == (refused.status, refused.code)
 
 
-@requirement("chat:channel-ambiguous")
+@requirement("chat-27")
 @pytest.mark.parametrize("name", ["war-room", "#war-room"])
 def test_a_name_of_two_channels_is_refused_with_their_identifiers(gateway: Gateway, name: str) -> None:
     refused = gateway.post("/chat/messages", channel=name, text="which?")
@@ -329,7 +329,7 @@ def test_a_name_that_went_to_another_channel_is_followed_once_the_first_is_archi
 # Editing
 
 
-@requirement("chat:messages:edited", "chat:messages:edit")
+@requirement("chat-10", "chat-12")
 def test_an_edit_answers_with_when_it_was_made(gateway: Gateway) -> None:
     ts = post(gateway, "draft")
 
@@ -359,14 +359,14 @@ def test_an_edit_leaves_the_marker_of_the_post(gateway: Gateway) -> None:
     assert message(gateway, RANDOM, ts).metadata == marked
 
 
-@requirement("chat:messages:length")
+@requirement("chat-6")
 def test_an_edit_takes_four_thousand_characters(gateway: Gateway) -> None:
     ts = post(gateway, "draft")
 
     assert 200 == gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text="x" * 4_000).status
 
 
-@requirement("chat:messages:length")
+@requirement("chat-6")
 @pytest.mark.parametrize("text", ["x" * 4_001, "", " "])
 def test_an_edit_that_is_too_long_or_blank_is_refused_before_anything_is_asked(gateway: Gateway, text: str) -> None:
     refused = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=text)
@@ -375,7 +375,7 @@ def test_an_edit_that_is_too_long_or_blank_is_refused_before_anything_is_asked(g
     assert [] == gateway.journal("chat")
 
 
-@requirement("chat:messages:length")
+@requirement("chat-6")
 @pytest.mark.parametrize("text", ["a" * 3_995 + "&", "&amp;" * 800, "<https://example.com/|here>" * 148, "é" * 4_000])
 def test_what_fits_an_edit_once_it_is_escaped_is_taken(gateway: Gateway, text: str) -> None:
     ts = post(gateway, "draft")
@@ -383,7 +383,7 @@ def test_what_fits_an_edit_once_it_is_escaped_is_taken(gateway: Gateway, text: s
     assert 200 == gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text=text).status
 
 
-@requirement("chat:messages:length")
+@requirement("chat-6")
 @pytest.mark.parametrize("text", ["a" * 3_996 + "&", "<" * 1_001, "> " * 1_000, "&amp;" * 798 + "&lt & co"])
 def test_what_is_too_long_for_an_edit_once_it_is_escaped_is_refused(gateway: Gateway, text: str) -> None:
     refused = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=text)
@@ -394,21 +394,21 @@ def test_what_is_too_long_for_an_edit_once_it_is_escaped_is_refused(gateway: Gat
     assert [] == gateway.journal("chat")
 
 
-@requirement("chat:messages:not-author")
+@requirement("chat-13")
 def test_a_message_of_someone_else_cannot_be_edited(gateway: Gateway) -> None:
     refused = gateway.patch(f"/chat/messages/{THEIRS}", channel=GENERAL, text="mine now")
 
     assert (403, "not_message_author") == (refused.status, refused.code)
 
 
-@requirement("chat:messages:not-found")
+@requirement("chat-14")
 def test_a_message_that_is_not_there_cannot_be_edited(gateway: Gateway) -> None:
     refused = gateway.patch(f"/chat/messages/{UNKNOWN_TS}", channel=GENERAL, text="hello")
 
     assert (404, "message_not_found") == (refused.status, refused.code)
 
 
-@requirement("chat:messages:edit-channel")
+@requirement("chat-11")
 def test_a_message_is_not_found_in_another_channel_than_its_own(gateway: Gateway) -> None:
     assert "message_not_found" == gateway.patch(f"/chat/messages/{OURS}", channel=RANDOM, text="hello").code
 
@@ -441,7 +441,7 @@ def test_an_edit_after_the_workspace_closed_the_message_is_forbidden(gateway: Ga
 # Listing channels
 
 
-@requirement("chat:channels:fields", "envelope:next-cursor")
+@requirement("chat-16", "common-15")
 def test_channels_are_listed_with_what_the_interface_promises(gateway: Gateway) -> None:
     reply = gateway.get("/chat/channels", limit=1)
 
@@ -449,7 +449,7 @@ def test_channels_are_listed_with_what_the_interface_promises(gateway: Gateway) 
     assert [{"channel_id": GENERAL, "name": "general", "is_private": False, "member_count": 46}] == reply.data
 
 
-@requirement("chat:channels:postable", "chat:channels:cursor", "service:paging", "chat:channels:types")
+@requirement("chat-15", "chat-17", "chat-19", "common-5")
 def test_every_channel_that_can_be_posted_into_is_listed_once(gateway: Gateway) -> None:
     listed = [channel["channel_id"] for channel in every_channel(gateway)]
 
@@ -463,7 +463,7 @@ def test_every_channel_that_can_be_posted_into_is_listed_once(gateway: Gateway) 
     assert set(listed) == open_to_posts
 
 
-@requirement("chat:channels:postable")
+@requirement("chat-15")
 def test_only_channels_the_app_is_in_are_listed_where_it_may_not_post_everywhere(gateway: Gateway) -> None:
     gateway.knob("chat", scopes=without("chat:write.public"))
 
@@ -473,7 +473,7 @@ def test_only_channels_the_app_is_in_are_listed_where_it_may_not_post_everywhere
     assert UNJOINED not in listed
 
 
-@requirement("chat:channels:types")
+@requirement("chat-17")
 @pytest.mark.parametrize(
     ("types", "private"), [("public", {False}), ("private", {True}), ("public,private", {False, True})]
 )
@@ -481,7 +481,7 @@ def test_channels_are_listed_by_type(gateway: Gateway, types: str, private: set[
     assert private == {channel["is_private"] for channel in every_channel(gateway, types=types, limit=200)}
 
 
-@requirement("chat:channels:types")
+@requirement("chat-17")
 def test_conversations_with_people_are_listed_by_the_person(gateway: Gateway) -> None:
     listed = every_channel(gateway, types="im", limit=200)
 
@@ -506,7 +506,7 @@ def test_a_short_page_is_filled_up_by_one_more_request_at_most(gateway: Gateway)
     assert 4 == asked(gateway, "conversations.list")
 
 
-@requirement("chat:channels:limit")
+@requirement("chat-18")
 def test_no_page_is_longer_than_asked_for(gateway: Gateway) -> None:
     pages = every_page(gateway, limit=40)
 
@@ -520,7 +520,7 @@ def test_every_page_has_a_cursor_of_its_own(gateway: Gateway) -> None:
     assert all(earlier != later for earlier, later in pairwise(cursors))
 
 
-@requirement("calls:cursor-bound")
+@requirement("common-40")
 def test_a_cursor_is_bound_to_its_types(gateway: Gateway) -> None:
     cursor = gateway.get("/chat/channels", limit=5).body["next_cursor"]
 
@@ -544,7 +544,7 @@ def test_a_cursor_that_the_application_no_longer_knows_is_refused_as_such(gatewa
     assert (422, "invalid_cursor") == (refused.status, refused.code)
 
 
-@requirement("chat:channels:limit", "chat:channels:types")
+@requirement("chat-17", "chat-18")
 @pytest.mark.parametrize(
     ("query", "parameter"),
     [
@@ -567,7 +567,7 @@ def test_a_listing_that_cannot_be_is_refused(gateway: Gateway, query: dict[str, 
 # Reactions
 
 
-@requirement("chat:reactions:fields", "chat:reactions:add", "chat:reactions:colons")
+@requirement("chat-20", "chat-21", "chat-22")
 def test_a_reaction_answers_with_whether_it_was_there(gateway: Gateway) -> None:
     ts = post(gateway, "react to me")
 
@@ -600,7 +600,7 @@ def test_emoji_may_have_skin_tones_and_be_the_workspaces_own(gateway: Gateway, e
     assert gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji=emoji).data["emoji"] == emoji.strip(":")
 
 
-@requirement("chat:reactions:not-found")
+@requirement("chat-23")
 @pytest.mark.parametrize("emoji", ["no_such_emoji", ":no_such_emoji:", "👀", "wave::skin-tone-9"])
 def test_an_unknown_emoji_is_not_found(gateway: Gateway, emoji: str) -> None:
     refused = gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji=emoji)
@@ -644,7 +644,7 @@ def test_a_message_of_an_archived_channel_gets_no_reaction(gateway: Gateway) -> 
 # Events and what is watched
 
 
-@requirement("events:polling", "chat:events:page", "envelope:last-page")
+@requirement("chat-29", "common-15", "common-102")
 def test_the_feed_of_events_is_an_empty_page(gateway: Gateway) -> None:
     reply = gateway.get(
         "/chat/events", channel=GENERAL, since="2026-11-01T00:00:00Z", type="message.keyword", limit=200
@@ -654,7 +654,7 @@ def test_the_feed_of_events_is_an_empty_page(gateway: Gateway) -> None:
     assert {"/api/conversations.info", "/api/auth.test"} >= {path for _, path, _ in gateway.journal("chat")}
 
 
-@requirement("chat:events:parameters", "chat:events:limit")
+@requirement("chat-34", "chat-35")
 @pytest.mark.parametrize(
     ("query", "parameter"),
     [({"since": "yesterday"}, "since"), ({"limit": 201}, "limit"), ({"type": "page.created"}, "type")],
@@ -663,12 +663,12 @@ def test_a_reading_of_events_that_cannot_be_is_refused(gateway: Gateway, query: 
     assert [detail["parameter"] for detail in gateway.get("/chat/events", **query).details] == [parameter]
 
 
-@requirement("chat:events:page", "calls:cursor-forged")
+@requirement("chat-29", "common-39")
 def test_a_forged_cursor_of_events_is_refused(gateway: Gateway) -> None:
     assert "invalid_cursor" == gateway.get("/chat/events", cursor="forged").code
 
 
-@requirement("chat:watching:settings")
+@requirement("chat-39")
 def test_what_a_connection_watches_is_kept_with_it(gateway: Gateway) -> None:
     settings = {"channels": ["general", RANDOM], "keywords": ["outage"]}
     path = f"/v1/connections/{gateway.connections['chat']}"
@@ -678,7 +678,7 @@ def test_what_a_connection_watches_is_kept_with_it(gateway: Gateway) -> None:
     assert changed.data["settings"] == settings
 
 
-@requirement("chat:watching:settings")
+@requirement("chat-39")
 @pytest.mark.parametrize(
     "settings", [{"keywords": "outage"}, {"keywords": [" "]}, {"words": []}, {"channels": ["a b"]}]
 )

@@ -19,11 +19,11 @@ LIMITED = {"category": "RATE_LIMITS"}
 
 
 @pytest.fixture(scope="module")
-def hurried(crm_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway that waits half a second for an answer, and as long as it does in earnest for a doubt to settle."""
     folder = tmp_path_factory.mktemp("hurried")
     waits: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "160"}
-    with serving(crm_sandbox, folder, connectors=only("crm"), **waits) as gateway:
+    with serving(sandbox, folder, connectors=only("crm"), **waits) as gateway:
         yield gateway
 
 
@@ -34,10 +34,10 @@ def waiting(hurried: Gateway, portal: Looking) -> Writer:
 
 
 @pytest.fixture
-def hasty(crm_sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
+def hasty(sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
     """A caller of a gateway of its own, which lets nothing queue for longer than a moment."""
     waits: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
-    with serving(crm_sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
+    with serving(sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 
@@ -53,17 +53,15 @@ READS = [
 # Writes in doubt
 
 
-@requirement("idempotency:crash")
-def test_a_deal_that_one_process_lost_is_found_by_another(
-    crm_sandbox: Sandbox, portal: Looking, tmp_path: Path
-) -> None:
-    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
+@requirement("common-94")
+def test_a_deal_that_one_process_lost_is_found_by_another(sandbox: Sandbox, portal: Looking, tmp_path: Path) -> None:
+    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         first = new_writer(gateway, portal)
         gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
         gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals/search", fault="status", status=500, times=6)
         lost = first.open(headers={"Idempotency-Key": first.mark})
-        with serving(crm_sandbox, tmp_path, connectors=only("crm"), alone=False) as other:
+        with serving(sandbox, tmp_path, connectors=only("crm"), alone=False) as other:
             second = replace(first, gateway=replace(gateway, base_url=other.base_url))
             found = second.open(headers={"Idempotency-Key": first.mark})
 
@@ -118,7 +116,7 @@ def test_a_contact_found_after_a_lost_answer_was_updated_if_it_is_older(writer: 
     assert "outcome_unknown" == skipped.code
 
 
-@requirement("idempotency:released")
+@requirement("common-92")
 def test_a_refusal_leaves_the_key_free(writer: Writer) -> None:
     refused = writer.open(pipeline="Nowhere", headers={"Idempotency-Key": writer.mark})
     repeated = writer.open(headers={"Idempotency-Key": writer.mark})
@@ -139,7 +137,7 @@ def test_a_move_that_the_application_refuses_leaves_the_key_free(writer: Writer)
 # Notes that fail
 
 
-@requirement("crm:deals:note-failed")
+@requirement("crm-29")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -158,7 +156,7 @@ def test_a_change_stands_even_if_its_note_fails(writer: Writer, fault: dict[str,
     assert [] == writer.portal.notes(writer.deal_id, "lost words")
 
 
-@requirement("calls:part-refused")
+@requirement("common-145")
 def test_why_a_note_was_not_logged_is_told_as_a_warning(writer: Writer) -> None:
     body = {"category": "FORBIDDEN", "message": "Notes are switched off for this portal."}
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="status", status=403, body=body)
@@ -168,7 +166,7 @@ def test_why_a_note_was_not_logged_is_told_as_a_warning(writer: Writer) -> None:
     assert "Notes are switched off for this portal." in reply.headers["Warning"]
 
 
-@requirement("crm:deals:note-in-doubt")
+@requirement("crm-30")
 @pytest.mark.parametrize("fault", [{"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}])
 def test_a_note_that_may_still_come_is_in_doubt_and_logged_once_by_a_repeat(
     writer: Writer, fault: dict[str, Any]
@@ -195,7 +193,7 @@ def test_a_note_is_logged_once_if_the_answer_to_it_or_to_the_change_is_lost(writ
     assert 1 == len(writer.portal.notes(writer.deal_id, "kept words"))
 
 
-@requirement("crm:deals:note-in-doubt")
+@requirement("crm-30")
 def test_a_note_whose_fate_cannot_be_told_is_not_denied(writer: Writer) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="drop_after")
     writer.gateway.fault("crm", method="POST", path="/crm/associations", fault="status", status=500, times=6)

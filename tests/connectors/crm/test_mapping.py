@@ -39,7 +39,7 @@ SEVERAL = described("enumeration", fieldType="checkbox", options=OPTIONS)
 OWNER = described("enumeration", fieldType="select", options=[], externalOptions=True)
 
 
-@requirement("crm:contacts:properties")
+@requirement("crm-4")
 @pytest.mark.parametrize(
     ("definition", "value", "text"),
     [
@@ -104,7 +104,7 @@ def test_a_value_that_would_lose_something_is_refused(definition: Definition, va
     assert "p" == refused.value.details[0]["property"]
 
 
-@requirement("crm:option-missing")
+@requirement("crm-36")
 @pytest.mark.parametrize(("definition", "value"), [(ONE, "c"), (ONE, "A"), (SEVERAL, ["a", "c"]), (ONE, "a;b")])
 def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: Definition, value: Any) -> None:
     with pytest.raises(OptionMissing) as refused:

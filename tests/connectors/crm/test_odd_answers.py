@@ -31,9 +31,9 @@ PREPARED = [
 
 
 @pytest.fixture
-def fresh(crm_sandbox: Sandbox, portal: Looking, tmp_path: Path) -> Any:
+def fresh(sandbox: Sandbox, portal: Looking, tmp_path: Path) -> Any:
     """A caller of a gateway that remembers nothing yet."""
-    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
+    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 
@@ -95,7 +95,7 @@ def test_an_owner_whom_no_list_tells_is_looked_for_twice(fresh: Writer) -> None:
     assert 4 == fresh.sent(for_owners)
 
 
-@requirement("crm:deals:note-in-doubt")
+@requirement("crm-30")
 def test_a_note_with_an_odd_time_proves_nothing(writer: Writer) -> None:
     note = RECORD | {"properties": {"hs_timestamp": "noon", "hs_note_body": writer.mark}}
     path = f"{OBJECTS}/notes/batch/read"

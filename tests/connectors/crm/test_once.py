@@ -23,8 +23,8 @@ SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_
 
 
 @pytest.fixture
-def slow(crm_sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
-    with serving(crm_sandbox, tmp_path, connectors=only("crm"), **SLOW) as gateway:
+def slow(sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
+    with serving(sandbox, tmp_path, connectors=only("crm"), **SLOW) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 
@@ -46,7 +46,7 @@ def deal_of(writer: Writer, **more: str) -> dict[str, str]:
 # The first body counts
 
 
-@requirement("crm:once:first-body")
+@requirement("crm-38")
 @pytest.mark.parametrize(("write", "path"), [("open", f"{OBJECTS}/deals/search"), ("open_for", "/crm/associations")])
 def test_a_repeat_that_names_another_deal_gets_the_first(writer: Writer, write: str, path: str) -> None:
     writer.harm(CREATE_DEAL, fault="drop_after")
@@ -60,7 +60,7 @@ def test_a_repeat_that_names_another_deal_gets_the_first(writer: Writer, write: 
     assert 1 == writer.traces()
 
 
-@requirement("crm:deals:stage-before")
+@requirement("crm-31")
 def test_a_repeat_tells_the_stage_before_the_first_call(writer: Writer) -> None:
     writer.harm(("PATCH", f"{OBJECTS}/deals"), fault="drop_after")
     writer.gateway.fault("crm", method="GET", path=f"{OBJECTS}/deals", fault="delay")
@@ -76,7 +76,7 @@ def test_a_repeat_tells_the_stage_before_the_first_call(writer: Writer) -> None:
 # Nobody else's
 
 
-@requirement("crm:once:nobody-elses")
+@requirement("crm-39")
 @pytest.mark.parametrize("contact_id", [None, "50912"])
 @pytest.mark.parametrize(
     ("properties", "maker"),
@@ -108,7 +108,7 @@ def test_a_deal_that_another_made_meanwhile_is_not_returned(
     assert 2 == writer.portal.count("deals", dealname=writer.mark)
 
 
-@requirement("crm:once:nobody-elses")
+@requirement("crm-39")
 def test_a_deal_with_a_contact_is_not_taken_for_one_without(writer: Writer) -> None:
     writer.harm(CREATE_DEAL, fault="drop_before")
     lost = writer.open(**keyed(writer))
@@ -125,7 +125,7 @@ def test_a_deal_with_a_contact_is_not_taken_for_one_without(writer: Writer) -> N
     assert repeated.data["deal_id"] != other["id"]
 
 
-@requirement("crm:once:nobody-elses")
+@requirement("crm-39")
 def test_a_deal_made_by_hand_is_not_returned_to_a_call_without_a_key(writer: Writer) -> None:
     writer.gateway.act("crm", action="create_deal", properties=deal_of(writer))
     writer.harm(CREATE_DEAL, fault="drop_before")
@@ -136,11 +136,11 @@ def test_a_deal_made_by_hand_is_not_returned_to_a_call_without_a_key(writer: Wri
     assert 1 == writer.traces()
 
 
-@requirement("crm:once:nobody-elses")
+@requirement("crm-39")
 def test_a_deal_made_by_an_application_is_ours_while_it_is_not_known_how_we_are_named(
-    crm_sandbox: Sandbox, tmp_path: Path, portal: Looking
+    sandbox: Sandbox, tmp_path: Path, portal: Looking
 ) -> None:
-    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
+    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         writer = new_writer(gateway, portal)
         writer.harm(CREATE_DEAL, fault="drop_after")
@@ -150,7 +150,7 @@ def test_a_deal_made_by_an_application_is_ours_while_it_is_not_known_how_we_are_
     assert 1 == writer.traces()
 
 
-@requirement("crm:once:nobody-elses")
+@requirement("crm-39")
 @pytest.mark.parametrize(("maker", "action"), [({}, "skipped"), ({"app_id": 2204117}, "created")])
 def test_a_contact_that_a_person_made_meanwhile_is_skipped(writer: Writer, maker: dict[str, Any], action: str) -> None:
     properties = {"email": f"{writer.mark}@acme.test", "jobtitle": writer.mark}
@@ -192,7 +192,7 @@ def test_a_change_of_whoever_has_a_second_address_is_found(writer: Writer) -> No
 # Two keys
 
 
-@requirement("crm:once:two-keys")
+@requirement("crm-40")
 def test_a_contact_belongs_to_the_key_that_made_it(writer: Writer) -> None:
     writer.harm(CREATE_CONTACT, fault="drop_before")
     lost = writer.skip(**keyed(writer, "K1"))
@@ -207,7 +207,7 @@ def test_a_contact_belongs_to_the_key_that_made_it(writer: Writer) -> None:
 # Time
 
 
-@requirement("crm:once:slow")
+@requirement("crm-41")
 def test_a_slow_note_behind_a_change_is_logged_once_and_told_so(slow: Writer) -> None:
     slow.harm(CREATE_NOTE, fault="delay", seconds=1.1)
     silent = slow.move(note="slow words", **keyed(slow))
@@ -218,7 +218,7 @@ def test_a_slow_note_behind_a_change_is_logged_once_and_told_so(slow: Writer) ->
     assert 1 == len(slow.portal.notes(slow.deal_id, "slow words"))
 
 
-@requirement("crm:once:slow")
+@requirement("crm-41")
 def test_a_company_made_slower_than_the_time_out_is_made_once(slow: Writer) -> None:
     slow.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies/search", fault="delay", times=2)
     slow.harm(CREATE_COMPANY, fault="delay", seconds=1.1)
@@ -233,7 +233,7 @@ def test_a_company_made_slower_than_the_time_out_is_made_once(slow: Writer) -> N
 # Listings
 
 
-@requirement("crm:once:listings")
+@requirement("crm-43")
 @pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
 def test_a_deal_that_only_the_lagging_search_will_know_is_waited_for(slow: Writer, fault: dict[str, Any]) -> None:
     slow.gateway.knob("crm", search_lag_seconds=1)
@@ -249,7 +249,7 @@ def test_a_deal_that_only_the_lagging_search_will_know_is_waited_for(slow: Write
     assert (1, 1) == (slow.sent(CREATE_DEAL), slow.traces())
 
 
-@requirement("crm:once:listings")
+@requirement("crm-43")
 def test_a_failure_is_not_settled_before_the_search_knows_what_it_may_have_made(slow: Writer) -> None:
     slow.harm(CREATE_DEAL, fault="status", status=500)
     failed = slow.open(**keyed(slow))
@@ -259,7 +259,7 @@ def test_a_failure_is_not_settled_before_the_search_knows_what_it_may_have_made(
     assert 1 == slow.sent(CREATE_DEAL)
 
 
-@requirement("crm:once:listings")
+@requirement("crm-43")
 def test_deals_of_a_contact_that_cannot_be_listed_to_their_end_prove_nothing(writer: Writer) -> None:
     endless = {"results": [{"from": {"id": "50912"}, "to": [], "paging": {"next": {"after": "7"}}}]}
     writer.gateway.fault(
@@ -280,7 +280,7 @@ def test_deals_of_a_contact_that_cannot_be_listed_to_their_end_prove_nothing(wri
 # Half done
 
 
-@requirement("crm:once:told")
+@requirement("crm-44")
 def test_a_company_that_was_made_before_a_refusal_is_told_and_used_by_a_repeat(writer: Writer) -> None:
     writer.harm(UPSERT, fault="status", status=400, body={"category": "VALIDATION_ERROR"})
     refused = writer.found(**keyed(writer))
@@ -296,7 +296,7 @@ def test_a_company_that_was_made_before_a_refusal_is_told_and_used_by_a_repeat(w
     assert 1 == writer.portal.count("companies", domain=f"{writer.mark}.test")
 
 
-@requirement("crm:once:told")
+@requirement("crm-44")
 def test_a_contact_that_was_written_before_its_link_was_refused_is_told(writer: Writer) -> None:
     writer.gateway.fault("crm", method="PUT", fault="status", status=403, body={"category": "FORBIDDEN"})
     refused = writer.link(**keyed(writer))
@@ -313,7 +313,7 @@ def test_a_contact_that_was_written_before_its_link_was_refused_is_told(writer: 
 # Answers of another shape
 
 
-@requirement("crm:once:shape")
+@requirement("crm-42")
 @pytest.mark.parametrize(("write", "request_of"), SINGLE)
 @pytest.mark.parametrize("body", [{}, {"results": [{}]}, {"results": [{"id": "1"}], "properties": {}}])
 def test_an_accepted_answer_without_what_is_needed_is_a_doubt(

@@ -99,10 +99,10 @@ def writer(gateway: Gateway, mailbox: Looking) -> Writer:
 
 
 @pytest.fixture
-def fresh(mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path) -> Iterator[Writer]:
+def fresh(sandbox: Sandbox, mailbox: Looking, tmp_path: Path) -> Iterator[Writer]:
     """An impatient caller of a gateway of its own, whose budgets may be closed."""
     impatient: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:
+    with serving(sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:
         gateway.clear("mail")
         mark = f"Mark {next(numbers)}"
         yield Writer(gateway, mailbox, mark, received(gateway, mark))
@@ -134,7 +134,7 @@ WRITES = ["send", "label", "draft"]
 # The way to the application, and its moods
 
 
-@requirement("service:backoff")
+@requirement("common-7")
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize(
     "fault",
@@ -270,7 +270,7 @@ def test_a_day_of_the_whole_project_that_is_used_up_is_told(fresh: Writer) -> No
 # Writes in doubt
 
 
-@requirement("mail:send:two-phases", "calls:outcome-looked-for")
+@requirement("common-79", "mail-18")
 @pytest.mark.parametrize("name", ["send", "reply"])
 @pytest.mark.parametrize("path", [DRAFTS, SEND])
 @pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
@@ -296,7 +296,7 @@ UNDONE: list[dict[str, Any]] = [
 """What leaves a write undone, and its caller in doubt."""
 
 
-@requirement("mail:send:two-phases", "idempotency:recovery")
+@requirement("common-95", "mail-18")
 @pytest.mark.parametrize("fault", UNDONE)
 def test_a_draft_that_was_not_sent_is_told_and_sent_by_the_repeat(writer: Writer, fault: dict[str, Any]) -> None:
     writer.harm(SEND, **fault)
@@ -312,7 +312,7 @@ def test_a_draft_that_was_not_sent_is_told_and_sent_by_the_repeat(writer: Writer
     assert (1, 0, 0) == writer.traces()
 
 
-@requirement("idempotency:evidence")
+@requirement("common-97")
 def test_an_equal_draft_of_somebody_elses_is_not_taken_for_ones_own(writer: Writer) -> None:
     theirs = writer.draft().data["draft_id"]
     writer.harm(DRAFTS, fault="drop_before")
@@ -324,7 +324,7 @@ def test_an_equal_draft_of_somebody_elses_is_not_taken_for_ones_own(writer: Writ
     assert (0, 2, 0) == writer.traces()
 
 
-@requirement("calls:never-blindly")
+@requirement("common-81")
 def test_while_not_all_drafts_can_be_listed_none_is_made_again(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     writer.draft(subject="Above")
     monkeypatch.setattr(client, "MAX_PAGES", 1)
@@ -375,7 +375,7 @@ def test_what_was_not_even_drafted_is_told_and_can_be_repeated(
     assert 1 == sum(writer.traces())
 
 
-@requirement("mail:half-done")
+@requirement("mail-26")
 def test_a_label_that_was_created_before_the_change_is_refused_is_told(writer: Writer) -> None:
     writer.harm(MODIFY, **REFUSAL)
 
@@ -420,7 +420,7 @@ def test_a_message_that_was_sent_is_found_even_where_its_thread_is_not(writer: W
     assert [reply.data["message_id"]] == [sent.id for sent in writer.mailbox.sent(writer.mark)]
 
 
-@requirement("mail:send:two-phases", "calls:never-blindly")
+@requirement("common-81", "mail-18")
 def test_what_cannot_be_found_any_more_is_never_sent_again(writer: Writer) -> None:
     writer.harm(SEND, fault="drop_after")
     writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=503, times=6)
@@ -465,7 +465,7 @@ def test_a_message_that_is_refused_leaves_no_draft_behind(writer: Writer) -> Non
     assert (200, (1, 0, 0)) == (again.status, writer.traces())
 
 
-@requirement("idempotency:released", "mail:send:refused")
+@requirement("common-92", "mail-19")
 def test_after_a_refusal_the_key_is_free_for_a_better_letter(writer: Writer) -> None:
     writer.harm(SEND, **REFUSAL)
 
@@ -476,7 +476,7 @@ def test_after_a_refusal_the_key_is_free_for_a_better_letter(writer: Writer) -> 
     assert ["greta@kaiwerk.test"] == again.data["to"]
 
 
-@requirement("mail:half-done", "mail:send:refused")
+@requirement("mail-19", "mail-26")
 def test_the_draft_of_a_refused_message_that_may_not_have_been_deleted_is_told_and_deleted_by_the_repeat(
     writer: Writer,
 ) -> None:
@@ -494,7 +494,7 @@ def test_the_draft_of_a_refused_message_that_may_not_have_been_deleted_is_told_a
     assert (1, 0, 0) == writer.traces()
 
 
-@requirement("mail:half-done", "mail:send:refused")
+@requirement("mail-19", "mail-26")
 def test_the_draft_of_a_refused_message_that_cannot_be_deleted_is_told_and_sent_by_the_repeat(writer: Writer) -> None:
     writer.harm(SEND, **REFUSAL)
     writer.gateway.fault("mail", method="DELETE", path=DRAFTS, fault="status", status=403, body=FORBIDDEN)
@@ -536,7 +536,7 @@ def died(writer: Writer, key: str, *steps: JournalEntry) -> None:
     interrupted(writer.gateway, "mail", "send_message", key, body, [planned(letter(writer)), *steps])
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 def test_the_draft_of_a_process_that_died_is_found_and_sent(writer: Writer) -> None:
     now = writer.gateway.app.clock.now()
     _, mark = marked(writer)
@@ -560,7 +560,7 @@ def dies_sending(writer: Writer) -> str:
     return draft_id
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 def test_the_draft_that_a_process_had_not_sent_when_it_died_is_sent(writer: Writer) -> None:
     dies_sending(writer)
 
@@ -570,7 +570,7 @@ def test_the_draft_that_a_process_had_not_sent_when_it_died_is_sent(writer: Writ
     assert (1, 0, 0) == writer.traces()
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 def test_the_message_that_a_process_sent_before_it_died_is_found(writer: Writer) -> None:
     draft_id = dies_sending(writer)
     application = writer.gateway.sandbox.emulators["mail"]
@@ -586,9 +586,9 @@ def test_the_message_that_a_process_sent_before_it_died_is_found(writer: Writer)
 # Repeats
 
 
-@requirement("limits:bursts")
-def test_requests_wait_for_the_accounts_budget_and_are_not_dropped(mail_sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="400/1") as gateway:
+@requirement("common-76")
+def test_requests_wait_for_the_accounts_budget_and_are_not_dropped(sandbox: Sandbox, tmp_path: Path) -> None:
+    with serving(sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="400/1") as gateway:
         gateway.clear("mail")
         replies = gateway.together(*[lambda: call(gateway, "search", limit="10")] * 4)
 

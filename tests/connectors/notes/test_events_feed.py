@@ -38,20 +38,20 @@ def test_events_come_in_the_order_in_which_they_were_observed(events: list[dict[
     assert sorted(events, key=lambda event: str(event["observed_at"])) == events
 
 
-@requirement("notes:events:since")
+@requirement("notes-61")
 def test_only_events_since_an_instant_are_read(gateway: Gateway, events: list[dict[str, Any]]) -> None:
     since = events[3]["observed_at"]
 
     assert events[3:] == gateway.get("/notes/events", since=since).data
 
 
-@requirement("notes:events:type")
+@requirement("notes-62")
 @pytest.mark.parametrize(("kind", "part"), [("page.created", slice(3)), ("page.property_updated", slice(3, 5))])
 def test_only_events_of_a_type_are_read(gateway: Gateway, events: list[dict[str, Any]], kind: str, part: slice) -> None:
     assert events[part] == gateway.get("/notes/events", type=kind).data
 
 
-@requirement("notes:events:page", "notes:events:limit")
+@requirement("notes-56", "notes-63")
 def test_a_feed_goes_on_at_its_cursor(gateway: Gateway, events: list[dict[str, Any]]) -> None:
     first = gateway.get("/notes/events", limit=2)
     second = gateway.get("/notes/events", limit=2, cursor=first.body["next_cursor"])
@@ -61,7 +61,7 @@ def test_a_feed_goes_on_at_its_cursor(gateway: Gateway, events: list[dict[str, A
     assert third.body["next_cursor"] is None
 
 
-@requirement("notes:events:page")
+@requirement("notes-56")
 def test_a_cursor_holds_for_its_own_connection_and_filters_only(gateway: Gateway, watched: Watched) -> None:
     cursor = gateway.get("/notes/events", limit=2).body["next_cursor"]
     created = gateway.run(gateway.app.connections.create(gateway.workspace_id, "notes", watched.emulator.credentials()))
@@ -71,14 +71,14 @@ def test_a_cursor_holds_for_its_own_connection_and_filters_only(gateway: Gateway
     assert [(422, "invalid_cursor")] * 2 == [(reply.status, reply.code) for reply in (elsewhere, otherwise)]
 
 
-@requirement("notes:events:outside")
+@requirement("notes-65")
 def test_an_instant_in_the_future_gives_an_empty_page(gateway: Gateway) -> None:
     reply = gateway.get("/notes/events", since=(datetime.now(UTC) + timedelta(days=1)).isoformat())
 
     assert ([], None) == (reply.data, reply.body["next_cursor"])
 
 
-@requirement("notes:events:outside")
+@requirement("notes-65")
 def test_an_instant_before_what_is_kept_gives_what_is_kept_and_a_warning(
     gateway: Gateway, events: list[dict[str, Any]]
 ) -> None:
@@ -88,7 +88,7 @@ def test_an_instant_before_what_is_kept_gives_what_is_kept_and_a_warning(
     assert "no longer kept" in reply.headers["warning"]
 
 
-@requirement("notes:events:parameters")
+@requirement("notes-64")
 @pytest.mark.parametrize("since", ["", "yesterday", "2026-13-01", "2026-11-02T25:00:00Z", "1795000000"])
 def test_what_is_no_instant_is_refused(gateway: Gateway, since: str) -> None:
     reply = gateway.get("/notes/events", since=since)

@@ -17,7 +17,7 @@ from workspace_sandbox.notes import NotesEmulator
 # Databases and pages
 
 
-@requirement("notes:database-not-shared")
+@requirement("notes-47")
 @pytest.mark.parametrize("route", ["/notes/pages", "/notes/pages/search"])
 def test_a_database_that_is_not_shared_is_forbidden(gateway: Gateway, route: str) -> None:
     unshared = gateway.examples("notes")["unshared_database_id"]
@@ -28,12 +28,12 @@ def test_a_database_that_is_not_shared_is_forbidden(gateway: Gateway, route: str
     assert [] == writes(gateway)
 
 
-@requirement("notes:database-not-shared")
+@requirement("notes-47")
 def test_a_database_that_does_not_exist_looks_the_same(gateway: Gateway) -> None:
     assert "database_not_shared" == create(gateway, str(uuid4()), "x").code
 
 
-@requirement("notes:database:malformed")
+@requirement("notes-48")
 @pytest.mark.parametrize("database_id", ["nope", "", "../users/me", "0b1c2d3e-4f50-4617-8293", "g" * 32, 5, None])
 def test_a_malformed_identifier_is_refused_before_anything_is_asked(gateway: Gateway, database_id: Any) -> None:
     reply = gateway.post("/notes/pages", database_id=database_id, properties={"Name": "x"})
@@ -51,14 +51,14 @@ def test_an_identifier_may_come_without_dashes(gateway: Gateway, leads: str) -> 
     assert 1 == found(gateway, leads, name)
 
 
-@requirement("notes:page-not-found")
+@requirement("notes-49")
 def test_a_page_that_does_not_exist_is_not_found(gateway: Gateway) -> None:
     reply = gateway.patch(f"/notes/pages/{uuid4()}", archived=True)
 
     assert (404, "page_not_found") == (reply.status, reply.code)
 
 
-@requirement("notes:property-not-found")
+@requirement("notes-51")
 def test_an_unknown_property_is_named_and_nothing_is_created(gateway: Gateway, leads: str) -> None:
     reply = gateway.post("/notes/pages", database_id=leads, properties={"Name": "x", "name": "y", "Nope": 1})
 
@@ -67,7 +67,7 @@ def test_an_unknown_property_is_named_and_nothing_is_created(gateway: Gateway, l
     assert [] == writes(gateway)
 
 
-@requirement("notes:select-option-missing")
+@requirement("notes-52")
 def test_a_missing_option_is_named_with_those_there_are_and_nothing_is_created(gateway: Gateway, leads: str) -> None:
     reply = gateway.post("/notes/pages", database_id=leads, properties={"Name": "x", "Stage": "Imaginary"})
 
@@ -85,7 +85,7 @@ def test_no_option_is_ever_created_on_the_way(gateway: Gateway, leads: str, name
     assert "select_option_missing" == reply.code
 
 
-@requirement("notes:pages:lossy-cast", "notes:lossy-cast:details")
+@requirement("notes-10")
 def test_a_lossy_value_is_refused_and_nothing_is_created(gateway: Gateway, leads: str) -> None:
     reply = gateway.post("/notes/pages", database_id=leads, properties={"Name": "x", "Value": "12 €"})
 
@@ -94,7 +94,7 @@ def test_a_lossy_value_is_refused_and_nothing_is_created(gateway: Gateway, leads
     assert [] == writes(gateway)
 
 
-@requirement("notes:blocks:unsupported")
+@requirement("notes-16")
 def test_a_body_block_of_another_kind_is_refused_and_nothing_is_created(gateway: Gateway, leads: str) -> None:
     reply = create(gateway, leads, "x", children=["fine", {"type": "image", "text": "x"}])
 
@@ -102,7 +102,7 @@ def test_a_body_block_of_another_kind_is_refused_and_nothing_is_created(gateway:
     assert [] == gateway.journal("notes")
 
 
-@requirement("notes:sources:first")
+@requirement("notes-42")
 def test_of_several_sources_the_one_that_has_the_properties_is_written_to(gateway: Gateway) -> None:
     database_id, name = gateway.examples("notes")["multi_source_database_id"], new_name()
     gateway.post("/notes/pages", database_id=database_id, properties={"Client": name, "Email": "a@b.test"})
@@ -111,7 +111,7 @@ def test_of_several_sources_the_one_that_has_the_properties_is_written_to(gatewa
     assert 1 == reply.data["match_count"]
 
 
-@requirement("notes:sources:ambiguous")
+@requirement("notes-43")
 def test_properties_of_several_sources_together_are_ambiguous(gateway: Gateway) -> None:
     database_id = gateway.examples("notes")["multi_source_database_id"]
     reply = gateway.post("/notes/pages", database_id=database_id, properties={"Client": "x", "Budget": 1})
@@ -136,7 +136,7 @@ def page_id(gateway: Gateway, leads: str) -> str:
     return str(create(gateway, leads, new_name()).data["page_id"])
 
 
-@requirement("notes:pages:unmodified-since", "notes:pages:page-modified")
+@requirement("notes-30")
 def test_a_page_that_changed_since_is_left_alone(gateway: Gateway, page_id: str) -> None:
     reply = update(gateway, page_id, properties={"Value": 1}, if_unmodified_since="2020-01-01T00:00:00Z")
 
@@ -145,7 +145,7 @@ def test_a_page_that_changed_since_is_left_alone(gateway: Gateway, page_id: str)
     assert [("POST", PAGES)] == writes(gateway)
 
 
-@requirement("notes:pages:unmodified-since")
+@requirement("notes-30")
 def test_a_page_that_did_not_change_since_is_written(gateway: Gateway, page_id: str) -> None:
     first = update(gateway, page_id, properties={"Value": 1}).data
     again = update(gateway, page_id, properties={"Value": 2}, if_unmodified_since=first["last_edited_at"])
@@ -160,7 +160,7 @@ def test_an_instant_that_is_none_is_refused(gateway: Gateway, page_id: str, sinc
     assert ["if_unmodified_since"] == [detail["parameter"] for detail in reply.details]
 
 
-@requirement("notes:pages:archive")
+@requirement("notes-27")
 def test_trashing_twice_is_done_once(gateway: Gateway, page_id: str) -> None:
     first = update(gateway, page_id, archived=True)
     gateway.clear("notes")
@@ -178,7 +178,7 @@ def test_restoring_what_is_not_in_the_trash_changes_nothing(gateway: Gateway, pa
     assert [] == writes(gateway)
 
 
-@requirement("notes:pages:restore")
+@requirement("notes-28")
 def test_a_page_is_restored(gateway: Gateway, page_id: str) -> None:
     update(gateway, page_id, archived=True)
     reply = update(gateway, page_id, archived=False, properties={"Value": 7})
@@ -186,7 +186,7 @@ def test_a_page_is_restored(gateway: Gateway, page_id: str) -> None:
     assert (False, ["Value"]) == (reply.data["archived"], reply.data["updated"])
 
 
-@requirement("notes:pages:properties-first")
+@requirement("notes-29")
 def test_properties_and_the_trash_together_write_first(gateway: Gateway, page_id: str, leads: str) -> None:
     reply = update(gateway, page_id, archived=True, properties={"Value": 7})
     restored = update(gateway, page_id, archived=False)
@@ -195,7 +195,7 @@ def test_properties_and_the_trash_together_write_first(gateway: Gateway, page_id
     assert not restored.data["archived"]
 
 
-@requirement("notes:page-in-trash")
+@requirement("notes-50")
 @pytest.mark.parametrize("more", [{}, {"archived": True}])
 def test_a_page_in_the_trash_cannot_be_written(gateway: Gateway, page_id: str, more: dict[str, Any]) -> None:
     update(gateway, page_id, archived=True)
@@ -221,7 +221,7 @@ def test_an_update_of_nothing_is_refused(gateway: Gateway, page_id: str) -> None
     assert (422, ["properties"]) == (reply.status, [detail["parameter"] for detail in reply.details])
 
 
-@requirement("notes:pages:serialised")
+@requirement("notes-33")
 def test_updates_of_one_page_happen_one_after_the_other(gateway: Gateway, page_id: str) -> None:
     gateway.clear("notes")
     gateway.fault("notes", method="PATCH", path=PAGES, fault="delay", seconds=0.2, times=2)
@@ -283,7 +283,7 @@ def shelf(gateway: Gateway, number: int) -> str:
 # More blocks than a request takes
 
 
-@requirement("notes:blocks:hundred", "notes:pages:children")
+@requirement("notes-14", "notes-17")
 def test_many_blocks_arrive_in_order(gateway: Gateway, leads: str) -> None:
     texts = [f"line {number}" for number in range(250)]
     created = create(gateway, leads, new_name(), children=texts).data
@@ -292,7 +292,7 @@ def test_many_blocks_arrive_in_order(gateway: Gateway, leads: str) -> None:
     assert [("POST", PAGES), *[("PATCH", f"{BLOCKS}/{created['page_id']}/children")] * 2] == writes(gateway)
 
 
-@requirement("notes:blocks:long-text")
+@requirement("notes-18")
 def test_long_text_arrives_whole(gateway: Gateway, leads: str) -> None:
     text = "🎉 fête " * 2000
     created = create(gateway, leads, text, children=[text]).data
@@ -336,7 +336,7 @@ def test_a_page_with_more_people_than_are_shown_is_recognised(gateway: Gateway, 
 # The vendor fails
 
 
-@requirement("service:backoff")
+@requirement("common-7")
 @pytest.mark.parametrize("headers", [{"Retry-After": "0"}, {"Retry-After": "soon"}, {"Retry-After": "nan"}, {}])
 @pytest.mark.parametrize("status", [429, 529])
 def test_throttling_is_waited_out(gateway: Gateway, leads: str, status: int, headers: dict[str, str]) -> None:
@@ -347,7 +347,7 @@ def test_throttling_is_waited_out(gateway: Gateway, leads: str, status: int, hea
     assert 1 == found(gateway, leads, name)
 
 
-@requirement("notes:throttled")
+@requirement("notes-54")
 def test_throttling_for_longer_than_a_call_may_wait_is_said_with_the_time(room: Gateway, leads: str) -> None:
     connection = room.run(
         room.app.connections.create(WorkspaceId(room.workspace_id), "notes", {"token": "another-token"})
@@ -460,7 +460,7 @@ def everything(gateway: Gateway) -> str:
     return str(next(item for item in gateway.get("/notes/databases", query="everything").data)["database_id"])
 
 
-@requirement("notes:search:property", "notes:search:types")
+@requirement("notes-34", "notes-39")
 @pytest.mark.parametrize(
     ("name", "value", "match", "least"),
     [
@@ -538,7 +538,7 @@ def test_pages_are_found_by_a_relation_that_is_longer_than_what_is_shown(gateway
     assert text["pages"][0]["page_id"] in {page["page_id"] for page in result["pages"]}
 
 
-@requirement("notes:property-not-found")
+@requirement("notes-51")
 def test_an_unknown_property_to_search_by_is_named(gateway: Gateway, leads: str) -> None:
     reply = gateway.post("/notes/pages/search", database_id=leads, property="name", value="x")
 
@@ -546,7 +546,7 @@ def test_an_unknown_property_to_search_by_is_named(gateway: Gateway, leads: str)
     assert "Name" in reply.details[0]["allowed"]
 
 
-@requirement("notes:search:every-match")
+@requirement("notes-36")
 @pytest.mark.parametrize("knobs", [{"short_pages": True}, {"row_cap": 100}, {"row_cap": 7, "short_pages": True}])
 def test_short_pages_and_capped_queries_hide_nothing(gateway: Gateway, knobs: dict[str, Any]) -> None:
     database_id = everything(gateway)
@@ -569,7 +569,7 @@ def test_pages_in_the_trash_are_not_found(gateway: Gateway, leads: str, page_id:
 # The listing
 
 
-@requirement("calls:cursor-bound", "calls:cursor-forged")
+@requirement("common-39", "common-40")
 def test_a_cursor_holds_for_its_own_filters_only(gateway: Gateway) -> None:
     cursor = gateway.get("/notes/databases", limit=5).body["next_cursor"]
     reply = gateway.get("/notes/databases", limit=5, cursor=cursor, query="a")
@@ -585,12 +585,12 @@ def test_a_cursor_may_be_used_with_another_limit(gateway: Gateway) -> None:
     assert whole == (first.data + rest)[:100]
 
 
-@requirement("notes:databases:query", "notes:databases:casefold")
+@requirement("notes-4")
 @pytest.mark.parametrize("query", ["MARKETING TASKS", "marketing tasks", "ting ta"])
 def test_titles_are_matched_whatever_their_case(gateway: Gateway, query: str) -> None:
     assert {"Marketing tasks"} == {item["title"] for item in gateway.get("/notes/databases", query=query).data}
 
 
-@requirement("notes:databases:shared")
+@requirement("notes-1")
 def test_nothing_that_is_not_shared_is_listed(gateway: Gateway) -> None:
     assert [] == gateway.get("/notes/databases", query="Salaries").data

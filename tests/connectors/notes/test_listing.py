@@ -43,7 +43,7 @@ def ids(*replies: Any) -> list[str]:
     return [item["database_id"] for reply in replies for item in reply.data]
 
 
-@requirement("notes:databases:shared")
+@requirement("notes-1")
 def test_a_database_that_is_edited_while_the_list_is_read_is_listed(gateway: Gateway, last: str) -> None:
     gateway.fault("notes", method="POST", path="/v1/search", fault="delay", seconds=0.4, times=2)
 
@@ -57,7 +57,7 @@ def test_a_database_that_is_edited_while_the_list_is_read_is_listed(gateway: Gat
     assert 1 == ids(listed, rest).count(last)
 
 
-@requirement("notes:databases:shared", "notes:databases:cursor")
+@requirement("notes-1", "notes-6")
 def test_what_others_list_after_an_edit_hides_nothing_from_who_pages(gateway: Gateway, last: str) -> None:
     first = gateway.get("/notes/databases", limit=100)
     edit(gateway, last)
@@ -67,7 +67,7 @@ def test_what_others_list_after_an_edit_hides_nothing_from_who_pages(gateway: Ga
     assert 1 == ids(first, rest).count(last)
 
 
-@requirement("notes:databases:cursor")
+@requirement("notes-6")
 def test_a_listing_that_was_forgotten_is_taken_up_with_what_was_edited_since(
     gateway: Gateway, last: str, restarting: Restarting
 ) -> None:
@@ -114,7 +114,7 @@ def alone(gateway: Gateway, restarting: Restarting) -> Iterator[Gateway]:
         yield fresh
 
 
-@requirement("notes:databases:limit")
+@requirement("notes-5")
 def test_one_database_takes_one_request_once_it_is_known_to_have_one_data_source(alone: Gateway) -> None:
     first = alone.get("/notes/databases", limit=1)
     looked_up = asked(alone)
@@ -126,7 +126,7 @@ def test_one_database_takes_one_request_once_it_is_known_to_have_one_data_source
     assert ids(first) == ids(second)
 
 
-@requirement("notes:databases:shared", "notes:databases:cursor")
+@requirement("notes-1", "notes-6")
 def test_after_a_short_page_come_all_others_and_none_twice(alone: Gateway, last: str) -> None:
     first = alone.get("/notes/databases", limit=1)
     edit(alone, ids(first)[0])
@@ -137,7 +137,7 @@ def test_after_a_short_page_come_all_others_and_none_twice(alone: Gateway, last:
     assert sorted(ids(whole, *following(alone, whole))) == sorted(found)
 
 
-@requirement("notes:databases:cursor")
+@requirement("notes-6")
 def test_a_database_of_a_short_page_does_not_come_again_after_a_restart(
     gateway: Gateway, restarting: Restarting
 ) -> None:
@@ -150,7 +150,7 @@ def test_a_database_of_a_short_page_does_not_come_again_after_a_restart(
     assert ids(first)[0] not in ids(second, third)
 
 
-@requirement("notes:databases:shared")
+@requirement("notes-1")
 def test_a_database_whose_other_data_source_is_far_down_the_list_is_told_with_both(alone: Gateway) -> None:
     workspace = stand_in(alone.sandbox, NotesEmulator).workspace
     (database,) = [one for one in workspace.databases.values() if one.title == "Projects & clients"]

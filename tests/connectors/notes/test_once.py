@@ -69,7 +69,7 @@ def posts(gateway: Gateway) -> list[int | None]:
 # Whose a page is
 
 
-@requirement("notes:evidence:strict")
+@requirement("notes-20")
 @pytest.mark.parametrize("fault", [{"fault": "drop_before"}, {"fault": "status", "status": 500}])
 @pytest.mark.parametrize("properties", [{"Stage": "Open"}, {}])
 def test_a_page_that_a_colleague_makes_is_never_taken_for_ours(
@@ -85,7 +85,7 @@ def test_a_page_that_a_colleague_makes_is_never_taken_for_ours(
     assert by_hand != again.data["page_id"]
 
 
-@requirement("notes:evidence:strict")
+@requirement("notes-20")
 @pytest.mark.parametrize(
     "more",
     [
@@ -114,7 +114,7 @@ def _beside(more: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in more.items() if name != "properties"}
 
 
-@requirement("notes:evidence:strict")
+@requirement("notes-20")
 def test_a_page_of_ours_from_before_the_call_is_not_what_it_made(
     gateway: Gateway, leads: str, workspace: Workspace
 ) -> None:
@@ -131,7 +131,7 @@ def test_a_page_of_ours_from_before_the_call_is_not_what_it_made(
     assert before != again.data["page_id"]
 
 
-@requirement("notes:evidence:strict")
+@requirement("notes-20")
 def test_a_page_is_known_by_its_first_blocks(gateway: Gateway, leads: str) -> None:
     name = new_name()
     gateway.fault("notes", method="POST", path=PAGES, fault="drop_after")
@@ -148,7 +148,7 @@ def test_a_page_is_known_by_its_first_blocks(gateway: Gateway, leads: str) -> No
     assert 2 == found(gateway, leads, name)
 
 
-@requirement("notes:evidence:whole")
+@requirement("notes-21")
 def test_a_listing_that_is_cut_off_is_no_evidence_that_nothing_was_made(gateway: Gateway, leads: str) -> None:
     name = new_name()
     gateway.fault("notes", method="POST", path=PAGES, fault="drop_after")
@@ -193,7 +193,7 @@ def test_without_a_key_blocks_that_never_arrived_are_told_with_their_page(gatewa
     assert LINES[:100] == body_of(gateway, reply.details[0]["page_id"])
 
 
-@requirement("notes:half-done")
+@requirement("notes-22")
 def test_a_body_that_was_refused_is_told_and_completed_by_a_repeat_on_the_same_page(
     gateway: Gateway, leads: str
 ) -> None:
@@ -213,7 +213,7 @@ def test_a_body_that_was_refused_is_told_and_completed_by_a_repeat_on_the_same_p
     assert 1 == found(gateway, leads, name)
 
 
-@requirement("notes:blocks:once")
+@requirement("notes-17")
 @pytest.mark.parametrize("position", ["start", "end"])
 def test_blocks_that_never_arrived_are_not_seen_in_what_people_write(
     gateway: Gateway, leads: str, person: User, position: str
@@ -229,7 +229,7 @@ def test_blocks_that_never_arrived_are_not_seen_in_what_people_write(
     assert [TIED] * 104 == body_of(gateway, page_id)
 
 
-@requirement("notes:blocks:once")
+@requirement("notes-17")
 @pytest.mark.parametrize("position", ["start", "end"])
 def test_blocks_that_arrived_are_known_whatever_people_write(
     gateway: Gateway, leads: str, person: User, position: str
@@ -254,7 +254,7 @@ def write_down(gateway: Gateway, page_id: str, person: User, position: str) -> N
     edits.append(workspace, workspace.pages[page_id], lines, person)
 
 
-@requirement("notes:blocks:once")
+@requirement("notes-17")
 def test_blocks_are_known_though_people_took_more_of_ours_away_than_there_are(
     gateway: Gateway, leads: str, workspace: Workspace
 ) -> None:
@@ -271,7 +271,7 @@ def test_blocks_are_known_though_people_took_more_of_ours_away_than_there_are(
     assert LINES[10:102] == body_of(gateway, page.id)
 
 
-@requirement("notes:half-done")
+@requirement("notes-22")
 def test_a_page_that_was_made_and_cannot_be_read_is_told_and_not_made_again(gateway: Gateway, leads: str) -> None:
     name = new_name()
     gateway.knob("notes", next_create="503_committed")
@@ -287,7 +287,7 @@ def test_a_page_that_was_made_and_cannot_be_read_is_told_and_not_made_again(gate
 # A schema that is remembered
 
 
-@requirement("notes:schema:outdated")
+@requirement("notes-24")
 def test_what_is_refused_by_a_remembered_schema_is_tried_once_by_the_one_of_today(gateway: Gateway, leads: str) -> None:
     name = new_name()
     create(gateway, leads, new_name())
@@ -299,7 +299,7 @@ def test_what_is_refused_by_a_remembered_schema_is_tried_once_by_the_one_of_toda
     assert [400, 200] == posts(gateway)
 
 
-@requirement("notes:schema:outdated")
+@requirement("notes-24")
 def test_what_was_refused_is_not_sent_again_by_a_repeat_that_completes_the_second_try(
     gateway: Gateway, leads: str
 ) -> None:
@@ -316,7 +316,7 @@ def test_what_was_refused_is_not_sent_again_by_a_repeat_that_completes_the_secon
     assert [400, None, 200] == posts(gateway)
 
 
-@requirement("idempotency:released")
+@requirement("common-92")
 def test_what_is_refused_by_both_gives_the_key_free(gateway: Gateway, leads: str) -> None:
     name, other = new_name(), new_name()
     create(gateway, leads, new_name())
@@ -359,7 +359,7 @@ def fail_second(gateway: Gateway, **fault: Any) -> None:
     gateway.fault("notes", method="PATCH", path=PAGES, **fault)
 
 
-@requirement("notes:pages:own-half", "notes:half-done")
+@requirement("notes-22", "notes-32")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -382,7 +382,7 @@ def test_our_own_first_half_is_not_somebody_elses_change(
     assert (8, True) == (value_of(workspace, page_id, "Value"), workspace.pages[page_id].in_trash)
 
 
-@requirement("notes:pages:own-half", "notes:half-done")
+@requirement("notes-22", "notes-32")
 def test_a_change_between_both_halves_is_somebody_elses_and_tells_what_stands(
     gateway: Gateway, page_id: str, workspace: Workspace
 ) -> None:
@@ -398,7 +398,7 @@ def test_a_change_between_both_halves_is_somebody_elses_and_tells_what_stands(
     assert (9, False) == (value_of(workspace, page_id, "Value"), workspace.pages[page_id].in_trash)
 
 
-@requirement("notes:pages:unmodified-since")
+@requirement("notes-30")
 def test_a_change_in_doubt_is_not_sent_again_over_somebody_elses(
     gateway: Gateway, page_id: str, workspace: Workspace
 ) -> None:
@@ -414,7 +414,7 @@ def test_a_change_in_doubt_is_not_sent_again_over_somebody_elses(
     assert 2 == value_of(workspace, page_id, "Value")
 
 
-@requirement("idempotency:never-two")
+@requirement("common-93")
 @pytest.mark.parametrize(("fault", "sent"), [("drop_before", 3), ("drop_after", 2)])
 def test_both_halves_of_a_change_are_made_once_each(gateway: Gateway, page_id: str, fault: str, sent: int) -> None:
     gateway.clear("notes")

@@ -29,13 +29,7 @@ def search(gateway: Gateway, database_id: str, name: str, value: str) -> Any:
 # Databases
 
 
-@requirement(
-    "notes:databases:shared",
-    "notes:databases:newest-first",
-    "notes:databases:by-edit",
-    "notes:databases:cursor",
-    "service:paging",
-)
+@requirement("common-5", "notes-1", "notes-3", "notes-6")
 def test_every_shared_database_is_listed_once_newest_first(gateway: Gateway) -> None:
     listed = [item for page in walked(gateway, limit=100) for item in page]
 
@@ -44,7 +38,7 @@ def test_every_shared_database_is_listed_once_newest_first(gateway: Gateway) -> 
     assert sorted(listed, key=lambda item: item["last_edited_at"], reverse=True) == listed
 
 
-@requirement("notes:databases:limit")
+@requirement("notes-5")
 @pytest.mark.parametrize("limit", [1, 7, 100])
 def test_pages_are_full_up_to_the_last(gateway: Gateway, limit: int) -> None:
     pages = list(walked(gateway, limit=limit, query="marketing"))
@@ -64,7 +58,7 @@ def test_what_is_edited_while_a_caller_pages_is_neither_lost_nor_doubled(gateway
     assert leads in ids
 
 
-@requirement("notes:databases:fields", "service:own-shapes", "envelope:timestamps")
+@requirement("common-3", "common-16", "notes-2")
 def test_a_database_is_described_by_its_properties(gateway: Gateway, leads: str) -> None:
     (listed,) = [item for page in walked(gateway, query="leads") for item in page if item["database_id"] == leads]
 
@@ -75,7 +69,7 @@ def test_a_database_is_described_by_its_properties(gateway: Gateway, leads: str)
     assert UTC == datetime.fromisoformat(listed["last_edited_at"]).tzinfo
 
 
-@requirement("notes:search:no-option")
+@requirement("notes-98")
 @pytest.mark.parametrize(
     ("value", "warning"),
     [("Opne", "'Opne' is not an option of 'Stage'; did you mean 'Open'?"), ("Open", None)],
@@ -89,7 +83,7 @@ def test_a_search_for_what_is_no_option_says_so(gateway: Gateway, leads: str, va
 # Creating
 
 
-@requirement("notes:pages:cast", "notes:pages:skipped")
+@requirement("notes-9", "notes-13")
 def test_a_page_is_created_with_its_values_cast(gateway: Gateway, leads: str) -> None:
     created = gateway.post(
         "/notes/pages",
@@ -102,7 +96,7 @@ def test_a_page_is_created_with_its_values_cast(gateway: Gateway, leads: str) ->
     assert ["Score"] == created.data["properties_skipped"]
 
 
-@requirement("notes:pages:computed")
+@requirement("notes-99")
 def test_an_update_warns_of_the_computed_properties_that_it_leaves_out(gateway: Gateway, leads: str) -> None:
     created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "computed", "Score": 1})
     updated = gateway.patch(f"/notes/pages/{created.data['page_id']}", properties={"Value": 2, "Score": 3})
@@ -113,7 +107,7 @@ def test_an_update_warns_of_the_computed_properties_that_it_leaves_out(gateway: 
     ]
 
 
-@requirement("notes:pages:created")
+@requirement("notes-8")
 def test_a_created_page_is_told_with_its_address_and_time(gateway: Gateway, leads: str) -> None:
     created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "told"}).data
     age = datetime.now(UTC) - datetime.fromisoformat(created["created_at"])
@@ -123,7 +117,7 @@ def test_a_created_page_is_told_with_its_address_and_time(gateway: Gateway, lead
     assert timedelta(minutes=-1) < age < timedelta(minutes=3)
 
 
-@requirement("notes:pages:cast")
+@requirement("notes-9")
 def test_every_value_arrives_as_it_was_sent(gateway: Gateway, leads: str) -> None:
     properties = {
         "Name": "arrived",
@@ -161,7 +155,7 @@ def test_a_warm_creation_takes_one_request(gateway: Gateway, leads: str) -> None
 # Updating
 
 
-@requirement("notes:pages:updated", "notes:pages:only-sent")
+@requirement("notes-25", "notes-26")
 def test_only_the_properties_sent_are_changed(gateway: Gateway, leads: str) -> None:
     properties = {"Name": "changing", "Value": 1, "Stage": "Open"}
     page_id = gateway.post("/notes/pages", database_id=leads, properties=properties).data["page_id"]
@@ -186,14 +180,14 @@ def test_values_are_cleared_with_null(gateway: Gateway, leads: str) -> None:
 # Events
 
 
-@requirement("events:polling", "notes:events:page", "envelope:last-page")
+@requirement("common-15", "common-102", "notes-56")
 def test_the_feed_is_empty_and_has_no_next_page(gateway: Gateway) -> None:
     reply = gateway.get("/notes/events", since="2026-11-02", type="page.created", limit=200)
 
     assert ([], None) == (reply.data, reply.body["next_cursor"])
 
 
-@requirement("notes:events:limit", "notes:events:parameters")
+@requirement("notes-63", "notes-64")
 @pytest.mark.parametrize("query", [{"limit": 201}, {"type": "page.deleted"}, {"since": "yesterday"}, {"limit": 0}])
 def test_filters_of_the_feed_are_checked(gateway: Gateway, query: dict[str, Any]) -> None:
     reply = gateway.get("/notes/events", **query)
@@ -204,7 +198,7 @@ def test_filters_of_the_feed_are_checked(gateway: Gateway, query: dict[str, Any]
 # Pace
 
 
-@requirement("notes:budget", "limits:bursts")
+@requirement("common-76", "notes-55")
 def test_under_our_pacing_the_vendor_never_has_to_throttle(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("paced")
     with (

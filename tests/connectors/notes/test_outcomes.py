@@ -25,7 +25,7 @@ def create(gateway: Gateway, database_id: str, **properties: Any) -> str:
     return str(gateway.post("/notes/pages", database_id=database_id, properties=properties).data["page_id"])
 
 
-@requirement("notes:pages:row", "notes:sources:only", "service:identifiers")
+@requirement("common-4", "notes-7", "notes-41")
 def test_a_created_page_is_a_row_of_its_database(gateway: Gateway, leads: str, workspace: Workspace) -> None:
     page_id = create(gateway, leads, Name="A row")
 
@@ -33,7 +33,7 @@ def test_a_created_page_is_a_row_of_its_database(gateway: Gateway, leads: str, w
     assert page_id in workspace.sources[source_id].rows
 
 
-@requirement("notes:pages:only-sent")
+@requirement("notes-26")
 def test_an_update_leaves_every_other_value_as_it_was(gateway: Gateway, leads: str, workspace: Workspace) -> None:
     page_id = create(gateway, leads, Name="Kept", Value=1, Stage="Open", Tags=["eu"])
     before = dict(workspace.pages[page_id].values)
@@ -44,7 +44,7 @@ def test_an_update_leaves_every_other_value_as_it_was(gateway: Gateway, leads: s
     assert 1 == len([property_id for property_id in before if before[property_id] != after[property_id]])
 
 
-@requirement("notes:pages:archive", "notes:pages:trashed", "notes:pages:restore")
+@requirement("notes-27", "notes-28")
 def test_an_archived_page_lies_in_the_trash_and_comes_back_whole(
     gateway: Gateway, leads: str, workspace: Workspace
 ) -> None:
@@ -57,7 +57,7 @@ def test_an_archived_page_lies_in_the_trash_and_comes_back_whole(
     assert ("Here and there", False) == (workspace.pages[page_id].title, workspace.pages[page_id].in_trash)
 
 
-@requirement("notes:search:fields", "notes:search:one-database", "notes:search:trimmed")
+@requirement("notes-34", "notes-35", "notes-37")
 def test_a_search_tells_the_pages_of_the_database_asked_for(gateway: Gateway, leads: str) -> None:
     page_id = create(gateway, leads, Name=" Searched for ")
     create(gateway, gateway.examples("notes")["multi_source_database_id"], Client="Searched for")
@@ -70,7 +70,7 @@ def test_a_search_tells_the_pages_of_the_database_asked_for(gateway: Gateway, le
     }
 
 
-@requirement("notes:search:match")
+@requirement("notes-38")
 @pytest.mark.parametrize(("match", "count"), [({}, 0), ({"match": "exact"}, 0), ({"match": "contains"}, 1)])
 def test_a_part_of_a_value_matches_only_where_that_is_asked_for(
     gateway: Gateway, leads: str, match: dict[str, Any], count: int
@@ -83,17 +83,17 @@ def test_a_part_of_a_value_matches_only_where_that_is_asked_for(
     assert count == reply.data["match_count"]
 
 
-@requirement("notes:events:page", "calls:cursor-forged")
+@requirement("common-39", "notes-56")
 def test_a_forged_cursor_of_events_is_refused(gateway: Gateway) -> None:
     assert "invalid_cursor" == gateway.get("/notes/events", cursor="forged").code
 
 
-@requirement("notes:budget")
+@requirement("notes-55")
 def test_the_budget_is_the_documented_one() -> None:
     assert {"integration": Budget(3, per_seconds=1)} == NOTES.budgets
 
 
-@requirement("notes:pages:minute-precision")
+@requirement("notes-31")
 def test_the_limit_of_the_guard_against_changes_is_documented(gateway: Gateway) -> None:
     reference = gateway.http.get(f"{gateway.base_url}/openapi.json").text
 

@@ -25,7 +25,7 @@ def names(records: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [record.get("Name") for record in records]
 
 
-@requirement("tables:records:create", "tables:records:batch")
+@requirement("tables-6", "tables-8")
 def test_records_are_created_in_their_order(gateway: Gateway, inside: Looking) -> None:
     reply = create(gateway, {"Name": "Acme", "Stage": "Open", "Value": 12.5}, {"Name": "Bolt"}, {})
 
@@ -40,7 +40,7 @@ def test_records_are_created_in_their_order(gateway: Gateway, inside: Looking) -
     assert ("Bolt", None) == (bolt["Name"], empty.get("Name"))
 
 
-@requirement("tables:records:create")
+@requirement("tables-6")
 def test_ten_records_take_one_request(gateway: Gateway, inside: Looking) -> None:
     reply = create(gateway, *({"Name": f"Ten {number}"} for number in range(10)))
 
@@ -90,7 +90,7 @@ def test_every_type_of_field_can_be_written(gateway: Gateway, inside: Looking) -
 # What is refused as a whole
 
 
-@requirement("tables:records:too-many")
+@requirement("tables-7")
 def test_eleven_records_are_too_many_and_none_is_created(gateway: Gateway) -> None:
     reply = create(gateway, *({"Name": "x"} for _ in range(11)))
 
@@ -130,13 +130,7 @@ def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway
 # One bad record among good ones
 
 
-@requirement(
-    "tables:records:partial",
-    "tables:records:batch",
-    "tables:records:failures",
-    "tables:records:checked-first",
-    "envelope:status",
-)
+@requirement("common-13", "tables-8", "tables-9", "tables-10", "tables-12")
 @pytest.mark.parametrize(
     ("field", "value", "error"),
     [
@@ -165,7 +159,7 @@ def test_of_several_options_the_missing_one_is_told(gateway: Gateway) -> None:
     assert "us" == create(gateway, {"Tags": ["eu", "us"]}).data["failed"][0]["value"]
 
 
-@requirement("tables:records:all-faults")
+@requirement("tables-41")
 def test_everything_that_is_wrong_with_every_record_is_told(gateway: Gateway, inside: Looking) -> None:
     wrong = {"Stage": "Maybe", "Value": "x", "Tags": ["us", "uk"], "Call": 1, "Nmae": 1}
     reply = create(gateway, wrong, {"Name": "fine"}, {"Hot": 5, "Due": "soon"})
@@ -184,14 +178,14 @@ def test_everything_that_is_wrong_with_every_record_is_told(gateway: Gateway, in
     assert ["fine"] == names([inside.record(record_id) for record_id in reply.data["created"]])
 
 
-@requirement("calls:did-you-mean")
+@requirement("common-182")
 def test_what_was_probably_meant_is_told_of_each_record(gateway: Gateway) -> None:
     reply = create(gateway, {"Nmae": "Tags"}, {"Stage": "Opne"}, {"Zzz": "Nmae"}, {"Name": "fine"})
 
     assert ["Name", "Open", None] == [item.get("did_you_mean") for item in reply.data["failed"]]
 
 
-@requirement("tables:records:all-faults")
+@requirement("tables-41")
 def test_every_link_that_leads_nowhere_is_told(gateway: Gateway) -> None:
     fields = {"Stage": "Paused", "Company": ["recNowhere0000001", "recNowhere0000002"]}
     reply = create(gateway, fields, allow_new_options=True)
@@ -199,7 +193,7 @@ def test_every_link_that_leads_nowhere_is_told(gateway: Gateway) -> None:
     assert ["recNowhere0000001", "recNowhere0000002"] == [item["value"] for item in reply.data["failed"]]
 
 
-@requirement("tables:records:all-faults")
+@requirement("tables-41")
 def test_a_repeat_tells_everything_again(gateway: Gateway) -> None:
     records = [{"Nmae": 1, "Value": "x"}, {"Name": "fine"}]
     first = create(gateway, *records, headers=keyed("faults"))
@@ -215,7 +209,7 @@ def test_null_for_an_optional_parameter_is_as_if_it_were_absent(gateway: Gateway
     assert ["select_option_missing"] == [item["error"] for item in reply.data["failed"]]
 
 
-@requirement("tables:records:warned")
+@requirement("tables-46")
 def test_a_warning_has_message_and_remedy_of_every_failed_record(gateway: Gateway) -> None:
     reply = create(gateway, {"Nmae": "x"}, {"Stage": "Maybe"}, {"Value": "{table} " * 100})
     warnings = reply.headers["warning"].split(", 199 - ")
@@ -233,7 +227,7 @@ def test_a_warning_has_message_and_remedy_of_every_failed_record(gateway: Gatewa
     assert 3 == len(warnings)
 
 
-@requirement("tables:records:all-failed")
+@requirement("tables-11")
 def test_when_all_fail_nothing_is_sent(gateway: Gateway, inside: Looking) -> None:
     reply = create(gateway, {"Nmae": "x"}, {"Stage": "Maybe"})
 
@@ -283,7 +277,7 @@ def test_a_refusal_that_names_no_field_is_told_without_one(gateway: Gateway, ins
     assert [] == inside.records(Name="strange")
 
 
-@requirement("tables:records:reason")
+@requirement("tables-42")
 def test_a_refused_record_tells_the_applications_own_reason(gateway: Gateway) -> None:
     body = {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": 'Field "Name" takes no numbers'}}
     gateway.fault("tables", method="POST", fault="status", status=422, body=body, times=2)
@@ -334,14 +328,14 @@ def test_a_table_deleted_while_it_was_remembered_is_not_found(gateway: Gateway, 
 # New options
 
 
-@requirement("tables:records:new-options")
+@requirement("tables-13")
 def test_options_are_not_added_unless_that_is_allowed(gateway: Gateway, inside: Looking) -> None:
     create(gateway, {"Name": "x", "Stage": "Paused"})
 
     assert "Paused" not in inside.field("Stage").choices()
 
 
-@requirement("tables:records:new-options")
+@requirement("tables-13")
 def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: Looking) -> None:
     reply = create(
         gateway,
@@ -357,7 +351,7 @@ def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: Looki
     assert ["eu", "us"] == inside.record(reply.data["created"][2])["Tags"]
 
 
-@requirement("tables:records:options-only")
+@requirement("tables-14")
 @pytest.mark.parametrize(
     ("fields", "error", "field"),
     [
@@ -403,7 +397,7 @@ def test_what_was_created_is_told_when_the_rest_is_forbidden(gateway: Gateway, i
 # Once, and not twice
 
 
-@requirement("calls:outcome-looked-for")
+@requirement("common-79")
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 def test_records_that_were_made_although_no_answer_came_are_found(
     gateway: Gateway, inside: Looking, fault: str
@@ -440,7 +434,7 @@ def test_an_identical_record_of_an_earlier_call_is_not_taken_for_ours(gateway: G
     assert 1 == len(inside.records(Name="same"))
 
 
-@requirement("idempotency:released")
+@requirement("common-92")
 def test_a_definite_failure_leaves_the_key_free(gateway: Gateway, inside: Looking) -> None:
     gateway.fault("tables", method="POST", fault="status", status=403, body=FORBIDDEN)
     first = create(gateway, {"Name": "free"}, headers=keyed("free"))
@@ -450,7 +444,7 @@ def test_a_definite_failure_leaves_the_key_free(gateway: Gateway, inside: Lookin
     assert ["else"] == names([inside.record(record_id) for record_id in again.data["created"]])
 
 
-@requirement("service:backoff")
+@requirement("common-7")
 def test_a_service_that_says_try_again_is_asked_again(gateway: Gateway, inside: Looking) -> None:
     retriable = {"error": {"type": "RETRIABLE_ERROR", "message": "Safe to retry."}}
     gateway.fault(

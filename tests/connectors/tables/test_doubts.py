@@ -98,7 +98,7 @@ def test_what_the_application_says_to_have_failed_is_not_waited_for(unsettled: G
 # Somebody else's records
 
 
-@requirement("idempotency:evidence", "tables:records:evidence")
+@requirement("common-97", "tables-15")
 @pytest.mark.parametrize("key", [None, "older"])
 @pytest.mark.parametrize(
     "fault", [{"fault": "drop_before"}, {"fault": "status", "status": 500}, {"fault": "status", "status": 502}], ids=str
@@ -115,7 +115,7 @@ def test_a_record_from_before_the_call_is_never_taken(
     assert 502 == reply.status
 
 
-@requirement("idempotency:evidence", "tables:records:evidence")
+@requirement("common-97", "tables-15")
 def test_a_record_that_says_another_made_it_is_never_taken(gateway: Gateway, inside: Looking) -> None:
     fail(gateway, fault="drop_before")
     create(gateway, {"Stage": "Open"}, key="authors")
@@ -125,7 +125,7 @@ def test_a_record_that_says_another_made_it_is_never_taken(gateway: Gateway, ins
     assert theirs not in again.data["created"]
 
 
-@requirement("idempotency:evidence", "tables:records:evidence")
+@requirement("common-97", "tables-15")
 @pytest.mark.parametrize("more", [{"Notes": "by hand"}, {"Hot": True}, {"Tags": ["eu"]}], ids=str)
 @pytest.mark.parametrize("record", [{"Name": "same"}, {}], ids=str)
 def test_a_record_that_holds_more_than_was_asked_for_is_never_taken(
@@ -141,7 +141,7 @@ def test_a_record_that_holds_more_than_was_asked_for_is_never_taken(
     assert theirs not in again.data["created"]
 
 
-@requirement("tables:records:evidence")
+@requirement("tables-15")
 def test_a_record_is_found_that_has_default_values_if_those_were_seen_before(gateway: Gateway, inside: Looking) -> None:
     inside.field("Stage").default = "Open"
     create(gateway, {"Name": "seen"})
@@ -153,7 +153,7 @@ def test_a_record_is_found_that_has_default_values_if_those_were_seen_before(gat
     ]
 
 
-@requirement("tables:records:evidence")
+@requirement("tables-15")
 def test_when_only_a_part_of_the_records_is_there_it_is_not_ours(gateway: Gateway, inside: Looking) -> None:
     inside.hide_authors()
     fail(gateway, fault="drop_before")
@@ -165,7 +165,7 @@ def test_when_only_a_part_of_the_records_is_there_it_is_not_ours(gateway: Gatewa
     assert theirs not in again.data["created"]
 
 
-@requirement("idempotency:evidence", "tables:records:evidence")
+@requirement("common-97", "tables-15")
 @pytest.mark.parametrize("record", [{"Name": "alike"}, {}], ids=str)
 def test_of_two_records_that_it_may_have_made_none_is_taken(
     gateway: Gateway, inside: Looking, record: dict[str, Any]
@@ -184,7 +184,7 @@ def test_of_two_records_that_it_may_have_made_none_is_taken(
     assert [] == inside.sent("POST")
 
 
-@requirement("idempotency:owned")
+@requirement("common-98")
 def test_a_record_that_was_made_without_a_key_is_not_taken_for_one(gateway: Gateway, inside: Looking) -> None:
     fail(gateway, fault="drop_before")
     create(gateway, {"Name": "unkeyed"}, key="late")
@@ -198,7 +198,7 @@ def test_a_record_that_was_made_without_a_key_is_not_taken_for_one(gateway: Gate
 # Half done
 
 
-@requirement("tables:records:half-made")
+@requirement("tables-16")
 @pytest.mark.parametrize("fault", NOT_DONE, ids=str)
 @pytest.mark.parametrize("key", [None, "half"])
 def test_records_that_stand_are_told_when_the_others_are_in_doubt(
@@ -214,7 +214,7 @@ def test_records_that_stand_are_told_when_the_others_are_in_doubt(
     ]
 
 
-@requirement("tables:records:half-made", "idempotency:recovery")
+@requirement("common-95", "tables-16")
 @pytest.mark.parametrize("fault", NOT_DONE, ids=str)
 def test_a_repeat_completes_what_was_half_made(gateway: Gateway, inside: Looking, fault: dict[str, Any]) -> None:
     fail(gateway, after=1, **fault)
@@ -236,7 +236,7 @@ def test_what_was_made_stays_made_when_the_table_has_changed_since(gateway: Gate
     assert ("ok", 2) == (again.body["status"], len(again.data["created"]))
 
 
-@requirement("tables:records:half-made")
+@requirement("tables-16")
 @pytest.mark.parametrize("fault", NOT_DONE, ids=str)
 def test_records_that_are_created_singly_after_a_refusal_come_once(
     gateway: Gateway, inside: Looking, fault: dict[str, Any]
@@ -287,7 +287,7 @@ def test_a_record_that_was_refused_does_not_stand_in_the_way_of_an_equal_one(gat
     assert 1 == len(inside.records(Name="equal"))
 
 
-@requirement("tables:records:half-made")
+@requirement("tables-16")
 def test_limits_that_are_met_on_the_way_tell_what_stands(unsettled: Gateway, inside: Looking) -> None:
     throttled = {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Rate limit exceeded."}]}
     fail(unsettled, after=1, fault="status", status=429, body=throttled, headers={"Retry-After": "3600"})
@@ -337,7 +337,7 @@ def site(pages: dict[str, Published]) -> Iterator[str]:
 WRITES = [("/logo.png", "POST"), ("/film.mp4", "PATCH")]
 
 
-@requirement("idempotency:replay")
+@requirement("common-87")
 @pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
 def test_a_repeat_with_another_link_gets_what_the_first_attached(
     gateway: Gateway, inside: Looking, site: str, fault: str
@@ -351,7 +351,7 @@ def test_a_repeat_with_another_link_gets_what_the_first_attached(
     assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
 
 
-@requirement("idempotency:owned")
+@requirement("common-98")
 @pytest.mark.parametrize(("path", "method"), WRITES)
 def test_equal_files_attached_at_once_and_both_cut_are_told_apart(
     gateway: Gateway, inside: Looking, site: str, path: str, method: str
@@ -398,7 +398,7 @@ def test_what_was_attached_in_between_stays_when_a_large_file_is_handed_over_aga
     assert [*before, between.data["attachment_id"], again.data["attachment_id"]] == attachments(gateway, inside)
 
 
-@requirement("tables:links:changed")
+@requirement("tables-32")
 @pytest.mark.parametrize("now", [OTHER, FILM], ids=["other", "large"])
 def test_a_link_that_leads_to_another_file_since_is_told_and_leaves_the_key_free(
     gateway: Gateway, inside: Looking, site: str, pages: dict[str, Published], now: Published

@@ -61,7 +61,7 @@ def test_a_token_without_its_scopes_is_forbidden(gateway: Gateway, call: Call) -
 # An application that fails while it is written to
 
 
-@requirement("service:backoff")
+@requirement("common-7")
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
 @pytest.mark.parametrize(
     "fault",

@@ -26,7 +26,7 @@ def update(gateway: Gateway, fields: Mapping[str, Any], record_id: str | None = 
 # Reading records
 
 
-@requirement("tables:records:fields", "tables:records:read", "envelope:timestamps")
+@requirement("common-16", "tables-1", "tables-2")
 def test_a_page_of_records_is_read(gateway: Gateway, inside: Looking) -> None:
     reply = read(gateway, limit=1)
     record_id = gateway.examples("tables")["record_id"]
@@ -42,7 +42,7 @@ def test_a_page_of_records_is_read(gateway: Gateway, inside: Looking) -> None:
     assert reply.data[0]["fields"]["Due"] == inside.record(record_id)["Due"]
 
 
-@requirement("tables:records:cursor", "service:paging", "calls:cursor-everywhere")
+@requirement("common-5", "common-38", "tables-5")
 def test_every_record_is_on_one_page_only(gateway: Gateway, inside: Looking) -> None:
     pages = every_page(lambda **cursor: read(gateway, limit=100, **cursor))
     found = [record["record_id"] for page in pages for record in page]
@@ -51,7 +51,7 @@ def test_every_record_is_on_one_page_only(gateway: Gateway, inside: Looking) -> 
     assert list(inside.table().records) == found
 
 
-@requirement("envelope:last-page")
+@requirement("common-15")
 def test_the_last_page_has_no_cursor(gateway: Gateway) -> None:
     assert (
         read(gateway, 'Bookings? "2026"', base_id=gateway.examples("tables")["other_base_id"]).body["next_cursor"]
@@ -59,7 +59,7 @@ def test_the_last_page_has_no_cursor(gateway: Gateway) -> None:
     )
 
 
-@requirement("tables:records:view")
+@requirement("tables-3")
 def test_a_view_filters_and_sorts(gateway: Gateway, inside: Looking) -> None:
     pages = every_page(lambda **cursor: read(gateway, view="Open leads", limit=100, **cursor))
     found = [record["fields"] for page in pages for record in page]
@@ -80,7 +80,7 @@ def test_a_view_that_lets_nothing_through_gives_an_empty_page(gateway: Gateway) 
     assert ([], None) == (reply.data, reply.body["next_cursor"])
 
 
-@requirement("tables:records:read")
+@requirement("tables-1")
 def test_tables_and_views_may_be_named_by_their_identifiers(gateway: Gateway, inside: Looking) -> None:
     table = inside.table()
     view = next(view for view in table.views if view.name == "Open leads")
@@ -122,7 +122,7 @@ def test_a_known_table_costs_one_request(gateway: Gateway) -> None:
     assert 1 == len(gateway.journal("tables"))
 
 
-@requirement("tables:records:limit")
+@requirement("tables-4")
 def test_calls_that_begin_together_read_the_schema_once(gateway: Gateway, inside: Looking) -> None:
     replies = gateway.together(*[lambda: read(gateway, limit=1)] * 10)
 
@@ -130,7 +130,7 @@ def test_calls_that_begin_together_read_the_schema_once(gateway: Gateway, inside
     assert 1 == len([path for path in inside.sent("GET") if path.startswith("/v0/meta/")])
 
 
-@requirement("tables:base-not-found")
+@requirement("tables-36")
 @pytest.mark.parametrize("base_id", ["appDoesNotExist00", "hidden"])
 def test_an_unknown_base_is_not_found(gateway: Gateway, base_id: str) -> None:
     wanted = gateway.examples("tables")["hidden_base_id"] if base_id == "hidden" else base_id
@@ -144,7 +144,7 @@ def test_a_base_that_could_be_no_identifier_is_a_bad_parameter(gateway: Gateway)
     assert "invalid_parameters" == read(gateway, base_id="app/../meta").code
 
 
-@requirement("tables:table-not-found")
+@requirement("tables-37")
 def test_an_unknown_table_is_not_found_and_the_tables_are_named(gateway: Gateway) -> None:
     reply = read(gateway, "leads")
 
@@ -153,7 +153,7 @@ def test_an_unknown_table_is_not_found_and_the_tables_are_named(gateway: Gateway
     assert [about | {"allowed": ["Leads", "Companies / Konten"]}] == reply.facts
 
 
-@requirement("tables:view-not-found")
+@requirement("tables-38")
 def test_an_unknown_view_is_not_found_and_the_views_are_named(gateway: Gateway) -> None:
     reply = read(gateway, "Companies / Konten", view="Open leads")
 
@@ -161,7 +161,7 @@ def test_an_unknown_view_is_not_found_and_the_views_are_named(gateway: Gateway) 
     assert [{"parameter": "view", "value": "Open leads", "allowed": ["Grid view"]}] == reply.facts
 
 
-@requirement("calls:cursor-bound", "calls:cursor-forged")
+@requirement("common-39", "common-40")
 def test_a_cursor_is_bound_to_what_it_was_issued_for(gateway: Gateway) -> None:
     cursor = read(gateway).body["next_cursor"]
 
@@ -212,7 +212,7 @@ def test_a_view_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, ins
 # Updating a record
 
 
-@requirement("tables:records:updated", "tables:records:update")
+@requirement("tables-17", "tables-18")
 def test_the_named_fields_are_updated_and_no_others(gateway: Gateway, inside: Looking) -> None:
     record_id = gateway.examples("tables")["record_id"]
     before = inside.record(record_id)
@@ -241,7 +241,7 @@ def test_null_clears_a_field(gateway: Gateway, inside: Looking) -> None:
     assert {"Tags", "Due", "Owner"}.isdisjoint(inside.record(gateway.examples("tables")["record_id"]))
 
 
-@requirement("tables:records:read-only", "tables:read-only-field")
+@requirement("tables-19")
 @pytest.mark.parametrize(
     "field",
     [
@@ -258,7 +258,7 @@ def test_a_field_that_is_computed_or_not_known_is_refused(gateway: Gateway, insi
     assert [] == inside.sent("PATCH")
 
 
-@requirement("tables:field-not-found")
+@requirement("tables-40")
 def test_unknown_fields_are_not_found_and_all_of_them_are_named(gateway: Gateway, inside: Looking) -> None:
     reply = update(gateway, {"name": "x", "Name": "y", "Nmae": 1})
 
@@ -268,7 +268,7 @@ def test_unknown_fields_are_not_found_and_all_of_them_are_named(gateway: Gateway
     assert [] == inside.sent("PATCH")
 
 
-@requirement("calls:did-you-mean")
+@requirement("common-182")
 def test_the_field_that_was_probably_meant_is_told_whatever_the_value_is(gateway: Gateway) -> None:
     reply = update(gateway, {"Nmae": "Tgas", "Zzz": "Nmae"})
 
@@ -284,7 +284,7 @@ def test_a_value_that_does_not_fit_is_a_lossy_cast(gateway: Gateway, inside: Loo
     assert [] == inside.sent("PATCH")
 
 
-@requirement("tables:records:all-faults", "calls:all-schema-faults", "errors:detail-values")
+@requirement("common-30", "common-47", "tables-41")
 def test_all_that_is_wrong_with_a_change_is_told_at_once(gateway: Gateway, inside: Looking) -> None:
     wrong = {"Value": "a lot", "Tags": ["us", "eu", "uk"], "Call": 1, "Due": None, "Nmae": {"a": [1]}, "Hot": "maybe"}
     reply = update(gateway, {"Name": "fine", **wrong})
@@ -301,7 +301,7 @@ def test_all_that_is_wrong_with_a_change_is_told_at_once(gateway: Gateway, insid
     assert [] == inside.sent("PATCH")
 
 
-@requirement("tables:records:new-options")
+@requirement("tables-13")
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [("Stage", "Maybe", {"value": "Maybe"}), ("Tags", ["eu", "EU"], {"value": "EU", "did_you_mean": "eu"})],
@@ -316,7 +316,7 @@ def test_an_option_that_is_missing_is_never_added(
     assert [about | {"allowed": inside.field(field).choices()}] == reply.details
 
 
-@requirement("tables:record-not-found")
+@requirement("tables-39")
 def test_a_record_that_does_not_exist_is_not_found(gateway: Gateway) -> None:
     reply = update(gateway, {"Name": "x"}, "recDoesNotExist00")
 
@@ -324,7 +324,7 @@ def test_a_record_that_does_not_exist_is_not_found(gateway: Gateway) -> None:
     assert [{"parameter": "record_id", "value": "recDoesNotExist00"}] == reply.facts
 
 
-@requirement("tables:record-not-found")
+@requirement("tables-39")
 def test_a_record_of_another_table_is_not_found(gateway: Gateway, inside: Looking) -> None:
     record_id = next(iter(inside.table("Companies / Konten").records))
 
@@ -381,7 +381,7 @@ def test_a_field_that_became_computed_while_it_was_remembered_is_refused(gateway
     assert "read_only_field" == update(gateway, {"Phone": "+47"}).code
 
 
-@requirement("tables:update:refused-field")
+@requirement("tables-45")
 @pytest.mark.parametrize(("field", "value"), [("Company", ["recDoesNotExist00"]), ("Owner", "nobody@example.com")])
 def test_a_value_that_the_application_refuses_is_named(gateway: Gateway, field: str, value: Any) -> None:
     reply = update(gateway, {"Name": "Never", field: value})
@@ -397,7 +397,7 @@ def test_a_value_that_the_application_refuses_is_named(gateway: Gateway, field: 
     assert detail["vendor_code"]
 
 
-@requirement("tables:update:round-trip")
+@requirement("tables-44")
 def test_every_value_that_a_read_returns_can_be_written_back(gateway: Gateway, inside: Looking) -> None:
     writable = {field.name for field in inside.table().fields if field.type in CASTS}
     records = read(gateway, limit=40).data
@@ -415,7 +415,7 @@ def test_every_value_that_a_read_returns_can_be_written_back(gateway: Gateway, i
     assert CASTS.keys() == {inside.field(name).type for record in records for name in record["fields"]} & CASTS.keys()
 
 
-@requirement("tables:update:null", "calls:null-restores")
+@requirement("common-225", "tables-17")
 @pytest.mark.parametrize("kind", sorted(CASTS))
 def test_null_restores_what_a_new_record_has(gateway: Gateway, inside: Looking, kind: str) -> None:
     names = {field.name for field in inside.table().fields if field.type == kind}
@@ -446,7 +446,7 @@ def test_a_table_that_is_filled_from_elsewhere_takes_no_writes(gateway: Gateway,
 # Listing tables
 
 
-@requirement("tables:tables:fields", "tables:tables:list")
+@requirement("tables-33", "tables-34")
 def test_tables_are_described(gateway: Gateway, inside: Looking) -> None:
     reply = gateway.get("/tables/tables", base_id=gateway.examples("tables")["other_base_id"])
     inventory = inside.table("Inventory", inside.office)
@@ -474,7 +474,7 @@ def test_types_that_nobody_knows_are_told_as_they_are(gateway: Gateway) -> None:
     assert {"name": "Mood", "type": "emotionScale"} in leads["fields"]
 
 
-@requirement("tables:tables:views")
+@requirement("tables-35")
 def test_views_are_left_out_when_they_are_not_wanted(gateway: Gateway) -> None:
     reply = gateway.get("/tables/tables", base_id=gateway.examples("tables")["base_id"], include_views="false")
 

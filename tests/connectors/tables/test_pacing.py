@@ -38,7 +38,7 @@ def read(gateway: Gateway, base_id: str, table: str) -> Reply:
     return gateway.get("/tables/records", base_id=base_id, table=table, limit=1)
 
 
-@requirement("limits:bursts")
+@requirement("common-76")
 def test_a_burst_is_spread_over_the_seconds_it_needs_and_none_of_it_is_refused(paced: Gateway) -> None:
     examples = paced.examples("tables")
     tables = [(examples["base_id"], "Leads"), (examples["other_base_id"], "Inventory")] * 8

@@ -335,7 +335,7 @@ def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser,
 # Runs
 
 
-@requirement("runs:console")
+@requirement("common-118")
 def test_runs_are_filtered_and_lead_to_their_page(operator: Browser, gateway: Gateway, shelf: Shelf) -> None:
     shelf.troubles.append(Trouble(UpstreamRefused("No.")))
     reply = gateway.post("/shelf/things", name="one")
@@ -420,7 +420,7 @@ def test_only_codes_that_a_page_explains_lead_there(operator: Browser, gateway: 
     assert "events_missed" in pages[1].text
 
 
-@requirement("console:outcomes")
+@requirement("administration-20")
 def test_a_response_that_was_lost_is_told_on_the_page_of_its_run(operator: Browser, gateway: Gateway) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="drop_after", times=1)
     given = {"database_id": gateway.examples("notes")["database_id"], "properties": {}}
@@ -432,7 +432,7 @@ def test_a_response_that_was_lost_is_told_on_the_page_of_its_run(operator: Brows
     assert "Key lost on the way . This was the first call with the key." in page.text
 
 
-@requirement("console:outcomes")
+@requirement("administration-20")
 def test_a_key_that_came_with_other_parameters_is_told(operator: Browser, gateway: Gateway) -> None:
     given = {"database_id": gateway.examples("notes")["database_id"], "idempotency_key": "other parameters"}
     first = gateway.post("/notes/pages", **given, properties={}).body["run_id"]
@@ -443,7 +443,7 @@ def test_a_key_that_came_with_other_parameters_is_told(operator: Browser, gatewa
     assert page.link("The first call").endswith(first)
 
 
-@requirement("console:outcomes")
+@requirement("administration-20")
 def test_an_error_is_told_with_what_it_was_about_and_what_to_do(operator: Browser, gateway: Gateway) -> None:
     named = gateway.with_key("read_write", name="Shop")
     page = operator.open(f"/console/runs/{named.get('/notes/databases', limit='many').body['run_id']}")
@@ -454,7 +454,7 @@ def test_an_error_is_told_with_what_it_was_about_and_what_to_do(operator: Browse
     assert "http, with the key Shop" in page.text
 
 
-@requirement("console:outcomes")
+@requirement("administration-20")
 def test_a_run_through_a_withdrawn_connection_leads_to_connecting_it_again(operator: Browser, gateway: Gateway) -> None:
     gateway.revoke("notes")
     reply = gateway.get("/notes/databases")
@@ -500,7 +500,7 @@ def test_the_overview_counts_what_there_is_and_shows_what_failed(operator: Brows
     assert str(page.one("#failed tbody tr:first-child a[href*='/runs/']")["href"]).endswith(reply.body["run_id"])
 
 
-@requirement("console:steps")
+@requirement("administration-22")
 def test_the_first_steps_are_listed_until_all_are_done(tmp_path: Path) -> None:
     with serving(Sandbox({}), tmp_path, connectors=connectors(Shelf())) as gateway:
         browser = Browser(gateway)

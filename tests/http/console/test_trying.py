@@ -9,7 +9,7 @@ def address(gateway: Gateway, **more: str) -> str:
     return f"/console/connections/{gateway.connections['notes']}/try?operation={more.get('operation', '')}"
 
 
-@requirement("console:try")
+@requirement("administration-19")
 def test_a_call_shows_its_result_and_is_recorded(operator: Browser, gateway: Gateway) -> None:
     page = operator.submit(operator.open(address(gateway)), "Run", limit="1")
     run = gateway.operator("GET", "/v1/runs?limit=1").data[0]
@@ -30,7 +30,7 @@ def test_a_call_shows_its_result_and_is_recorded(operator: Browser, gateway: Gat
     )
 
 
-@requirement("console:try")
+@requirement("administration-19")
 def test_only_operations_that_read_are_offered(operator: Browser, gateway: Gateway) -> None:
     page = operator.open(address(gateway, operation="create_page"))
     offered = [one.text for one in page.html.select(".tabs a")]
@@ -39,7 +39,7 @@ def test_only_operations_that_read_are_offered(operator: Browser, gateway: Gatew
     assert "List databases" == page.one(".tabs a[aria-current]").text
 
 
-@requirement("console:try")
+@requirement("administration-19")
 def test_what_was_wrong_stands_beside_its_field(operator: Browser, gateway: Gateway) -> None:
     page = operator.submit(operator.open(address(gateway)), "Run", limit="many")
     run = operator.open(page.link("How the call went"))

@@ -47,4 +47,5 @@ TABLES = Connector(
             ],
         },
     ),
+    examples=lambda examples: {**examples, "url": examples["file_url"]},
 )
