@@ -35,6 +35,7 @@ from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.files import Files
 from connector_gateway.core.filters import event_types
+from connector_gateway.core.first_steps import first_steps
 from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.installation import identify
 from connector_gateway.core.keys import Keys
@@ -63,6 +64,7 @@ from connector_gateway.core.writing import Writing
 from connector_gateway.http import AccessLog, Served, Service, application
 from connector_gateway.http.application import Check
 from connector_gateway.http.clients import Clients
+from connector_gateway.http.console import LINK, SIGN_IN
 from connector_gateway.http.figures import Figures, Sources
 from connector_gateway.http.forwarded import ForwardedClient
 from connector_gateway.http.metrics import Metrics
@@ -262,6 +264,10 @@ class App:
             quotas=self.settings.quotas,
         )
 
+    async def sign_in_link(self, address: str) -> str:
+        """Return a link to the console at *address* that signs in once, within ten minutes."""
+        return f"{address}{SIGN_IN}?{LINK}={await self._sessions.create_link()}"
+
     async def retry_upstream(self) -> None:
         """Send requests again to vendors that have asked for a pause, since they have room again.
 
@@ -381,6 +387,7 @@ class App:
             self._usage,
             self._sessions,
             McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
+            partial(first_steps, self.database),
             example_values,
             self._siblings,
             self.settings.admin_port,

@@ -108,6 +108,11 @@ class Settings:
         return urlsplit(self.download_base).path
 
     @property
+    def operators_url(self) -> str:
+        """Address of the console and the management routes, as seen from this machine."""
+        return self.base_url if self.admin_port is None else f"http://127.0.0.1:{self.admin_port}"
+
+    @property
     def shareable(self) -> bool:
         """Whether several processes may serve: on a database for several, with a store to count together in."""
         return self.shared_url is not None and url_of(self.database_url).get_backend_name() != "sqlite"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -299,11 +300,13 @@ def test_the_lines_that_it_prints_for_a_shell_work_as_they_are(tmp_path: Path) -
         told = until("stop      Ctrl-C", running)
         (line,) = [line for line in told.splitlines() if line.startswith("shell ")]
         script = f"{line.removeprefix('shell').strip()}; echo $GATEWAY_URL"
+        entered = httpx.get(re.findall(r"^console   (\S+)", told, re.MULTILINE)[0], follow_redirects=True)
         answer = subprocess.run(
             ["bash", "-c", script], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
         )
 
     assert (f"{running.described['base_url']}\n", "") == (answer.stdout, answer.stderr)
+    assert "/console" == entered.url.path
 
 
 def test_the_tour_makes_a_call_through_every_connector(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, select, text
 
 from connector_gateway.app import App
-from connector_gateway.cli.serve import _tell
+from connector_gateway.cli.serve import _tell, _tell_together
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 from connector_gateway.storage.files import Unusable, check_file
@@ -224,3 +225,18 @@ async def test_what_is_told_at_the_start_does_not_end_it_where_the_database_is_a
         await _tell(App(Settings.read(address | secrets, {})), listening)
 
     assert "connections  not known, the database is away\n" in capsys.readouterr().err
+
+
+@requirement("administration-21")
+async def test_where_several_workers_serve_their_supervisor_prints_a_link(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"GATEWAY_DATABASE_URL": f"sqlite:///{tmp_path / 'gateway.db'}", "GATEWAY_WORKERS": "2"}
+    secrets = {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        await _tell_together(Settings.read(settings | secrets, {}), listening)
+    told = capsys.readouterr().err
+
+    assert "workers      2\n" in told
+    assert re.search(r"^console      http://127\.0\.0\.1:8080/console/sign-in\?link=\S{43} ", told, re.MULTILINE)

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.operation import AnyConnector
 from harness.calls import calls_of, read
 from harness.connecting import User, heading, invited, reconnecting, shown, user
 from harness.consenting import Browser
@@ -41,6 +42,17 @@ ENDED: dict[str, dict[str, Any]] = {
     "tables": {"status": 401, "body": {"error": {"type": "AUTHENTICATION_REQUIRED", "message": "Required"}}},
 }
 """How each application refuses a token that has ended, below the paths of its API."""
+
+
+@requirement("connections-3")
+@pytest.mark.parametrize("connector", CONNECTORS.values(), ids=lambda one: one.name)
+def test_users_are_asked_in_words_and_not_in_names_of_scopes(connector: AnyConnector) -> None:
+    oauth = connector.oauth
+    assert oauth is not None
+    words = [*oauth.reads, *oauth.changes]
+
+    assert [True, True] == [bool(oauth.reads), bool(oauth.changes)]
+    assert [] == [one for one in words if one in oauth.scopes or "_" in one or not one[0].isupper()]
 
 
 @pytest.fixture(scope="module", params=DIALECTS)

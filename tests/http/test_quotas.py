@@ -38,8 +38,7 @@ def test_the_console_shows_what_to_do(gateway: Gateway) -> None:
     browser = Browser(gateway)
     with browser.http:
         browser.sign_in()
-        workspace = browser.open(f"/console/workspaces/{gateway.workspace_id}")
-        page = browser.submit(workspace, "Create the key", name="one more", scope="read")
+        page = browser.submit(browser.open("/console/keys/create"), "Create key", name="one more")
 
     assert 409 == page.status
     assert "The workspace has reached its quota of keys: 1 of 1." in page.alert

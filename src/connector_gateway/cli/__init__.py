@@ -21,6 +21,7 @@ SANDBOX = "workspace_sandbox.cli"
 COMMANDS = {
     "dev": (f"{HERE}.dev", "Run gateway and sandbox together, with everything set up to try."),
     "serve": (f"{HERE}.serve", "Run the gateway, with settings from the environment."),
+    "console": (f"{HERE}.console", "Open the console in a browser, signed in."),
     "sandbox": (SANDBOX, "Run only the emulators of the third-party applications."),
     **{name: (f"{HERE}.management", summary) for name, summary in RESOURCES.items()},
     "audit": (f"{HERE}.audit", RESOURCES["audit"]),

@@ -95,6 +95,7 @@ async def _serve(place: Place, playing: Mapping[str, Any], lines: asyncio.Stream
     async with _heeding(lines, app), _serving(running):
         with acting(app.audit, Actor("cli", surface="cli")):
             state, links = await _set_up(app, state, playing, goes_on=goes_on)
+            sign_in = "" if quiet else await app.sign_in_link(place.base_url)
         keep(place.data, state)
         described = _description(place, playing, state, links)
         examples |= {
@@ -103,7 +104,7 @@ async def _serve(place: Place, playing: Mapping[str, Any], lines: asyncio.Stream
         }
         write(place.data / DESCRIPTION, described)
         if not quiet:
-            await _show(described, place.data)
+            await _show(described, place.data, sign_in)
 
 
 @contextlib.asynccontextmanager
@@ -303,8 +304,8 @@ async def _answer(session: aiohttp.ClientSession, described: Mapping[str, Any], 
         return json.dumps(await response.json(), ensure_ascii=False)
 
 
-async def _show(described: Mapping[str, Any], data: Path) -> None:
-    """Make one call through each connector, and print its envelope and how to call it again."""
+async def _show(described: Mapping[str, Any], data: Path, sign_in: str) -> None:
+    """Make one call through each connector, and print its envelope, how to call it again, and where all there is."""
     async with aiohttp.ClientSession() as session:
         tour = stops(described, CONNECTORS)
         # All at the same time, since some wait for their application's pace.
@@ -320,7 +321,7 @@ async def _show(described: Mapping[str, Any], data: Path) -> None:
     command, folder = _command(), shlex.quote(str(data))
     console.print(
         f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"
-        f"console   {described['base_url']}/console  (sign in with the operator_token of {data / 'dev.json'})\n"
+        f"console   {sign_in}  (signs in once, within ten minutes; {command} console prints another)\n"
         f"sandbox   {described['sandbox_url']}\n"
         f'shell     eval "$({command} env --data {folder})"\n'
         f"history   {command} runs list --data {folder}\n"

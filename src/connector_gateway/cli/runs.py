@@ -18,7 +18,9 @@ from connector_gateway.cli.output import as_answered, as_json, console, show, sh
 from connector_gateway.cli.printing import printable
 from connector_gateway.cli.running import data_folder
 from connector_gateway.cli.tables import cell, fitting
+from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.key_outcomes import describe_outcome
+from connector_gateway.core.outcomes import explain_run
 from connector_gateway.kit.shapes import Page, Params
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.runs import RunRecord, list_runs
@@ -49,6 +51,9 @@ def print_timeline(_: ManagementRoute, record: RunRecord) -> None:
     click.echo(f"{run['surface']}, {caller}, {cell(run['started_at'])}\n")
     for at, took, what in time_line(run):
         click.echo(f"{at:10.1f} ms  {'' if took is None else f'{took:.1f} ms':>12}  {printable(what)}")
+    outcome = explain_run(run, CONNECTORS.get(run["connector"]))
+    if outcome is not None:
+        click.echo(f"\n{printable(' '.join([*outcome.sentences, outcome.remedy]).strip())}")
 
 
 runs = management_group("runs", {"list": print_summaries, "show": print_timeline})

@@ -73,6 +73,9 @@ RESTORED = (
 DAY_SECONDS = 24 * 60 * 60.0
 """The time for which a step has one mark: no longer than its key is remembered."""
 
+FOUND, SENT_AGAIN = "found", "sent_again"
+"""Details of a run that tell how a doubt has ended: what was found, or which step was sent again."""
+
 MAX_STANDING = 20
 """How many finished steps an error lists."""
 
@@ -212,6 +215,9 @@ class Attempt:
         self._forgotten: list[str] = []
         """Owner rows of what was certainly not made, to be deleted with the next commit."""
 
+        self._settled: list[Mapping[str, str]] = []
+        """How doubts of steps have ended, for the history."""
+
         self._standing: list[Mapping[str, Any]] = []
         """What callers are told of finished steps if a later one fails."""
 
@@ -265,7 +271,9 @@ class Attempt:
             entry.learned = await self._writing.evidence.settled(self.work, step, entry)
             if entry.learned is None:
                 await self._require_unchanged(step, entry)
+                self._settled.append({SENT_AGAIN: step.name})
             else:
+                self._settled.append(_found_by(step))
                 self._note_change(step, entry)
         if entry.learned is None:
             await self._intend(step, entry)
@@ -392,6 +400,7 @@ class Attempt:
         """Commit the result, the owned objects and the run together; later, if storage is away now."""
         await self.before_asking()
         self.work.run.succeed(envelope.status)
+        self.work.run.details = self._settled or None
         claim, puts = self._claim, [*self._ownership(), *self._refused_rows()]
         done = None if claim is None else self._done(claim, envelope)
         if done is None and not puts:
@@ -554,6 +563,7 @@ class Attempt:
             self._absent = entry
         if learned is None:
             raise self._undecided(entry, doubtful)
+        self._settled.append(_found_by(step))
         return learned
 
     def _undecided(self, entry: JournalEntry, doubtful: GatewayError) -> GatewayError:
@@ -658,6 +668,11 @@ class Attempt:
                 entry.rows = []
         # Kept until a commit has succeeded: a row that is left looks like an equal write that is never done.
         return [(FORGET, {"_row_id": row}) for row in self._forgotten]
+
+
+def _found_by(step: Step[Any]) -> Mapping[str, str]:
+    """Return the detail of a step that a search has proven to be done."""
+    return {FOUND: f"the {step.makes}" if step.makes else step.name}
 
 
 def mark_of(claim: Claim, name: str, number: int, at: float) -> str:

@@ -18,6 +18,7 @@ from connector_gateway.core.connections import Consents
 from connector_gateway.core.envelope import DOCS
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hooks import Hooks
+from connector_gateway.core.first_steps import FirstSteps
 from connector_gateway.core.sessions import Sessions
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.usage import Usage
@@ -83,6 +84,8 @@ class Service:
     agents: ASGIApp
     """The surface for agents."""
 
+    first_steps: Callable[[], Awaitable[FirstSteps]]
+
     example_values: Values
     """Values of parameters for the examples in the reference."""
 
@@ -123,6 +126,7 @@ class Service:
             self.pages,
             self.connectors,
             self.clock,
+            self.first_steps,
         )
 
     @cached_property

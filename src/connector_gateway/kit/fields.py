@@ -51,7 +51,7 @@ class Field:
 
 def label(name: str) -> str:
     """Return the name of a field for people, such as "Workspace" for ``workspace_id``."""
-    words = name.split("_")
+    words = name.rpartition(".")[2].split("_")
     words = words[:-1] if len(words) > 1 and words[-1] in {"id", "at"} else words
     words = [f"{words[-2]}s"] if len(words) > 1 and words[-1] == "ids" else words
     first, *others = (_ACRONYMS.get(word, word) for word in words)

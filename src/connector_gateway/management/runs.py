@@ -111,7 +111,10 @@ class RunRecord(Result):
     """Names of the parameters that were sent; null if they were not read, and for runs without a caller."""
 
     details: list[dict[str, Any]] | None
-    """Subjects of an error by names and codes: parameters, properties, fields, paths; never their values."""
+    """Subjects of an error by names and codes: parameters, properties, fields, paths; never their values.
+
+    For a write whose response was lost: ``found`` with what a search found, or ``sent_again`` with the step.
+    """
 
 
 @RESOURCE.route("GET /v1/runs/{run_id}", "show RUN_ID", open_to_keys=True, errors=[RunNotFound, RunNotRecorded])

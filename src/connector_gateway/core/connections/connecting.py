@@ -101,6 +101,10 @@ class Connecting:
         )
         return {"connection_id": connection_id, "status": shown["status"], **issued}
 
+    def has_links(self, connector: str) -> bool:
+        """Return whether users can connect accounts of a connector in a browser."""
+        return self._tokens.oauth(connector) is not None
+
     async def reconnect_url(self, connection: Connection) -> str | None:
         """A link for a managing caller of a revoked *connection*; None where no browser can connect its account."""
         if self._tokens.oauth(connection.connector) is None:

@@ -25,6 +25,7 @@ async def show(visit: Visit) -> Response:
         sent=sum(slot.sent for use in uses for slot in use.history[-12:]),
         budgets=await charts_of(visit, uses[:3]),
         minutes=MINUTES,
+        steps=await visit.steps(),
         failed=await rows_of(visit, failed.items),
         latest=await rows_of(visit, latest.items),
     )
