@@ -5,7 +5,6 @@ from uuid import uuid4
 
 import pytest
 
-from connector_gateway.kit.identifiers import WorkspaceId
 from connectors.notes.pages import BLOCKS, PAGES, answers, body_of, create, found, new_name, update, writes
 from harness.requirement import requirement
 from harness.serving import Gateway
@@ -345,26 +344,6 @@ def test_throttling_is_waited_out(gateway: Gateway, leads: str, status: int, hea
 
     assert 200 == create(gateway, leads, name).status
     assert 1 == found(gateway, leads, name)
-
-
-@requirement("notes-54")
-def test_throttling_for_longer_than_a_call_may_wait_is_said_with_the_time(room: Gateway, leads: str) -> None:
-    connection = room.run(
-        room.app.connections.create(WorkspaceId(room.workspace_id), "notes", {"token": "another-token"})
-    )
-    answers(
-        room, "POST", "/v1/search", 429, headers={"Retry-After": "77"}, body={"object": "error", "code": "rate_limited"}
-    )
-    first = room.get("/notes/databases", connection_id=connection["connection_id"])
-    room.sandbox.emulators["notes"].stage.forget_faults()
-    second = room.get("/notes/databases", connection_id=connection["connection_id"])
-    elsewhere = room.get("/notes/databases")
-
-    assert (429, "upstream_rate_limited", 77) == (first.status, first.code, first.body["retry_after"])
-    assert "77" == first.headers["retry-after"]
-    assert (429, "upstream_rate_limited") == (second.status, second.code)
-    assert 70 <= second.body["retry_after"] <= 77
-    assert 200 == elsewhere.status
 
 
 def test_being_blocked_is_no_throttling(gateway: Gateway) -> None:

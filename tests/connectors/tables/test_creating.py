@@ -442,15 +442,3 @@ def test_a_definite_failure_leaves_the_key_free(gateway: Gateway, inside: Lookin
 
     assert "upstream_forbidden" == first.code
     assert ["else"] == names([inside.record(record_id) for record_id in again.data["created"]])
-
-
-@requirement("common-7")
-def test_a_service_that_says_try_again_is_asked_again(gateway: Gateway, inside: Looking) -> None:
-    retriable = {"error": {"type": "RETRIABLE_ERROR", "message": "Safe to retry."}}
-    gateway.fault(
-        "tables", method="POST", fault="status", status=503, headers={"Retry-After": "0"}, body=retriable, times=2
-    )
-
-    assert "ok" == create(gateway, {"Name": "again"}).body["status"]
-    assert [503, 503, 200] == [status for method, _, status in gateway.journal("tables") if method == "POST"]
-    assert 1 == len(inside.records(Name="again"))

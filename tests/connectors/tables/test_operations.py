@@ -494,21 +494,3 @@ def test_an_unknown_base_has_no_tables(gateway: Gateway) -> None:
 
 
 # Every operation
-
-
-def test_the_description_of_the_service_has_all_five(gateway: Gateway) -> None:
-    paths = gateway.request("GET", "/openapi.json").body["paths"]
-    described = {
-        operation["operationId"]
-        for path, methods in paths.items()
-        if path.startswith("/v1/connectors/tables/")
-        for operation in methods.values()
-    }
-
-    assert {
-        "tables_read_records",
-        "tables_create_records",
-        "tables_update_record",
-        "tables_attach_file",
-        "tables_list_tables",
-    } == described
