@@ -193,19 +193,6 @@ def test_an_attachment_of_a_message_that_is_not_there_is_refused(gateway: Gatewa
     assert (404, "message_not_found") == (reply.status, reply.code)
 
 
-@pytest.mark.parametrize(
-    ("query", "parameter"),
-    [({"as": "file"}, "as"), ({"form": "link"}, "form"), ({"message_id": ""}, "message_id")],
-)
-def test_a_fetch_that_cannot_be_read_is_refused(gateway: Gateway, query: dict[str, str], parameter: str) -> None:
-    attachment_id, message_id = attachment(gateway)
-
-    reply = gateway.get(f"/mail/attachments/{attachment_id}", **{"message_id": message_id, **query})
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert [parameter] == [detail["parameter"] for detail in reply.details]
-
-
 # Following links
 
 

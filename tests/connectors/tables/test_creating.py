@@ -108,19 +108,6 @@ def test_records_are_a_list_of_objects(gateway: Gateway, records: Any) -> None:
     assert [] == gateway.journal("tables")
 
 
-@pytest.mark.parametrize(
-    ("more", "code"),
-    [
-        ({"base_id": "appNope"}, "base_not_found"),
-        ({"table": "Nope"}, "table_not_found"),
-        ({"allow_new_options": "true"}, "invalid_parameters"),
-        ({"typecast": True}, "invalid_parameters"),
-    ],
-)
-def test_base_table_and_parameters_must_be_right(gateway: Gateway, more: dict[str, Any], code: str) -> None:
-    assert code == create(gateway, {"Name": "x"}, **more).code
-
-
 def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway, inside: Looking) -> None:
     reply = create(gateway, {"Name": "x"}, base_id=inside.office.id, table="Imported people")
 
