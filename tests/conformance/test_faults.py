@@ -58,6 +58,14 @@ def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture(scope="module")
+def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    """A gateway whose calls wait for a second at most."""
+    waits = {"GATEWAY_QUEUE_SECONDS": "1", "GATEWAY_RUN_SECONDS": "1"}
+    with rooms(sandbox, tmp_path_factory.mktemp("hurried"), **waits) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
 def cut_off(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
     """A gateway in front of addresses where nothing listens."""
     with socket.socket() as taken:
@@ -74,6 +82,16 @@ def reading(started: Rooms, room: str, **fault: Any) -> Reply:
     started.gateway.clear(room)
     started.gateway.fault(room, **fault)
     return read(gateway, room, call)
+
+
+@requirement("common-7", "boards-31", "notes-54")
+@every_room
+def test_throttling_for_longer_than_a_call_may_wait_is_told_with_its_time(hurried: Rooms, room: str) -> None:
+    throttled = {**THROTTLED, "headers": {"Retry-After": "77"}, "body": THROTTLED_BODIES[room]}
+    reply = reading(hurried, room, **throttled)
+
+    assert (429, "upstream_rate_limited", "77") == (reply.status, reply.code, reply.headers["retry-after"])
+    assert 77 == reply.body["retry_after"]
 
 
 @every_room
@@ -112,13 +130,18 @@ def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(all_rooms: 
     assert [] == list(defects(world, name, "revoked", written))
 
 
-@requirement("common-60")
+@requirement("common-60", "common-62")
 @every_room
-def test_a_key_that_may_only_read_reads(all_rooms: Rooms, room: str) -> None:
+def test_a_key_that_may_only_read_reads_and_writes_nothing(all_rooms: Rooms, room: str) -> None:
     all_rooms.gateway.clear(room)
-    reader = all_rooms.gateway.with_key("read", calls_per_minute=1000)
+    reader, name = all_rooms.gateway.with_key("read", calls_per_minute=1000), calls_of(room).WRITE[0]
+    all_rooms.prepare(name, "refused")
+    answered = read(reader, room, all_rooms.readings(room)[0])
+    all_rooms.gateway.clear(room)
+    refused = write(reader, all_rooms.world, name, "refused", None)
 
-    assert 200 == read(reader, room, all_rooms.readings(room)[0]).status
+    assert (200, "write_scope_required") == (answered.status, refused.code)
+    assert [] == all_rooms.gateway.journal(room)
 
 
 # Reads

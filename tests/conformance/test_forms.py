@@ -57,7 +57,7 @@ def test_a_malformed_identifier_is_refused_with_the_form_that_is_expected(
     assert fault["message"].startswith("Should be ")
 
 
-@requirement("common-224")
+@requirement("chat-35", "common-224")
 @pytest.mark.parametrize(("operation", "parameter"), INSTANTS)
 def test_a_time_without_an_offset_is_refused_with_what_to_add(operation: Any, parameter: str) -> None:
     fault = fault_of(operation, parameter, "2026-11-02T09:30:00")

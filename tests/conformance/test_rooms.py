@@ -135,33 +135,6 @@ def test_it_stands_in_the_openapi_document_with_all_its_errors(
     assert f"{connector.name}_{operation.name}" == described["operationId"]
 
 
-@requirement("common-44", "common-56", "common-58", "common-73")
-@every_operation
-def test_it_asks_for_a_key_in_the_one_error_shape(
-    gateway: Gateway, connector: AnyConnector, operation: AnyOperation
-) -> None:
-    reply = call(gateway, connector, operation, {}, headers={"Authorization": ""})
-
-    assert (401, "missing_api_key") == (reply.status, reply.code)
-    assert {"run_id", "connector", "error"} == set(reply.body)
-    assert {"code", "message", "remedy", "details", "docs"} == set(reply.body["error"])
-    assert connector.name == reply.body["connector"]
-    assert "Bearer" == reply.headers["www-authenticate"]
-    assert "0" == reply.headers["x-service-ratelimit-remaining"]
-
-
-@requirement("common-43", "common-61", "common-62")
-@every_write
-def test_a_read_key_is_refused_before_anything_else_is_looked_at(
-    gateway: Gateway, connector: AnyConnector, operation: AnyOperation
-) -> None:
-    reader = gateway.with_key("read", calls_per_minute=1000)
-
-    reply = call(reader, connector, operation, {"nonsense": True})
-
-    assert (403, "write_scope_required") == (reply.status, reply.code)
-
-
 @every_operation
 def test_it_declares_each_error_once(connector: AnyConnector, operation: AnyOperation) -> None:
     declared = [*EVERY_CALL, *operation.errors]
@@ -179,15 +152,6 @@ def test_a_fault_is_told_without_patterns_and_in_no_words_of_python(
     assert [] == re.findall(r"pattern|\^|\\S|[Dd]ictionary|datetime|after validation", told)
 
 
-@requirement("common-26")
-@every_operation
-def test_an_unknown_parameter_is_named(gateway: Gateway, connector: AnyConnector, operation: AnyOperation) -> None:
-    reply = call(gateway, connector, operation, {"connection_id": "conn_x", "no_such_parameter": "1"})
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert "no_such_parameter" in [detail["parameter"] for detail in reply.details]
-
-
 @requirement("common-8", "common-29")
 @every_operation
 def test_a_missing_connection_is_named_with_every_other_fault(
@@ -198,20 +162,6 @@ def test_a_missing_connection_is_named_with_every_other_fault(
     required = {name for name, field in operation.parameters.items() if field.is_required()} - operation.path_names
     assert (422, "invalid_parameters") == (reply.status, reply.code)
     assert required | {"connection_id"} <= {detail["parameter"] for detail in reply.details}
-
-
-@requirement("common-111")
-@every_operation
-def test_its_run_is_in_the_history(gateway: Gateway, connector: AnyConnector, operation: AnyOperation) -> None:
-    reply = call(gateway, connector, operation, {"no_such_parameter": "1"})
-
-    run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").data
-    assert (connector.name, operation.name, "error", "invalid_parameters") == (
-        run["connector"],
-        run["operation"],
-        run["status"],
-        run["code"],
-    )
 
 
 @requirement("common-10", "common-11", "common-14", "common-15", "common-38")

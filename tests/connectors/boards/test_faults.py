@@ -54,19 +54,6 @@ def dies_commenting(desk: Desk, key: str, text: str = "Last words") -> None:
 # Throttling
 
 
-@requirement("boards-31")
-def test_without_a_time_the_whole_window_is_told(desk: Desk, impatient: Move) -> None:
-    body = {"error": "API_TOKEN_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
-    desk = impatient(desk)
-    fail_comments(desk, fault="status", status=429, body=body)
-
-    reply = desk.comment()
-
-    assert (429, "upstream_rate_limited") == (reply.status, reply.code)
-    assert (10, "10") == (reply.body["retry_after"], reply.headers["retry-after"])
-    assert [] == desk.comments()
-
-
 @pytest.mark.parametrize(("error", "other"), [("API_TOKEN_LIMIT_EXCEEDED", 200), ("API_KEY_LIMIT_EXCEEDED", 429)])
 def test_a_token_rests_alone_and_a_key_with_all_its_tokens(desk: Desk, impatient: Move, error: str, other: int) -> None:
     desk = impatient(desk)

@@ -520,30 +520,6 @@ def test_two_at_once_attach_one_checklist(desk: Desk) -> None:
 # What every write promises
 
 
-@requirement("common-29")
-@pytest.mark.parametrize(
-    ("path", "body", "faults"),
-    [
-        ("cards", {"list_id": "", "name": "", "lables": []}, {"list_id", "name", "lables"}),
-        ("cards", {"list_id": UNKNOWN, "name": "x", "due": "soon", "labels": "bug"}, {"due", "labels"}),
-        ("cards", {"list_id": UNKNOWN, "name": "x\u0000", "desc": 5, "labels": [""]}, {"name", "desc", "labels.0"}),
-        (f"cards/{UNKNOWN}/move", {"position": "middle", "comment": " "}, {"list_id", "position", "comment"}),
-        (f"cards/{UNKNOWN}/move", {"list_id": UNKNOWN, "card_id": UNKNOWN}, {"card_id"}),
-        (f"cards/{UNKNOWN}/checklists", {"items": {}, "skip_if_present": "yes"}, {"name", "items", "skip_if_present"}),
-    ],
-)
-def test_all_faults_of_a_request_are_named_together(
-    desk: Desk, path: str, body: dict[str, Any], faults: set[str]
-) -> None:
-    desk.gateway.clear("boards")
-
-    reply = desk.gateway.post(f"/boards/{path}", **body)
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert {detail["parameter"] for detail in reply.details} == faults
-    assert [] == desk.sent()
-
-
 @requirement("boards-32")
 def test_the_budgets_are_the_documented_ones() -> None:
     assert BOARDS.budgets == {

@@ -329,15 +329,6 @@ def test_a_channel_that_the_app_sees_is_looked_up_once(gateway: Gateway) -> None
     assert 1 == [path for _, path, _ in gateway.journal("chat")].count("/api/conversations.info")
 
 
-def test_a_cursor_of_another_connection_is_refused(gateway: Gateway, lasting: str) -> None:
-    deliver(gateway, callback(message(RANDOM, "one")))
-    deliver(gateway, callback(message(RANDOM, "two")))
-    cursor = gateway.get("/chat/events", connection_id=lasting, limit=1).body["next_cursor"]
-    other = connect(gateway, channels=[EMPTY])
-
-    assert "invalid_cursor" == gateway.get("/chat/events", connection_id=other, limit=1, cursor=cursor).code
-
-
 # Deliveries that come more than once, or in no order
 
 

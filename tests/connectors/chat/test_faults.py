@@ -8,7 +8,6 @@ import pytest
 from connector_gateway.connectors.chat import client
 from connectors.chat.reading import (
     ARCHIVED,
-    EMPTY,
     GENERAL,
     OURS,
     PERSON,
@@ -65,48 +64,6 @@ def refuse(gateway: Gateway, path: str, code: str, **more: Any) -> None:
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("vendors", "expected"),
-    [
-        ("missing_scope", (403, "connection_scope_missing", [])),
-        ("not_allowed_token_type", (403, "connection_scope_missing", [])),
-        ("access_denied", (403, "upstream_forbidden", [{"vendor_code": "access_denied"}])),
-        ("restricted_action", (403, "upstream_forbidden", [{"vendor_code": "restricted_action"}])),
-        ("not_in_channel", (403, "not_in_channel", [{"parameter": "channel"}])),
-        ("channel_not_found", (404, "channel_not_found", [{"parameter": "channel"}])),
-        ("is_archived", (409, "channel_archived", [{"parameter": "channel"}])),
-        ("invalid_arguments", (422, "upstream_refused", [{"vendor_code": "invalid_arguments"}])),
-        ("something_new", (502, "outcome_unknown", [])),
-    ],
-)
-@every_write
-def test_a_refusal_with_status_200_has_its_own_meaning(
-    gateway: Gateway, write: Write, vendors: str, expected: tuple[int, str, list[dict[str, str]]]
-) -> None:
-    refuse(gateway, write.upstream, vendors)
-
-    refused = write.send(gateway)
-    told = [{name: text for name, text in detail.items() if name != "value"} for detail in refused.facts]
-
-    assert expected == (refused.status, refused.code, told)
-    assert vendors not in str(refused.body["error"]["message"])
-
-
-@pytest.mark.parametrize(
-    "vendors", ["account_inactive", "token_revoked", "token_expired", "invalid_auth", "not_authed"]
-)
-@every_write
-def test_a_token_that_is_refused_with_status_200_is_a_revoked_connection(
-    gateway: Gateway, write: Write, vendors: str
-) -> None:
-    refuse(gateway, write.upstream, vendors)
-
-    refused = write.send(gateway)
-
-    assert (401, "connection_revoked", []) == (refused.status, refused.code, refused.facts)
-    assert vendors not in str(refused.body["error"]["message"])
-
-
 @requirement("common-48")
 def test_what_the_application_remarks_on_a_refusal_is_passed_on_without_secrets(gateway: Gateway) -> None:
     remarks = ["[ERROR] must be less than 3001 characters", "[ERROR] token=xoxb-1-2 is odd"]
@@ -117,75 +74,6 @@ def test_what_the_application_remarks_on_a_refusal_is_passed_on_without_secrets(
 
     told = "[ERROR] must be less than 3001 characters; [ERROR] token=… is odd"
     assert [{"vendor_code": "invalid_arguments", "vendor_message": told}] == refused.facts
-
-
-@pytest.mark.parametrize("remarks", ["odd", {"messages": "odd"}, {"messages": [{"odd": 1}]}])
-def test_remarks_that_cannot_be_read_are_left_out(gateway: Gateway, remarks: Any) -> None:
-    body = {"ok": False, "error": "no_text", "response_metadata": remarks}
-    gateway.fault("chat", path=POST, fault="status", status=200, body=body)
-
-    refused = gateway.post("/chat/messages", channel=RANDOM, text="hello")
-
-    assert ("upstream_refused", [{"vendor_code": "no_text"}]) == (refused.code, refused.facts)
-
-
-@pytest.mark.parametrize(
-    ("path", "vendors", "remedy"),
-    [
-        (UPDATE, "edit_window_closed", "Post a new message"),
-        (POST, "restricted_action_thread_locked", "Post outside of the thread"),
-        (REACT, "too_many_reactions", "Remove a reaction"),
-        (POST, "restricted_action", "Ask an administrator"),
-    ],
-)
-def test_a_refusal_comes_with_what_helps_against_it(gateway: Gateway, path: str, vendors: str, remedy: str) -> None:
-    refuse(gateway, path, vendors)
-
-    refused = WRITES[path].send(gateway)
-
-    assert remedy == refused.body["error"]["remedy"][: len(remedy)]
-
-
-@pytest.mark.parametrize(
-    ("path", "vendors", "status", "code"),
-    [
-        (POST, "restricted_action_thread_locked", 403, "upstream_forbidden"),
-        (POST, "messages_tab_disabled", 403, "upstream_forbidden"),
-        (POST, "cannot_reply_to_message", 404, "thread_not_found"),
-        (POST, "msg_too_long", 422, "upstream_refused"),
-        (UPDATE, "is_inactive", 409, "channel_archived"),
-        (UPDATE, "cant_update_message", 403, "not_message_author"),
-        (REACT, "too_many_reactions", 422, "upstream_refused"),
-        (REACT, "not_reactable", 422, "upstream_refused"),
-        (REACT, "thread_locked", 403, "upstream_forbidden"),
-        (REACT, "no_access", 403, "not_in_channel"),
-    ],
-)
-def test_refusals_of_single_methods_have_their_meaning(
-    gateway: Gateway, path: str, vendors: str, status: int, code: str
-) -> None:
-    refuse(gateway, path, vendors)
-
-    refused = WRITES[path].send(gateway)
-
-    assert (refused.status, refused.code) == (status, code)
-
-
-@pytest.mark.parametrize(
-    ("status", "answer"),
-    [
-        (403, GLITCH),
-        (404, ""),
-        (413, {"ok": False, "error": "request_too_large"}),
-    ],
-)
-def test_an_error_in_no_known_form_leaves_a_write_in_doubt(gateway: Gateway, status: int, answer: Any) -> None:
-    gateway.fault("chat", path=POST, fault="status", status=status, body=answer)
-
-    refused = gateway.post("/chat/messages", channel=RANDOM, text="hello")
-
-    assert "outcome_unknown" == refused.code
-    assert "glitch" not in str(refused.body)
 
 
 # Throttling
@@ -212,32 +100,6 @@ def test_a_listing_that_keeps_failing_with_status_200_says_how(gateway: Gateway,
     assert (502, "upstream_error") == (failed.status, failed.code)
 
 
-@requirement("common-81")
-@pytest.mark.parametrize(
-    ("fault", "looks", "code"),
-    [
-        ({"status": 500, "body": {"ok": False, "error": "internal_error"}}, 1, "upstream_error"),
-        ({"status": 502, "body": GLITCH}, 2, "outcome_unknown"),
-        ({"status": 503, "body": ""}, 2, "outcome_unknown"),
-        ({"status": 200, "body": {"ok": False, "error": "internal_error"}}, 1, "upstream_error"),
-        ({"status": 200, "body": {"ok": False, "error": "service_unavailable"}}, 2, "outcome_unknown"),
-        ({"status": 200, "body": {"ok": False, "error": "request_timeout"}}, 2, "outcome_unknown"),
-        ({"status": 200, "body": {}}, 2, "outcome_unknown"),
-    ],
-)
-def test_a_post_that_failed_is_looked_for_and_not_sent_again(
-    gateway: Gateway, fault: dict[str, Any], looks: int, code: str
-) -> None:
-    gateway.fault("chat", path=POST, fault="status", **fault)
-
-    # In a channel of its own: where others have just said much, a look is more than one request.
-    failed = gateway.post("/chat/messages", channel=EMPTY, text=f"failed with {fault}")
-
-    assert (502, code) == (failed.status, failed.code)
-    assert (asked(gateway, "chat.postMessage"), asked(gateway, "conversations.history")) == (1, looks)
-    assert [] == said(gateway, f"failed with {fault}")
-
-
 UNDONE: dict[str, dict[str, Any]] = {
     "cut": {"fault": "drop_before"},
     "failed": {"fault": "status", "status": 500, "body": GLITCH},
@@ -247,21 +109,6 @@ UNDONE: dict[str, dict[str, Any]] = {
     "without its identifier": {"fault": "status", "status": 200, "body": {"ok": True, "channel": "C", "message": {}}},
 }
 """What leaves a write undone, and its caller in doubt."""
-
-
-@requirement("common-93", "common-95")
-@pytest.mark.parametrize("why", UNDONE)
-def test_a_post_that_failed_is_made_by_the_repetition(gateway: Gateway, why: str) -> None:
-    text = f"second try: {why}"
-    gateway.fault("chat", path=POST, **UNDONE[why])
-    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text=text, idempotency_key=text)
-    failed = post()
-
-    posted = post()
-
-    assert 502 == failed.status
-    assert 200 == posted.status
-    assert [RANDOM] == said(gateway, text)
 
 
 def test_a_post_is_not_begun_when_the_workspace_cannot_be_asked(gateway: Gateway) -> None:
@@ -453,20 +300,6 @@ def test_an_edit_of_a_reply_without_an_answer_is_found(gateway: Gateway) -> None
     gateway.fault("chat", path=UPDATE, fault="drop_after")
 
     assert gateway.patch(f"/chat/messages/{ts}", channel="general", text="edited").data["message_ts"] == ts
-
-
-@requirement("common-95")
-@pytest.mark.parametrize("why", UNDONE)
-def test_an_edit_that_failed_is_made_by_the_repetition_with_the_first_text(gateway: Gateway, why: str) -> None:
-    gateway.fault("chat", path=UPDATE, **UNDONE[why])
-    path, header = f"/chat/messages/{OURS}", {"Idempotency-Key": f"edit: {why}"}
-
-    failed = gateway.patch(path, headers=header, channel=GENERAL, text=f"edited: {why}")
-    edited = gateway.patch(path, headers=header, channel=GENERAL, text="something else")
-
-    assert 502 == failed.status
-    assert 200 == edited.status
-    assert message(gateway, GENERAL, OURS).text == f"edited: {why}"
 
 
 def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) -> None:

@@ -1,7 +1,6 @@
 """The chat operations, from the caller's side, against the emulator on real HTTP."""
 
 from datetime import datetime
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -291,10 +290,6 @@ def test_a_name_of_two_channels_is_refused_with_their_identifiers(gateway: Gatew
     assert [] == said(gateway, "which?")
 
 
-def test_either_channel_of_a_shared_name_is_reached_by_identifier(gateway: Gateway) -> None:
-    assert 200 == gateway.post("/chat/messages", channel="G04WARROOM2", text="this one").status
-
-
 # Names
 
 
@@ -413,13 +408,6 @@ def test_a_message_is_not_found_in_another_channel_than_its_own(gateway: Gateway
     assert "message_not_found" == gateway.patch(f"/chat/messages/{OURS}", channel=RANDOM, text="hello").code
 
 
-@pytest.mark.parametrize("ts", ["1790000000", "1790000000.1", "p1790000001000200", "\uff11790000000.000100"])
-def test_a_malformed_message_identifier_is_refused(gateway: Gateway, ts: str) -> None:
-    refused = gateway.patch(f"/chat/messages/{ts}", channel=GENERAL, text="hello")
-
-    assert (422, ["message_ts"]) == (refused.status, [detail["parameter"] for detail in refused.details])
-
-
 def test_a_message_of_an_archived_channel_cannot_be_edited(gateway: Gateway) -> None:
     ts = post(gateway, "last words", EMPTY)
     gateway.act("chat", action="archive", channel_id=EMPTY)
@@ -490,12 +478,6 @@ def test_conversations_with_people_are_listed_by_the_person(gateway: Gateway) ->
     assert {"D04IM000014", "D04IM000015"}.isdisjoint(channel["channel_id"] for channel in listed)
 
 
-def test_a_conversation_is_reached_by_the_name_it_is_listed_under(gateway: Gateway) -> None:
-    listed = every_channel(gateway, types="im", limit=200)[0]
-
-    assert gateway.post("/chat/messages", channel=listed["name"], text="hi").data["channel_id"] == listed["channel_id"]
-
-
 def test_a_short_page_is_filled_up_by_one_more_request_at_most(gateway: Gateway) -> None:
     first = gateway.get("/chat/channels", limit=3)
     second = gateway.get("/chat/channels", limit=3, cursor=first.body["next_cursor"])
@@ -506,35 +488,6 @@ def test_a_short_page_is_filled_up_by_one_more_request_at_most(gateway: Gateway)
     assert 4 == asked(gateway, "conversations.list")
 
 
-@requirement("chat-18")
-def test_no_page_is_longer_than_asked_for(gateway: Gateway) -> None:
-    pages = every_page(gateway, limit=40)
-
-    assert 40 == max(len(page.data) for page in pages)
-    assert len(pages) > 3
-
-
-def test_every_page_has_a_cursor_of_its_own(gateway: Gateway) -> None:
-    cursors = [page.body["next_cursor"] for page in every_page(gateway, limit=60)]
-
-    assert all(earlier != later for earlier, later in pairwise(cursors))
-
-
-@requirement("common-40")
-def test_a_cursor_is_bound_to_its_types(gateway: Gateway) -> None:
-    cursor = gateway.get("/chat/channels", limit=5).body["next_cursor"]
-
-    refused = gateway.get("/chat/channels", limit=5, types="im", cursor=cursor)
-
-    assert (422, "invalid_cursor") == (refused.status, refused.code)
-
-
-def test_a_cursor_may_be_used_with_another_limit(gateway: Gateway) -> None:
-    cursor = gateway.get("/chat/channels", limit=1).body["next_cursor"]
-
-    assert "random" == gateway.get("/chat/channels", limit=200, cursor=cursor).data[0]["name"]
-
-
 def test_a_cursor_that_the_application_no_longer_knows_is_refused_as_such(gateway: Gateway) -> None:
     cursor = gateway.get("/chat/channels", limit=5).body["next_cursor"]
     gateway.fault("chat", path="/api/conversations.list", fault="status", status=200, body=no("invalid_cursor"))
@@ -542,26 +495,6 @@ def test_a_cursor_that_the_application_no_longer_knows_is_refused_as_such(gatewa
     refused = gateway.get("/chat/channels", limit=5, cursor=cursor)
 
     assert (422, "invalid_cursor") == (refused.status, refused.code)
-
-
-@requirement("chat-17", "chat-18")
-@pytest.mark.parametrize(
-    ("query", "parameter"),
-    [
-        ({"limit": 0}, "limit"),
-        ({"limit": 201}, "limit"),
-        ({"limit": "many"}, "limit"),
-        ({"types": "mpim"}, "types"),
-        ({"types": "public,"}, "types"),
-        ({"types": ""}, "types"),
-        ({"colour": "red"}, "colour"),
-    ],
-)
-def test_a_listing_that_cannot_be_is_refused(gateway: Gateway, query: dict[str, Any], parameter: str) -> None:
-    refused = gateway.get("/chat/channels", **query)
-
-    assert (422, "invalid_parameters") == (refused.status, refused.code)
-    assert [detail["parameter"] for detail in refused.details] == [parameter]
 
 
 # Reactions
@@ -642,30 +575,6 @@ def test_a_message_of_an_archived_channel_gets_no_reaction(gateway: Gateway) -> 
 
 
 # Events and what is watched
-
-
-@requirement("chat-29", "common-15", "common-102")
-def test_the_feed_of_events_is_an_empty_page(gateway: Gateway) -> None:
-    reply = gateway.get(
-        "/chat/events", channel=GENERAL, since="2026-11-01T00:00:00Z", type="message.keyword", limit=200
-    )
-
-    assert ("ok", [], None) == (reply.body["status"], reply.data, reply.body["next_cursor"])
-    assert {"/api/conversations.info", "/api/auth.test"} >= {path for _, path, _ in gateway.journal("chat")}
-
-
-@requirement("chat-34", "chat-35")
-@pytest.mark.parametrize(
-    ("query", "parameter"),
-    [({"since": "yesterday"}, "since"), ({"limit": 201}, "limit"), ({"type": "page.created"}, "type")],
-)
-def test_a_reading_of_events_that_cannot_be_is_refused(gateway: Gateway, query: dict[str, Any], parameter: str) -> None:
-    assert [detail["parameter"] for detail in gateway.get("/chat/events", **query).details] == [parameter]
-
-
-@requirement("chat-29", "common-39")
-def test_a_forged_cursor_of_events_is_refused(gateway: Gateway) -> None:
-    assert "invalid_cursor" == gateway.get("/chat/events", cursor="forged").code
 
 
 @requirement("chat-39")

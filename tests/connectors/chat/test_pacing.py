@@ -43,17 +43,6 @@ def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gate
     assert 429 not in [status for _, _, status in gateway.journal("chat")]
 
 
-@requirement("common-46", "common-75")
-def test_a_throttle_longer_than_a_call_may_wait_is_told_with_its_length(gateway: Gateway) -> None:
-    refused = throttled(gateway)
-    elsewhere = gateway.get("/chat/channels", limit=1)
-
-    assert (429, "upstream_rate_limited") == (refused.status, refused.code)
-    assert 90 == refused.body["retry_after"]
-    assert "90" == refused.headers["retry-after"]
-    assert 200 == elsewhere.status
-
-
 @requirement("common-77")
 def test_a_call_that_cannot_start_in_time_is_refused_at_once(gateway: Gateway) -> None:
     throttled(gateway)

@@ -15,7 +15,6 @@ from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
 
 INVALID = {"category": "VALIDATION_ERROR"}
-LIMITED = {"category": "RATE_LIMITS"}
 
 
 @pytest.fixture(scope="module")
@@ -116,24 +115,6 @@ def test_a_contact_found_after_a_lost_answer_was_updated_if_it_is_older(writer: 
     assert "outcome_unknown" == skipped.code
 
 
-@requirement("common-92")
-def test_a_refusal_leaves_the_key_free(writer: Writer) -> None:
-    refused = writer.open(pipeline="Nowhere", headers={"Idempotency-Key": writer.mark})
-    repeated = writer.open(headers={"Idempotency-Key": writer.mark})
-
-    assert "pipeline_not_found" == refused.code
-    assert 200 == repeated.status
-
-
-def test_a_move_that_the_application_refuses_leaves_the_key_free(writer: Writer) -> None:
-    writer.gateway.fault("crm", method="PATCH", fault="status", status=400, body={"category": "VALIDATION_ERROR"})
-    refused = writer.move(headers={"Idempotency-Key": writer.mark})
-    repeated = writer.move(headers={"Idempotency-Key": writer.mark})
-
-    assert (422, "upstream_refused") == (refused.status, refused.code)
-    assert "qualifiedtobuy" == repeated.data["dealstage_from"]
-
-
 # Notes that fail
 
 
@@ -218,29 +199,6 @@ def test_many_calls_at_once_ask_for_the_portal_and_its_properties_once(hasty: Wr
 # Throttling
 
 
-@pytest.mark.parametrize(
-    ("fault", "seconds"),
-    [
-        ({"status": 429, "headers": {"Retry-After": "30"}, "body": LIMITED}, 30),
-        ({"status": 429, "body": LIMITED | {"policyName": "TEN_SECONDLY_ROLLING"}}, 10),
-        ({"status": 429, "body": LIMITED | {"policyName": "DAILY"}}, 3600),
-        ({"status": 429, "body": LIMITED}, 1),
-        ({"status": 423, "body": {"category": "LOCKED"}}, 2),
-        ({"status": 477, "headers": {"Retry-After": "120"}, "body": {"category": "MIGRATION"}}, 120),
-    ],
-)
-def test_a_throttled_write_is_refused_when_it_would_wait_too_long(
-    hasty: Writer, fault: dict[str, Any], seconds: int
-) -> None:
-    hasty.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="status", **fault)
-    reply = hasty.upsert()
-
-    assert (429, "upstream_rate_limited") == (reply.status, reply.code)
-    assert reply.body["retry_after"] == seconds
-    assert reply.headers["retry-after"] == str(seconds)
-    assert 0 == hasty.traces()
-
-
 def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
     hasty.gateway.fault(
         "crm", path=f"{OBJECTS}/contacts/search", fault="status", status=429, headers={"Retry-After": "60"}
@@ -253,69 +211,6 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
 
 
 # Refusals
-
-
-@pytest.mark.parametrize(
-    ("fault", "status", "code", "details"),
-    [
-        ({"status": 403, "body": {"category": "FORBIDDEN"}}, 403, "upstream_forbidden", [{"vendor_code": "FORBIDDEN"}]),
-        (
-            {
-                "status": 403,
-                "body": {"category": "MISSING_SCOPES", "errors": [{"context": {"requiredGranularScopes": ["a.b"]}}]},
-            },
-            *(403, "connection_scope_missing", [{"scopes": ["a.b"]}]),
-        ),
-        ({"status": 404, "body": HTML}, 502, "outcome_unknown", []),
-        (
-            {"status": 409, "body": {"status": "error", "message": "in the way"}},
-            409,
-            "upstream_conflict",
-            [{"vendor_message": "in the way"}],
-        ),
-        ({"status": 418, "body": "teapot"}, 502, "outcome_unknown", []),
-        ({"status": 302, "headers": {"Location": "/"}}, 502, "outcome_unknown", []),
-        (
-            {
-                "status": 400,
-                "body": INVALID | {"message": 'Not valid: [{"error":"PROPERTY_DOESNT_EXIST","name":"jobtitle"}]'},
-            },
-            *(404, "property_not_found", [{"property": "jobtitle"}]),
-        ),
-        (
-            {
-                "status": 400,
-                "body": INVALID | {"errors": [{"code": "INVALID_EMAIL", "context": {"propertyName": ["email"]}}]},
-            },
-            *(
-                422,
-                "upstream_refused",
-                [{"property": "email", "vendor_code": "INVALID_EMAIL"}],
-            ),
-        ),
-        (
-            {
-                "status": 207,
-                "body": {
-                    "results": [],
-                    "errors": [
-                        INVALID | {"errors": [{"code": "INVALID_OPTION", "context": {"propertyName": ["tier"]}}]}
-                    ],
-                },
-            },
-            *(409, "option_missing", [{"property": "tier"}]),
-        ),
-    ],
-)
-def test_a_refusal_is_told_by_our_code_and_not_in_the_words_of_the_application(
-    writer: Writer, fault: dict[str, Any], status: int, code: str, details: list[dict[str, Any]]
-) -> None:
-    writer.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="status", **fault)
-    reply = writer.upsert()
-
-    assert (reply.status, reply.code, reply.facts) == (status, code, details)
-    assert reply.body["error"]["message"].startswith("The ")
-    assert 0 == writer.traces()
 
 
 def test_a_missing_permission_is_named(writer: Writer) -> None:

@@ -193,19 +193,6 @@ def test_an_attachment_of_a_message_that_is_not_there_is_refused(gateway: Gatewa
     assert (404, "message_not_found") == (reply.status, reply.code)
 
 
-@pytest.mark.parametrize(
-    ("query", "parameter"),
-    [({"as": "file"}, "as"), ({"form": "link"}, "form"), ({"message_id": ""}, "message_id")],
-)
-def test_a_fetch_that_cannot_be_read_is_refused(gateway: Gateway, query: dict[str, str], parameter: str) -> None:
-    attachment_id, message_id = attachment(gateway)
-
-    reply = gateway.get(f"/mail/attachments/{attachment_id}", **{"message_id": message_id, **query})
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert [parameter] == [detail["parameter"] for detail in reply.details]
-
-
 # Following links
 
 
@@ -386,31 +373,6 @@ def test_a_forged_link_leads_nowhere(gateway: Gateway, token: str) -> None:
 
     assert (404, "link_not_found") == (reply.status, reply.code)
     assert reply.body["run_id"] == reply.headers["x-run-id"]
-
-
-@requirement("mail-36")
-@pytest.mark.parametrize("place", [0, 5, 21, 30, 60, -1])
-def test_an_altered_link_leads_nowhere(gateway: Gateway, place: int) -> None:
-    url = fetch(gateway, *attachment(gateway)).data["download_url"]
-    base, _, token = url.rpartition("/")
-    letters = list(token)
-    letters[place] = "B" if letters[place] == "A" else "A"
-
-    assert 404 == follow(gateway, f"{base}/{''.join(letters)}").status_code
-
-
-@requirement("mail-36", "secrets-7")
-def test_a_link_has_one_spelling(gateway: Gateway) -> None:
-    base, _, token = fetch(gateway, *attachment(gateway)).data["download_url"].rpartition("/")
-    spelled = [token, f"%{ord(token[0]):02X}{token[1:]}", f"{token}=", f"{token}%3D", f"{token[:9]}.{token[9:]}"]
-
-    assert [200, 404, 404, 404, 404] == [follow(gateway, f"{base}/{other}").status_code for other in spelled]
-
-
-def test_a_cursor_is_no_link(gateway: Gateway) -> None:
-    cursor = gateway.get("/mail/messages", q="", limit=1).body["next_cursor"]
-
-    assert "link_not_found" == follow(gateway, f"/v1/downloads/{cursor}").json()["error"]["code"]
 
 
 @requirement("mail-36")

@@ -134,44 +134,6 @@ WRITES = ["send", "label", "draft"]
 # The way to the application, and its moods
 
 
-@requirement("common-7")
-@pytest.mark.parametrize("name", OPERATIONS)
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"status": 429, "headers": {"Retry-After": "0"}, "body": {"error": {"errors": [{"reason": "x"}]}}},
-        {
-            "status": 403,
-            "headers": {"Retry-After": "0"},
-            "body": {"error": {"errors": [{"reason": "userRateLimitExceeded"}]}},
-        },
-    ],
-)
-def test_a_throttled_request_is_sent_again(gateway: Gateway, name: str, fault: dict[str, Any]) -> None:
-    gateway.fault("mail", fault="status", **fault)
-
-    assert 200 == call(gateway, name).status
-
-
-@pytest.mark.parametrize(
-    ("throttle", "least"), [("quota", 1), ("exhausted", 1), ("retry_after_403", 29), ("retry_after_429", 29)]
-)
-def test_each_way_of_saying_slow_down_is_understood(fresh: Writer, throttle: str, least: int) -> None:
-    fresh.gateway.knob("mail", force=throttle)
-
-    reply = call(fresh.gateway, "search")
-
-    assert (429, "upstream_rate_limited") == (reply.status, reply.code)
-    assert least <= reply.body["retry_after"] <= least + 2
-    assert reply.headers["retry-after"] == str(reply.body["retry_after"])
-
-
-def test_a_throttle_without_a_time_is_waited_out(gateway: Gateway) -> None:
-    gateway.fault("mail", fault="status", status=429, body={"error": {"errors": [{"reason": "rateLimitExceeded"}]}})
-
-    assert 200 == call(gateway, "search").status
-
-
 def test_an_account_that_may_send_no_more_today_can_still_be_read(fresh: Writer) -> None:
     fresh.gateway.knob("mail", limits=True, sends_per_day=0)
 
@@ -184,46 +146,7 @@ def test_an_account_that_may_send_no_more_today_can_still_be_read(fresh: Writer)
     assert (0, 0, 0) == fresh.traces()
 
 
-@pytest.mark.parametrize("fault", [{"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}])
-def test_fetching_that_fails_is_tried_again_and_then_given_up(gateway: Gateway, fault: dict[str, Any]) -> None:
-    gateway.fault("mail", **fault, times=2)
-    tried_again = call(gateway, "fetch")
-    gateway.fault("mail", **fault, times=9)
-    given_up = call(gateway, "fetch")
-
-    assert 200 == tried_again.status
-    assert (502, "upstream_error") == (given_up.status, given_up.code)
-
-
-def test_a_failure_in_the_middle_of_a_page_is_told_as_it_is(gateway: Gateway) -> None:
-    gateway.fault("mail", path=f"{ME}/messages/", fault="status", status=500, times=100)
-
-    reply = call(gateway, "search", limit="10")
-
-    assert (502, "upstream_error") == (reply.status, reply.code)
-
-
 # What the application does not allow
-
-
-@pytest.mark.parametrize(
-    ("force", "answered"),
-    [
-        ("scope", (403, "connection_scope_missing")),
-        ("domain_policy", (403, "upstream_forbidden")),
-        ("mail_disabled", (403, "upstream_forbidden")),
-        ("api_disabled", (502, "upstream_unexpected")),
-        ("unauthenticated", (401, "connection_revoked")),
-    ],
-)
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_what_is_not_allowed_is_told(gateway: Gateway, name: str, force: str, answered: tuple[int, str]) -> None:
-    gateway.knob("mail", force=force)
-
-    reply = call(gateway, name)
-
-    assert (reply.status, reply.code) == answered
-    assert "Gmail" not in reply.body["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -244,24 +167,6 @@ def test_why_the_application_does_not_allow_it_is_told(
     told = [detail for detail in reply.facts if "vendor_code" in detail]
     assert [{"vendor_code": reason[0], "vendor_message": reason[1]}] == told
     assert remedy in reply.body["error"]["remedy"]
-
-
-def test_why_the_application_refuses_the_values_is_told_without_credentials(gateway: Gateway) -> None:
-    error = {"message": "Bad q at ?access_token=ya29.secret", "errors": [{"reason": "invalidArgument"}]}
-    gateway.fault("mail", fault="status", status=400, body={"error": error})
-
-    reply = call(gateway, "search")
-
-    assert (422, "upstream_refused") == (reply.status, reply.code)
-    assert [{"vendor_code": "invalidArgument", "vendor_message": "Bad q at ?access_token=…"}] == reply.facts
-
-
-def test_a_day_of_the_whole_project_that_is_used_up_is_told(fresh: Writer) -> None:
-    fresh.gateway.knob("mail", force="daily_limit")
-
-    reply = call(fresh.gateway, "search")
-
-    assert ("upstream_rate_limited", 3600) == (reply.code, reply.body["retry_after"])
 
 
 # What the caller may not do

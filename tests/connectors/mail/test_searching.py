@@ -78,23 +78,6 @@ def test_pages_hold_every_message_once_newest_first(gateway: Gateway) -> None:
     assert sorted(found, key=lambda each: each["received_at"], reverse=True) == found
 
 
-def test_the_limit_may_change_from_page_to_page(gateway: Gateway) -> None:
-    first = gateway.get("/mail/messages", q="category:promotions", limit=3)
-    more = gateway.get("/mail/messages", q="category:promotions", limit=5, cursor=first.body["next_cursor"])
-
-    assert 5 == len(more.data)
-    assert not {each["message_id"] for each in first.data} & {each["message_id"] for each in more.data}
-
-
-@requirement("common-40")
-def test_a_cursor_of_another_search_is_refused(gateway: Gateway) -> None:
-    cursor = gateway.get("/mail/messages", q="category:promotions", limit=3).body["next_cursor"]
-
-    reply = gateway.get("/mail/messages", q="category:social", limit=3, cursor=cursor)
-
-    assert (422, "invalid_cursor") == (reply.status, reply.code)
-
-
 def test_a_cursor_that_the_application_has_forgotten_is_refused(gateway: Gateway) -> None:
     cursor = gateway.get("/mail/messages", q="category:promotions", limit=3).body["next_cursor"]
     refusal = {"error": {"code": 400, "message": "Invalid pageToken", "errors": [{"reason": "invalidArgument"}]}}
@@ -103,26 +86,6 @@ def test_a_cursor_that_the_application_has_forgotten_is_refused(gateway: Gateway
     reply = gateway.get("/mail/messages", q="category:promotions", limit=3, cursor=cursor)
 
     assert (422, "invalid_cursor") == (reply.status, reply.code)
-
-
-@requirement("mail-7")
-@pytest.mark.parametrize(
-    ("query", "parameter"),
-    [
-        ({}, "q"),
-        ({"q": "a", "limit": "0"}, "limit"),
-        ({"q": "a", "limit": "101"}, "limit"),
-        ({"q": "a", "limit": "ten"}, "limit"),
-        ({"q": "a", "include_body": "perhaps"}, "include_body"),
-        ({"q": "a" * 1001}, "q"),
-        ({"q": "a", "label": "INBOX"}, "label"),
-    ],
-)
-def test_a_search_that_cannot_be_read_is_refused(gateway: Gateway, query: dict[str, str], parameter: str) -> None:
-    reply = gateway.get("/mail/messages", **query)
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert [parameter] == [detail["parameter"] for detail in reply.details]
 
 
 @pytest.mark.parametrize(

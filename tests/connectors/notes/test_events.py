@@ -311,6 +311,24 @@ def test_a_property_that_is_added_and_filled_at_once_was_empty_before(watched: W
     assert [("Colour", "", "red")] == watched.changes(page)
 
 
+@requirement("notes-56", "notes-61", "notes-62", "notes-63", "notes-64", "notes-65")
+def test_the_feed_is_read_by_type_instant_and_page(watched: Watched) -> None:
+    watched.update(watched.create(Name="read"), Value=1)
+    watched.poll()
+    feed, events = watched.gateway, watched.events()
+    first = feed.get("/notes/events", limit=len(events) - 1)
+    rest = feed.get("/notes/events", limit=len(events) - 1, cursor=first.body["next_cursor"])
+    otherwise = feed.get("/notes/events", limit=2, cursor=first.body["next_cursor"], type="page.created")
+
+    assert sorted(events, key=lambda event: str(event["observed_at"])) == events == first.data + rest.data
+    assert (None, "invalid_cursor") == (rest.body["next_cursor"], otherwise.code)
+    assert {"page.created"} == {event["type"] for event in watched.events(type="page.created")}
+    assert events[-1:] == watched.events(since=events[-1]["observed_at"])[-1:]
+    assert [] == watched.events(since="2100-01-01T00:00:00Z")
+    assert "no longer kept" in feed.get("/notes/events", since="2020-01-01").headers["warning"]
+    assert ["since"] == [detail["parameter"] for detail in feed.get("/notes/events", since="yesterday").details]
+
+
 # Trouble
 
 
@@ -332,28 +350,6 @@ def test_trouble_delays_events_and_loses_none(watched: Watched, page: str, fault
     watched.poll()
 
     assert [("Value", "1", "2"), ("Value", "2", "3")] == watched.changes(page)
-
-
-@requirement("notes-84")
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/v1/search", {"results": 5}),
-        ("/v1/search", {"results": [{"object": "data_source"}]}),
-        ("/v1/data_sources", {"results": [{"object": "page", "id": "x"}]}),
-        ("/v1/data_sources", {"results": [{}]}),
-        ("/v1/data_sources", []),
-    ],
-)
-def test_answers_of_another_shape_delay_events_and_lose_none(
-    watched: Watched, page: str, path: str, body: object
-) -> None:
-    watched.update(page, Value=2)
-    watched.gateway.fault("notes", method="POST", path=path, fault="status", status=200, body=body)
-    watched.poll()
-    watched.poll()
-
-    assert [("Value", "1", "2")] == watched.changes(page)
 
 
 @requirement("notes-84")

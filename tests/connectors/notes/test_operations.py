@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
+from connectors.notes.pages import workspace_of
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
@@ -107,12 +108,14 @@ def test_an_update_warns_of_the_computed_properties_that_it_leaves_out(gateway: 
     ]
 
 
-@requirement("notes-8")
+@requirement("common-4", "notes-7", "notes-8", "notes-41")
 def test_a_created_page_is_told_with_its_address_and_time(gateway: Gateway, leads: str) -> None:
     created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "told"}).data
-    age = datetime.now(UTC) - datetime.fromisoformat(created["created_at"])
+    age, workspace = datetime.now(UTC) - datetime.fromisoformat(created["created_at"]), workspace_of(gateway)
+    (source_id,) = workspace.databases[leads].source_ids
 
     assert {"page_id", "url", "created_at", "properties_written", "properties_skipped"} == created.keys()
+    assert created["page_id"] in workspace.sources[source_id].rows
     assert created["url"].startswith("https://")
     assert timedelta(minutes=-1) < age < timedelta(minutes=3)
 
@@ -167,32 +170,7 @@ def test_only_the_properties_sent_are_changed(gateway: Gateway, leads: str) -> N
     assert page_id in {page["page_id"] for page in search(gateway, leads, "Stage", "Open")["pages"]}
 
 
-def test_values_are_cleared_with_null(gateway: Gateway, leads: str) -> None:
-    properties = {"Name": "clearing", "Value": 77, "Tags": ["eu"], "Email": "a@b.test", "Due": "2026-11-02"}
-    page_id = gateway.post("/notes/pages", database_id=leads, properties=properties).data["page_id"]
-    cleared = dict.fromkeys(("Value", "Tags", "Email", "Due"))
-    updated = gateway.patch(f"/notes/pages/{page_id}", properties=cleared).data
-
-    assert ["Value", "Tags", "Email", "Due"] == updated["updated"]
-    assert page_id in {page["page_id"] for page in search(gateway, leads, "Email", "")["pages"]}
-
-
 # Events
-
-
-@requirement("common-15", "common-102", "notes-56")
-def test_the_feed_is_empty_and_has_no_next_page(gateway: Gateway) -> None:
-    reply = gateway.get("/notes/events", since="2026-11-02", type="page.created", limit=200)
-
-    assert ([], None) == (reply.data, reply.body["next_cursor"])
-
-
-@requirement("notes-63", "notes-64")
-@pytest.mark.parametrize("query", [{"limit": 201}, {"type": "page.deleted"}, {"since": "yesterday"}, {"limit": 0}])
-def test_filters_of_the_feed_are_checked(gateway: Gateway, query: dict[str, Any]) -> None:
-    reply = gateway.get("/notes/events", **query)
-
-    assert (422, list(query)) == (reply.status, [detail["parameter"] for detail in reply.details])
 
 
 # Pace

@@ -108,19 +108,6 @@ def test_records_are_a_list_of_objects(gateway: Gateway, records: Any) -> None:
     assert [] == gateway.journal("tables")
 
 
-@pytest.mark.parametrize(
-    ("more", "code"),
-    [
-        ({"base_id": "appNope"}, "base_not_found"),
-        ({"table": "Nope"}, "table_not_found"),
-        ({"allow_new_options": "true"}, "invalid_parameters"),
-        ({"typecast": True}, "invalid_parameters"),
-    ],
-)
-def test_base_table_and_parameters_must_be_right(gateway: Gateway, more: dict[str, Any], code: str) -> None:
-    assert code == create(gateway, {"Name": "x"}, **more).code
-
-
 def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway, inside: Looking) -> None:
     reply = create(gateway, {"Name": "x"}, base_id=inside.office.id, table="Imported people")
 
@@ -442,15 +429,3 @@ def test_a_definite_failure_leaves_the_key_free(gateway: Gateway, inside: Lookin
 
     assert "upstream_forbidden" == first.code
     assert ["else"] == names([inside.record(record_id) for record_id in again.data["created"]])
-
-
-@requirement("common-7")
-def test_a_service_that_says_try_again_is_asked_again(gateway: Gateway, inside: Looking) -> None:
-    retriable = {"error": {"type": "RETRIABLE_ERROR", "message": "Safe to retry."}}
-    gateway.fault(
-        "tables", method="POST", fault="status", status=503, headers={"Retry-After": "0"}, body=retriable, times=2
-    )
-
-    assert "ok" == create(gateway, {"Name": "again"}).body["status"]
-    assert [503, 503, 200] == [status for method, _, status in gateway.journal("tables") if method == "POST"]
-    assert 1 == len(inside.records(Name="again"))

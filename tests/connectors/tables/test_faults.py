@@ -82,32 +82,4 @@ def test_a_write_that_certainly_was_not_done_is_sent_again(
     assert 1 == len(inside.records(Name="faulty"))
 
 
-def test_an_update_nobody_waited_for_is_recognised_when_it_is_done(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="PATCH", fault="delay", seconds=1.5)
-    first = update(gateway, headers={"Idempotency-Key": "slow"})
-    inside.wait_for(Name="faulty")
-    again = update(gateway, headers={"Idempotency-Key": "slow"})
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert ["Name"] == again.data["updated_fields"]
-    assert 1 == len(inside.sent("PATCH"))
-
-
 # An application that has had enough
-
-
-def test_a_used_up_plan_is_no_reason_to_wait(gateway: Gateway) -> None:
-    gateway.knob("tables", monthly_calls=0)
-    reply = read(gateway)
-
-    assert (403, "upstream_forbidden") == (reply.status, reply.code)
-    assert "retry_after" not in reply.body
-    assert "administrator" not in reply.body["error"]["remedy"]
-    assert ["PUBLIC_API_BILLING_LIMIT_EXCEEDED"] == [detail["vendor_code"] for detail in reply.details]
-
-
-@pytest.mark.parametrize("envelope", ["list", "object", "bare"])
-def test_limits_are_told_apart_in_whichever_envelope(gateway: Gateway, envelope: str) -> None:
-    gateway.knob("tables", monthly_calls=0, throttle_envelope=envelope)
-
-    assert "upstream_forbidden" == describe(gateway).code
