@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from connector_gateway.http.console.declared import Visit
+from connector_gateway.http.console.declared import Visit, identifier_of
 from connector_gateway.http.console.forms import MOST_CHOICES, Choices, Form, controls_of, unplaced
-from connector_gateway.http.console.tables import LISTS, identifier_of, title_of
+from connector_gateway.http.console.tables import LISTS, title_of
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.fields import Field
 
@@ -65,7 +65,7 @@ async def _choices(visit: Visit, field: Field, values: Mapping[str, str]) -> Cho
 
 async def _objects(visit: Visit, resource: str, values: Mapping[str, str]) -> Choices | None:
     """Return the objects of a resource by name, those of the entered workspace if it has one; None if too many."""
-    route, identifier = LISTS[resource], identifier_of(resource)
+    route, identifier = LISTS[resource], identifier_of(LISTS[resource])
     within = {"workspace_id": values.get("workspace_id", "")} if resource != "workspaces" else {}
     page = await visit.ask(route, {**within, "limit": str(MOST_CHOICES)})
     if page.position is not None:

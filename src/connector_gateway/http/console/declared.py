@@ -47,11 +47,17 @@ NAVIGATION = (
 """The pages of the navigation, with their names."""
 
 
+def identifier_of(route: ManagementRoute) -> str:
+    """Return the field that identifies an object of a route, the first one of its record; empty if there is none."""
+    first = next(iter(route.item.model_fields))
+    return first if first.endswith("_id") else ""
+
+
 def _report(route: ManagementRoute) -> str:
     """Return the sentence that reports the success of an act."""
     if route.done or route.method == "PATCH":
         return route.done or "The changes are saved."
-    return f"The {route.resource.name.removesuffix('s')} is created." if "{" not in route.path else "Done."
+    return f"The {identifier_of(route).removesuffix('_id')} is created." if "{" not in route.path else "Done."
 
 
 DONE = {route.name: _report(route) for route in MANAGEMENT if route.changes} | {"sign_out": "You are signed out."}

@@ -9,10 +9,10 @@ from starlette.responses import Response
 from connector_gateway.http.console import connections, webhooks, workspaces
 from connector_gateway.http.console.acts import Act, acts_of, is_possible
 from connector_gateway.http.console.choices import filters_given, form_of
-from connector_gateway.http.console.declared import ROOT, ConsoleRoute, Visit
+from connector_gateway.http.console.declared import ROOT, ConsoleRoute, Visit, identifier_of
 from connector_gateway.http.console.forms import entered, text_of
 from connector_gateway.http.console.runs import rows_of
-from connector_gateway.http.console.tables import LISTS, identifier_of, names_of, table_of, title_of
+from connector_gateway.http.console.tables import LISTS, names_of, table_of, title_of
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
 from connector_gateway.kit.fields import Field, fields_of, label
 from connector_gateway.kit.shapes import Page, Position
@@ -55,7 +55,7 @@ def _routes(name: str) -> Sequence[ConsoleRoute]:
             for method, perform in (("GET", ask), ("POST", carry_out))
         ]
     # A run is drawn by hand, and an entry of the audit trail has no page.
-    if identifier_of(name) and name != RUNS.name:
+    if identifier_of(LISTS[name]) and name != RUNS.name:
         found.append(ConsoleRoute("GET", f"{path}/{{identifier}}", partial(show, name)))
     return found
 
@@ -114,9 +114,9 @@ async def show(name: str, visit: Visit, problem: GatewayError | None = None, **m
         connector=getattr(record, "connector", ""),
         resource=name,
         title=_title(visit, record),
-        identifier=getattr(record, identifier_of(name)),
+        identifier=getattr(record, identifier_of(LISTS[name])),
         record=record,
-        fields=[field for field in shape if field.name not in {identifier_of(name), *SHOWN_APART}],
+        fields=[field for field in shape if field.name not in {identifier_of(LISTS[name]), *SHOWN_APART}],
         names=await names_of(visit, shape, [record]),
         acts=[act for act in acts_of(name) if not act.creates and is_possible(act, record)],
         steps=await visit.steps() if "done" in visit.query else None,
@@ -204,11 +204,11 @@ async def _told(name: str, act: Act, visit: Visit, result: Any) -> Response:
     once = [field for field in fields_of(type(result)) if _is_shown_once(field) and getattr(result, field.name)]
     if once:
         # Shown with this answer, and at no address that could be opened again: it is stored nowhere.
-        identifier = getattr(result, identifier_of(name))
+        identifier = getattr(result, identifier_of(LISTS[name]))
         return visit.show(
             "once.html", fields=once, result=result, resource=name, identifier=identifier, steps=await visit.steps()
         )
     if act.route.method == "DELETE":
         within = {"workspace_id": result.workspace_id} if hasattr(result, "workspace_id") else {}
         return visit.lead(f"{ROOT}/{name}", **within, done=act.route.name)
-    return visit.lead(f"{ROOT}/{name}/{getattr(result, identifier_of(name))}", done=act.route.name)
+    return visit.lead(f"{ROOT}/{name}/{getattr(result, identifier_of(LISTS[name]))}", done=act.route.name)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connector_gateway.http.console.declared import Visit
+from connector_gateway.http.console.declared import Visit, identifier_of
 from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
@@ -56,15 +56,9 @@ async def table_of(visit: Visit, resource: str, rows: Sequence[Any]) -> Table:
     """Return the list of *rows* of a resource."""
     shape = {field.name: field for field in fields_of(LISTS[resource].item)}
     columns = [shape[name] for name in COLUMNS.get(resource, LISTS[resource].resource.columns) if name in shape]
-    identifier = identifier_of(resource)
+    identifier = identifier_of(LISTS[resource])
     shown = [column for column in columns if column.name != identifier and not (identifier and column.name in TITLES)]
     return Table(resource, identifier, shown, rows, await names_of(visit, list(shape.values()), rows))
-
-
-def identifier_of(resource: str) -> str:
-    """Return the field that identifies an object of a resource; empty if there is none."""
-    name = f"{resource.removesuffix('s')}_id"
-    return name if name in LISTS[resource].item.model_fields else ""
 
 
 async def names_of(visit: Visit, fields: Sequence[Field], rows: Sequence[Any]) -> Mapping[str, str]:
