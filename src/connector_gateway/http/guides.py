@@ -70,7 +70,7 @@ def render(text: str, path: str, root: str = "") -> str:
     """Return the page *path* as HTML, with links below *root* to the pages that are served."""
     # Loaded with the first page, as jinja2 is, since it would delay every start.
     parser: MarkdownIt = import_module("markdown_it").MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens = parser.parse(re.sub(r"<!--.*?-->\n?", "", text))
+    tokens = parser.parse(_without_comments(text))
     for heading, inline in pairwise(tokens):
         if heading.type == "heading_open":
             heading.attrSet("id", _slug(inline.content))
@@ -78,6 +78,11 @@ def render(text: str, path: str, root: str = "") -> str:
         token.children = list(_linked(token.children, path, root)) if token.children else token.children
     rendered: str = parser.renderer.render(tokens, parser.options, {})
     return rendered
+
+
+def _without_comments(text: str) -> str:
+    """Return *text* without its comments, which end their lines."""
+    return "".join(part.partition("<!--")[0] for part in text.split("-->\n"))
 
 
 def _slug(heading: str) -> str:
