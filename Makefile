@@ -34,12 +34,10 @@ fast: .venv/docs  ## The fast half of check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/generate.py --check
-	@$(BIN)/python tools/assertions.py --check tests
-	@$(BIN)/python tools/licences.py
+	@$(BIN)/pip-licenses --packages $$(sed -n 's/^\([A-Za-z0-9._-]*\)==.*/\1/p' requirements/tracing.txt) > .venv/licences
 	@$(MAKE) --silent docs
 
 fix: .venv/test  ## Put right what can be put right by machine
-	@$(BIN)/python tools/assertions.py tests
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
@@ -52,10 +50,20 @@ examples: .venv/test  ## Record the calls that the reference shows
 screenshots: .venv/test  ## Draw the pages that the guide shows; needs Chromium
 	@cd tests && ../$(BIN)/python -m browser.screenshots
 
-docs: .venv/docs  ## The documentation as a site in .site/html; no warning is let pass
-	@$(BIN)/python tools/documentation.py
+# Folders that links lead to are shown as lists of their pages, as code hosts show them.
+LISTED := decisions guide reference
+
+docs: .venv/docs  ## The documentation as a site in .site/html; no warning is let pass, and nothing fetched from elsewhere
+	@rm -rf .site && mkdir -p .site/pages
+	@find *.md client docs sandbox src -type f \( -name '*.md' -o -path 'docs/*' -o -path 'sandbox/examples/*' \) | \
+	  tar -c -T - | tar -x -C .site/pages
+	@cd .site/pages/docs && for folder in $(LISTED); do cd $$folder && \
+	  for page in *.md; do echo "- [$$(sed -n '1s/^# //p' $$page)]($$page)"; done > list && \
+	  { printf '# %s\n\n' $$folder; cat list; } > README.md && rm list && cd ..; done
+	@find .site/pages -name '*.md' -exec sed -i -E 's#\]\(([./a-z]*/)?($(subst $() ,|,$(LISTED)))\)#](\1\2/README.md)#' {} +
 	@$(BIN)/zensical build --clean --strict
-	@$(BIN)/python tools/documentation.py --check
+	@! grep -rEi '<(script|img|iframe|source)[^>]* src="?(https?:)?//|<link[^>]* href="?(https?:)?//|url\(.?(https?:)?//' \
+	  --include=*.html --include=*.css .site/html
 
 bench: .venv/test  ## Measure; ratios within one run
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -90,8 +98,10 @@ sbom: .venv/test  ## List what is installed in production, with hashes, in Cyclo
 documents: .venv/test  ## Hold the sandbox against the vendors' API documents in FOLDER; JAVASCRIPT=1 takes the libraries for JavaScript too
 	@cd tests && PYTHONDONTWRITEBYTECODE= ../$(BIN)/python -m documents $(or $(FOLDER),$(error FOLDER=… is missing)) $(ARGS)
 
-clean:  ## Forget environment, state and caches
-	rm -rf .venv .data .site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean:  ## Remove all that was made here, but what serve keeps: .env and gateway.db
+	rm -rf .venv .data .site .cache dist src/*.egg-info .coverage* \
+	  .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Nothing is left of an environment that could not be made, so that a second try begins anew.
 .venv/bin/python:

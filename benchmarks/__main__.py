@@ -1,6 +1,6 @@
 """``python -m benchmarks [NAME …]``: measures, and prints a table of figures against their bars.
 
-A history of ten million runs: ``python -m benchmarks history retention --runs 10000000 --kept-in FOLDER``,
+A history of ten million runs: ``python -m benchmarks history --runs 10000000 --kept-in FOLDER``,
 which fills it in some minutes, once for each ``--database``.
 """
 
@@ -14,20 +14,14 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import (
-    connections,
-    decoding,
-    events,
     history,
-    idle,
     mail,
+    memory,
     overhead,
     pacing,
     rates,
     records,
-    retention,
-    sandbox,
     starting,
-    workers,
 )
 from benchmarks.filled import Wanted
 
@@ -60,16 +54,10 @@ def _benchmarks(wanted: Wanted) -> Mapping[str, Callable[[], Rows]]:
         "records": records.rows,
         "starting": starting.rows,
         "history": partial(history.rows, wanted),
-        "retention": partial(retention.rows, wanted),
         "mail": mail.rows,
+        "memory": memory.rows,
         "pacing": pacing.rows,
         "together": pacing.rows_together,
-        "workers": workers.rows,
-        "events": events.rows,
-        "idle": idle.rows,
-        "connections": connections.rows,
-        "decoding": decoding.rows,
-        "sandbox": sandbox.rows,
     }
 
 

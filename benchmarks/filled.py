@@ -13,7 +13,6 @@ from sqlalchemy import Connection, create_engine, event, func, make_url, select,
 
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
-from connector_gateway.storage.partitions import add_day
 
 CONNECTIONS = 100
 KEPT_SECONDS = 30 * 24 * 60 * 60.0
@@ -42,9 +41,9 @@ FROM dated
 CLAIMS = """
 WITH RECURSIVE numbers(i) AS (SELECT CAST(0 AS bigint) UNION ALL SELECT i + 1 FROM numbers WHERE i + 1 < :count)
 INSERT INTO claims (workspace_id, connection_id, operation, idempotency_key, run_id, attempt, state, settle_seconds,
-                    status, data, expires_at)
+                    status, expires_at)
 SELECT 'ws_bench', 'conn_' || CAST(i % {connections} AS text), 'create_page', {key}, 'run_bench', 1, 'done', 60.0, 'ok',
-       '{{"page_id": "0123456789"}}', :first + i * :step
+       :first + i * :step
 FROM numbers
 """
 """All of them past their time; their keys are in no order, as callers make them."""
@@ -122,9 +121,6 @@ def _put(connection: Connection, wanted: Wanted) -> None:
     for index in indexes:
         index.drop(connection)
     first = time.time() - 1.5 * KEPT_SECONDS
-    if wanted.kind == "postgresql":
-        for day in range(int(first // DAY_SECONDS), int(time.time() // DAY_SECONDS)):
-            add_day(connection, day)
     connection.execute(RUNS, {"count": wanted.runs, "first": first, "step": 1.5 * KEPT_SECONDS / wanted.runs})
     claims = wanted.runs // 10
     connection.execute(

@@ -52,9 +52,9 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
             for number in range(ROUNDS)
         ]
     reads, writes, keyed = zip(*rounds, strict=True)
-    yield _row("reads", reads, 5000)
+    yield _row("reads", reads, 4500)
     yield _row("writes", writes, 0)
-    yield _row("writes with a key", keyed, 2500)
+    yield _row("writes with a key", keyed, 3000)
 
 
 def rate(running: Running, path: str, arguments: Any, key: str = "") -> float:

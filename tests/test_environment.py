@@ -117,7 +117,7 @@ CASES = [(name, value, told) for name, wrong in BAD.items() for value, told in w
 
 
 @pytest.mark.parametrize(("name", "value", "told"), CASES, ids=[f"{name}={value[:40]!r}" for name, value, _ in CASES])
-@requirement("settings:sentence")
+@requirement("common-146")
 def test_a_setting_that_cannot_be_used_is_told_in_a_sentence(name: str, value: str, told: str) -> None:
     sentence = refusal(**{name: value})
 
@@ -147,7 +147,7 @@ WEAK = [
 ]
 
 
-@requirement("secrets:strength", "doors:weak-secrets")
+@requirement("common-163", "secrets-4")
 @pytest.mark.parametrize(("name", "value", "told"), WEAK)
 def test_a_secret_that_could_be_guessed_is_refused_with_what_makes_one(name: str, value: str, told: str) -> None:
     settings = Settings.read(STRONG | {name: value}, CONNECTORS)
@@ -160,7 +160,7 @@ def test_a_secret_that_could_be_guessed_is_refused_with_what_makes_one(name: str
     assert value not in sentence.removeprefix(told).removesuffix(GENERATE) or len(value) == 1
 
 
-@requirement("secrets:strength", "secrets:decrypt-only")
+@requirement("secrets-3", "secrets-4")
 def test_a_key_that_only_decrypts_may_be_weak() -> None:
     settings = Settings.read(STRONG | {"GATEWAY_DECRYPT_ONLY_KEYS": "aaaaaaaaaaaaaaaa"}, CONNECTORS)
     settings.check_strength()
@@ -171,13 +171,13 @@ def test_a_key_that_only_decrypts_may_be_weak() -> None:
 @pytest.mark.parametrize(
     "url", ["postgresql://me:s3cret@127.0.0.1:99999/x", "mysql://me:s3cret@127.0.0.1/x", "postgresql:me:s3cret@"]
 )
-@requirement("settings:sentence")
+@requirement("common-146")
 def test_a_password_in_an_address_is_not_shown(url: str) -> None:
     assert "s3cret" not in refusal(GATEWAY_DATABASE_URL=url)
 
 
 @pytest.mark.parametrize("url", ["redis://me:s3cret@store:99999", "rediss://:s3cret@", "mysql://me:s3cret@store"])
-@requirement("settings:sentence")
+@requirement("common-146")
 def test_a_password_in_the_address_of_a_store_is_not_shown(url: str) -> None:
     assert "s3cret" not in refusal(GATEWAY_SHARED_URL=url)
 
@@ -192,14 +192,14 @@ def test_a_password_in_the_address_of_a_store_is_not_shown(url: str) -> None:
         ("GATEWAY_X", "docs/guide/settings.md names all there are."),
     ],
 )
-@requirement("settings:names")
+@requirement("common-147")
 def test_an_unknown_name_is_refused_and_a_similar_one_proposed(name: str, hint: str) -> None:
     sentence = refusal(**{name: "1"})
 
     assert sentence.startswith(f"{name} is no setting; {hint}")
 
 
-@requirement("settings:names")
+@requirement("common-147")
 def test_names_of_other_programs_are_left_alone() -> None:
     kubernetes = {
         "GATEWAY_SERVICE_HOST": "10.0.0.1",
@@ -214,12 +214,12 @@ def test_names_of_other_programs_are_left_alone() -> None:
     assert Settings.read(REQUIRED | kubernetes | others, CONNECTORS) == Settings.read(REQUIRED, CONNECTORS)
 
 
-@requirement("settings:names")
+@requirement("common-147")
 def test_a_port_that_is_meant_as_a_setting_is_no_name_of_kubernetes() -> None:
     assert refusal(GATEWAY_PORT="9000").startswith("GATEWAY_PORT is no setting")
 
 
-@requirement("settings:sentence")
+@requirement("common-146")
 def test_an_access_log_that_the_log_level_leaves_out_is_refused() -> None:
     sentence = refusal(GATEWAY_ACCESS_LOG="on", GATEWAY_LOG_LEVEL="warning")
 

@@ -7,7 +7,7 @@ from harness.requirement import requirement
 REQUIRED = {"GATEWAY_SECRET_KEYS": "a secret that only tests know", "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef"}
 
 
-@requirement("calls:too-large-setting", "mail:links:lifetime", "calls:queue-time", "runs:retention")
+@requirement("common-35", "common-77", "common-119", "mail-34")
 def test_limits_and_times_are_the_promised_ones_unless_set_otherwise() -> None:
     settings = Settings.read(REQUIRED, CONNECTORS)
 
@@ -17,7 +17,7 @@ def test_limits_and_times_are_the_promised_ones_unless_set_otherwise() -> None:
     assert 30 == settings.keep_runs_days
 
 
-@requirement("calls:too-large-setting", "mail:links:lifetime", "calls:queue-time", "runs:retention")
+@requirement("common-35", "common-77", "common-119", "mail-34")
 def test_limits_and_times_can_be_set() -> None:
     others = {
         "GATEWAY_MAX_BODY_BYTES": "1000",

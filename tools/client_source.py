@@ -18,19 +18,13 @@ PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"
 
 
 def errors_module() -> str:
-    """``errors.py``: a class for every code that a connector's operation may be refused with, and for all others."""
+    """Return ``errors.py``: a class for every code, which follows from its name."""
     rows = [
-        f"class {error.__name__}({_family(error)}):\n"
-        f'    """{_first_line(error.__doc__)}"""\n\n    code = "{error.code}"\n'
-        for error in catalogue()
+        f'class {error.__name__}({_family(error)}):\n    """{_first_line(error.__doc__)}"""\n' for error in catalogue()
     ]
-    names = "".join(f"    {error.__name__},\n" for error in catalogue())
     head = f'"""An exception for every code of the service. {GENERATED}"""\n\n'
-    imports = (
-        "from connector_gateway_client.refusals import CallerError, GatewayError, ServiceFailure, UpstreamFailure\n"
-    )
-    table = f"ERRORS: tuple[type[GatewayError], ...] = (\n{names})\n"
-    return f"{head}{imports}\n\n" + "\n\n".join(rows) + f"\n\n{table}"
+    imports = "from connector_gateway_client.refusals import CallerError, ServiceFailure, UpstreamFailure\n"
+    return f"{head}{imports}\n\n" + "\n\n".join(rows)
 
 
 def _family(error: type) -> str:
@@ -74,8 +68,8 @@ class ClientSource:
         used = [name for name in sorted(self._shapes) if f"{name}]" in code or f"{name} " in code]
         imports = (
             "from collections.abc import Mapping, Sequence\n"
-            "from typing import Any, Literal, overload\n\n"
-            "from connector_gateway_client.answers import Answer, AsyncEvents, AsyncPages, DryRun, Events, Pages\n"
+            "from typing import Any, Literal\n\n"
+            "from connector_gateway_client.answers import Answer, AsyncEvents, AsyncPages, Events, Pages\n"
             "from connector_gateway_client.calls import Call\n"
             "from connector_gateway_client.sending import AsyncSending, Sending\n"
             "from connector_gateway_client.shapes import (\n" + "".join(f"    {name},\n" for name in used) + ")\n"
@@ -149,7 +143,7 @@ class ClientSource:
         name = ("Async" if asynchronous else "") + connector.name.capitalize()
         sending = "AsyncSending" if asynchronous else "Sending"
         methods = [self._method(connector, one, asynchronous=asynchronous) for one in connector.operations]
-        head = f'class {name}:\n    """{_first_line(connector.summary)}"""\n\n'
+        head = f'class {name}:\n    """{connector.vendor}: {_first_line(connector.summary)}"""\n\n'
         init = f"    def __init__(self, sending: {sending}) -> None:\n        self._sending = sending\n"
         return f"{head}{init}\n" + "\n".join(methods)
 
@@ -200,23 +194,11 @@ class ClientSource:
         )
 
     def _plain(self, operation: AnyOperation, given: list[str], call: str, about: str, *, asynchronous: bool) -> str:
-        shape, word = self._answer(operation), "async def" if asynchronous else "def"
-        returned = f"{'await ' if asynchronous else ''}self._sending.send({call})"
-        if operation.scope != "write":
-            signature = ", ".join(["self", "*", *given])
-            return f"    {word} {operation.name}({signature}) -> Answer[{shape}]:\n{about}        return {returned}\n"
-        keyed = [*given, "idempotency_key: str | None = None"]
-
-        def head(dry: str, answer: str) -> str:
-            signature = ", ".join(["self", "*", *keyed, f"dry_run: {dry}"])
-            return f"    {word} {operation.name}({signature}) -> {answer}:"
-
-        return (
-            f"    @overload\n{head('Literal[False] = False', f'Answer[{shape}]')} ...\n\n"
-            f"    @overload\n{head('Literal[True]', 'Answer[DryRun]')} ...\n\n"
-            f"    @overload\n{head('bool', f'Answer[{shape}] | Answer[DryRun]')} ...\n\n"
-            f"{head('bool = False', 'Answer[Any]')}\n{about}        return {returned}\n"
-        )
+        word, wait = ("async def", "await ") if asynchronous else ("def", "")
+        keyed = ["idempotency_key: str | None = None", "dry_run: bool = False"] if operation.scope == "write" else []
+        signature = ", ".join(["self", "*", *given, *keyed])
+        head = f"    {word} {operation.name}({signature}) -> Answer[{self._answer(operation)}]:"
+        return f"{head}\n{about}        return {wait}self._sending.send({call})\n"
 
 
 def _python(name: str) -> str:

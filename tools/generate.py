@@ -1,7 +1,5 @@
 """Makes the reference pages, tables of guides and the import contracts from the declarations.
 
-Also the dashboard, from its table.
-
 ``--check`` only compares.
 """
 
@@ -15,12 +13,12 @@ from typing import Any
 from application_page import application_rows, limit_rows, operation_rows
 from client_source import ClientSource, errors_module
 from command_page import command_page
-from dashboard import dashboard  # beside this file
 from pydantic.fields import FieldInfo
 
 from connector_gateway.connectors import CONNECTORS, ROOMS
+from connector_gateway.core.remedies import general_remedy
 from connector_gateway.http.routes import PREFIX
-from connector_gateway.kit.errors import catalogue
+from connector_gateway.kit.errors import GatewayError, catalogue
 from connector_gateway.kit.oauth import OAuth
 from connector_gateway.kit.operation import EVERY_CALL, AnyConnector, AnyOperation
 from workspace_sandbox import APPLICATIONS, EMULATORS
@@ -51,7 +49,6 @@ def files() -> Iterator[tuple[Path, str]]:
     yield overview, between(overview.read_text(encoding="utf-8"), "applications", rows, remark=REMARK)
     yield REFERENCE / "errors.md", errors_page()
     yield REFERENCE / "commands.md", command_page()
-    yield PROJECT / "deploy" / "dashboard.json", dashboard()
     yield CLIENT / "errors.py", formatted(errors_module())
     source = ClientSource(CONNECTORS.values())
     yield CLIENT / "shapes.py", formatted(source.shapes_module())
@@ -189,13 +186,16 @@ def kind(schema: Mapping[str, Any]) -> str:
 
 def errors_page() -> str:
     """The whole catalogue."""
-    rows = [
-        f"| {error.status} | `{error.code}` | {(error.__doc__ or '').strip()} | {error.remedy} |"
-        for error in catalogue()
-    ]
+    rows = [error_row(error) for error in catalogue()]
     head = ["# Errors", "", "Generated from the catalogue; do not edit.", ""]
     table = ["| Status | Code | When | Remedy |", "|---|---|---|---|", *rows]
     return "\n".join([*head, *table]) + "\n"
+
+
+def error_row(error: type[GatewayError]) -> str:
+    """Return one row of the catalogue."""
+    remedy = general_remedy(error, CONNECTORS.values())
+    return f"| {error.status} | `{error.code}` | {(error.__doc__ or '').strip()} | {remedy} |"
 
 
 def main(arguments: list[str]) -> int:

@@ -35,6 +35,7 @@ from connector_gateway.core.events.watches import Watches
 from connector_gateway.core.evidence import Evidence
 from connector_gateway.core.files import Files
 from connector_gateway.core.filters import event_types
+from connector_gateway.core.first_steps import first_steps
 from connector_gateway.core.gateway import Gateway
 from connector_gateway.core.installation import identify
 from connector_gateway.core.keys import Keys
@@ -63,16 +64,18 @@ from connector_gateway.core.writing import Writing
 from connector_gateway.http import AccessLog, Served, Service, application
 from connector_gateway.http.application import Check
 from connector_gateway.http.clients import Clients
+from connector_gateway.http.console import LINK, SIGN_IN
 from connector_gateway.http.figures import Figures, Sources
 from connector_gateway.http.forwarded import ForwardedClient
-from connector_gateway.http.management import Management
 from connector_gateway.http.metrics import Metrics
+from connector_gateway.http.openapi.examples import RECORDED, Values
 from connector_gateway.http.routes import Edge
 from connector_gateway.http.siblings import Siblings
 from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
 from connector_gateway.kit.identifiers import ProcessId, ulid
 from connector_gateway.kit.operation import AnyConnector, names_of
 from connector_gateway.kit.transport import Transport
+from connector_gateway.management.request import Management
 from connector_gateway.mcp.endpoint import McpEndpoint
 from connector_gateway.settings import DAY_SECONDS, Settings
 from connector_gateway.storage.database import Database
@@ -80,7 +83,6 @@ from connector_gateway.storage.engines import database_file
 from connector_gateway.storage.epochs import FileWitness, Witness
 from connector_gateway.storage.files import FileLock
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.recount import Peers
 from connector_gateway.storage.share import WithFallback
 from connector_gateway.storage.shared import Shared
 
@@ -208,16 +210,13 @@ class App:
             queue_seconds=self.settings.timeouts.queue_seconds,
             connectors=list(self.settings.sites),
         )
-        return WithFallback(store, memory, self._steady, lambda: self._processes.count, self._peers)
+        return WithFallback(store, memory, self._steady, lambda: self._processes.count)
 
     def _new_witnesses(self) -> list[Witness]:
         """What is beside the database, and shows that it was restored."""
         file = database_file(self.database.url) if self.database.embedded else None
         beside: list[Witness] = [] if file is None else [FileWitness(file)]
         return [*beside, self._shared] if isinstance(self._shared, WithFallback) else beside
-
-    def _peers(self) -> Peers | None:
-        return self._processes.peers()
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> Connections:
         changes = WatchChanges(connectors, self.clock, self.database.time)
@@ -264,6 +263,10 @@ class App:
             base_url=self.settings.base_url,
             quotas=self.settings.quotas,
         )
+
+    async def sign_in_link(self, address: str) -> str:
+        """Return a link to the console at *address* that signs in once, within ten minutes."""
+        return f"{address}{SIGN_IN}?{LINK}={await self._sessions.create_link()}"
 
     async def retry_upstream(self) -> None:
         """Send requests again to vendors that have asked for a pause, since they have room again.
@@ -349,8 +352,11 @@ class App:
         )
         return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
-    def http(self) -> Served:
-        """The service over HTTP; what stands behind it is opened and closed with it."""
+    def http(self, example_values: Values = RECORDED) -> Served:
+        """The service over HTTP; what stands behind it is opened and closed with it.
+
+        Examples of the reference have *example_values* instead of the recorded ones.
+        """
         gateway = self._gateway()
         watchers = self._watchers(gateway)
         metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))
@@ -366,7 +372,7 @@ class App:
         service = Service(
             self._connectors,
             edge,
-            self._management(edge),
+            self.management,
             self.hooks,
             self._new_consents(),
             self.clock,
@@ -381,6 +387,8 @@ class App:
             self._usage,
             self._sessions,
             McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
+            partial(first_steps, self.database),
+            example_values,
             self._siblings,
             self.settings.admin_port,
         )
@@ -405,10 +413,12 @@ class App:
                 clients=self.clients,
                 backlogs=Backlogs(self.database, self._steady),
                 calls_under_way=lambda: gateway.under_way,
-                deliveries=self.hooks.results,
-                polls=watchers.results,
-                refreshes=self._renewals.results,
-                webhook_attempts=self.deliverer.results,
+                results={
+                    "gateway_hook_deliveries": self.hooks.results,
+                    "gateway_polls": watchers.results,
+                    "gateway_token_refreshes": self._renewals.results,
+                    "gateway_webhook_attempts": self.deliverer.results,
+                },
             )
         )
 
@@ -416,9 +426,10 @@ class App:
         checks: dict[str, Check] = {"database": self._processes.prove_writable}
         return checks | ({"shared_store": self._shared.check} if isinstance(self._shared, WithFallback) else {})
 
-    def _management(self, edge: Edge) -> Management:
+    @property
+    def management(self) -> Management:
+        """The services that management routes use."""
         return Management(
-            edge,
             self._connectors,
             self.workspaces,
             self.keys,

@@ -1,8 +1,9 @@
 """The settings of an installation, read once from the environment."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from importlib.util import find_spec
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from connector_gateway.core.quotas import Quotas
@@ -24,8 +25,13 @@ MOST_DAYS = 100 * 366
 MOST_WORKERS = 1000
 MAX_PORT = 65_535
 MOST_OF_A_WORKSPACE = 1_000_000
+FIXED = {"attempts", "backoff_seconds"}
+"""Numbers of groups that are no settings."""
+
 LOG_LEVELS = ("debug", "info", "warning", "error")
 FORWARDED_HEADERS = ("x-forwarded-for", "forwarded")
+
+G = TypeVar("G", ClientLimits, Quotas, Timeouts)
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,11 @@ class Settings:
         return urlsplit(self.download_base).path
 
     @property
+    def operators_url(self) -> str:
+        """Address of the console and the management routes, as seen from this machine."""
+        return self.base_url if self.admin_port is None else f"http://127.0.0.1:{self.admin_port}"
+
+    @property
     def shareable(self) -> bool:
         """Whether several processes may serve: on a database for several, with a store to count together in."""
         return self.shared_url is not None and url_of(self.database_url).get_backend_name() != "sqlite"
@@ -147,9 +158,9 @@ class Settings:
             access_log=environment.switch("ACCESS_LOG", default=False),
             trusted_proxies=environment.networks("TRUSTED_PROXIES"),
             forwarded_header=environment.choice("FORWARDED_HEADER", FORWARDED_HEADERS, FORWARDED_HEADERS[0]),
-            clients=_client_limits(environment),
-            quotas=_quotas(environment),
-            timeouts=_timeouts(environment),
+            clients=_numbers(environment, ClientLimits(), "MAX_"),
+            quotas=_numbers(environment, Quotas(), "QUOTA_", most=MOST_OF_A_WORKSPACE),
+            timeouts=_numbers(environment, Timeouts()),
             sites={name: _site(environment, connector) for name, connector in connectors.items()},
         )
 
@@ -218,34 +229,11 @@ def _traces_url(environment: Environment) -> str | None:
     return environment.address("TRACES_URL", "")
 
 
-def _client_limits(environment: Environment) -> ClientLimits:
-    return ClientLimits(
-        connections=environment.number("MAX_CONNECTIONS", ClientLimits.connections),
-        connections_per_address=environment.number("MAX_CONNECTIONS_PER_ADDRESS", ClientLimits.connections_per_address),
-        held_bytes=environment.number("MAX_HELD_BYTES", ClientLimits.held_bytes),
-        held_bytes_per_address=environment.number("MAX_HELD_BYTES_PER_ADDRESS", ClientLimits.held_bytes_per_address),
-    )
-
-
-def _quotas(environment: Environment) -> Quotas:
-    def quota(name: str, default: int) -> int:
-        return environment.number(f"QUOTA_{name}", default, most=MOST_OF_A_WORKSPACE)
-
-    return Quotas(
-        connections=quota("CONNECTIONS", Quotas.connections),
-        keys=quota("KEYS", Quotas.keys),
-        webhooks=quota("WEBHOOKS", Quotas.webhooks),
-        consents=quota("CONSENTS", Quotas.consents),
-        consents_per_link=quota("CONSENTS_PER_LINK", Quotas.consents_per_link),
-    )
-
-
-def _timeouts(environment: Environment) -> Timeouts:
-    return Timeouts(
-        queue_seconds=environment.number("QUEUE_SECONDS", 30.0),
-        run_seconds=environment.number("RUN_SECONDS", 120.0),
-        grace_seconds=environment.number("GRACE_SECONDS", 5.0),
-    )
+def _numbers(environment: Environment, group: G, prefix: str = "", *, most: int | None = None) -> G:
+    """Read the numbers of a *group*, each by its own name after *prefix*; those that cannot be set stay as they are."""
+    names = [one.name for one in fields(group) if one.name not in FIXED]
+    read = {name: environment.number(prefix + name.upper(), getattr(group, name), most=most) for name in names}
+    return replace(group, **read)
 
 
 def _site(environment: Environment, connector: AnyConnector) -> Site:

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, cast
 
 if TYPE_CHECKING:
     from connector_gateway_client.calls import Call
@@ -45,6 +45,8 @@ class Answer(Generic[T]):
     """The result of one call."""
 
     data: T
+    """The result of the call; that of a dry run is in ``plan``."""
+
     run_id: str
     partial: bool
     """Whether some items of a batch failed."""
@@ -54,6 +56,14 @@ class Answer(Generic[T]):
 
     warnings: Sequence[str]
     next_cursor: str | None = None
+    is_dry_run: bool = False
+
+    @property
+    def plan(self) -> DryRun:
+        """What a dry run would do; ``ValueError`` if the call was none."""
+        if not self.is_dry_run:
+            raise ValueError("The call was no dry run: its data is in data.")
+        return cast(DryRun, self.data)
 
 
 class Pages(Generic[T]):

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
+from connector_gateway_client import errors
 from connector_gateway_client.answers import Answer
-from connector_gateway_client.errors import ERRORS
 from connector_gateway_client.refusals import (
     CallerError,
     GatewayError,
@@ -21,9 +21,16 @@ from connector_gateway_client.refusals import (
     UpstreamFailure,
 )
 
-BY_CODE: Mapping[str, type[GatewayError]] = {error.code: error for error in ERRORS}
+BY_CODE: Mapping[str, type[GatewayError]] = {
+    error.code: error
+    for error in vars(errors).values()
+    if isinstance(error, type) and issubclass(error, GatewayError) and error.code
+}
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0
+LASTING = frozenset({"outcome_unknown", "secret_unreadable", "upstream_unexpected"})
+"""Codes of failures that another attempt does not end, unless the service says when."""
+
 UNFIT = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 """What an idempotency key cannot hold: control characters and halves of surrogate pairs."""
 
@@ -54,10 +61,15 @@ class Call:
         return replace(self, values={**self.values, "cursor": cursor, **values})
 
     @property
+    def sent_key(self) -> str | None:
+        """The idempotency key of every attempt; None for a read."""
+        return (self.made_key if self.key is None else self.key) if self.writes else None
+
+    @property
     def headers(self) -> dict[bytes, bytes]:
         """The headers of every attempt, which are the same."""
-        headers = {b"Idempotency-Key": _key_header(self.made_key if self.key is None else self.key)}
-        return (headers if self.writes else {}) | ({b"Prefer": b"dry-run"} if self.dry_run else {})
+        headers = {} if self.sent_key is None else {b"Idempotency-Key": _key_header(self.sent_key)}
+        return headers | ({b"Prefer": b"dry-run"} if self.dry_run else {})
 
     @property
     def query(self) -> dict[str, str]:
@@ -88,7 +100,8 @@ def answer_of(status: int, headers: Mapping[str, str], body: bytes, *, dry_run: 
         raise UnreadableAnswer("The service did not take this for a dry run; it may have written.", status=status)
     warnings = WARNING.findall(headers.get("warning", ""))
     replayed = headers.get("idempotent-replayed") == "true"
-    return Answer(data, run_id, told.get("status") == "partial", replayed, warnings, told.get("next_cursor"))
+    partial = told.get("status") == "partial"
+    return Answer(data, run_id, partial, replayed, warnings, told.get("next_cursor"), is_dry_run=dry_run)
 
 
 def _refusal(status: int, run_id: str | None, error: Mapping[str, Any], retry_after: float | None) -> GatewayError:
@@ -125,14 +138,19 @@ def pause_before(attempt: int, error: GatewayError) -> float | None:
     Every attempt of a write bears the same key, so none can be done twice. That holds for ``outcome_unknown`` too: the
     service looks first for what the earlier attempt has done.
     """
-    if isinstance(error, UnreadableAnswer) and (error.status is None or error.status < 500):
-        return None
     if error.retry_after is not None:
         return max(error.retry_after, FIRST_PAUSE_SECONDS)
-    if isinstance(error, NoAnswer | UnreadableAnswer):
-        pause: float = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
-        return pause * (0.5 + random())  # noqa: S311  # jitter, so that callers do not come back together
-    return None
+    if not _may_pass(error):
+        return None
+    pause: float = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+    return pause * (0.5 + random())  # noqa: S311  # jitter, so that callers do not come back together
+
+
+def _may_pass(error: GatewayError) -> bool:
+    """Return True if another attempt can succeed, although the service does not say when."""
+    if isinstance(error, UnreadableAnswer):
+        return error.status is not None and error.status >= 500
+    return isinstance(error, NoAnswer) or (error.status in {502, 503, 504} and error.told_code not in LASTING)
 
 
 def _key_header(key: str) -> bytes:

@@ -1,9 +1,9 @@
 """A method for every operation. Generated from the declarations; do not edit."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
-from connector_gateway_client.answers import Answer, AsyncEvents, AsyncPages, DryRun, Events, Pages
+from connector_gateway_client.answers import Answer, AsyncEvents, AsyncPages, Events, Pages
 from connector_gateway_client.calls import Call
 from connector_gateway_client.sending import AsyncSending, Sending
 from connector_gateway_client.shapes import (
@@ -42,7 +42,7 @@ from connector_gateway_client.shapes import (
 
 
 class Notes:
-    """Databases and pages of a notes workspace."""
+    """Notion: Databases and pages of a notes workspace."""
 
     def __init__(self, sending: Sending) -> None:
         self._sending = sending
@@ -62,42 +62,6 @@ class Notes:
             cursor,
         )
 
-    @overload
-    def create_page(
-        self,
-        *,
-        connection_id: str,
-        database_id: str,
-        properties: Mapping[str, Any],
-        children: Sequence[str | Block] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[CreatedPage]: ...
-
-    @overload
-    def create_page(
-        self,
-        *,
-        connection_id: str,
-        database_id: str,
-        properties: Mapping[str, Any],
-        children: Sequence[str | Block] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def create_page(
-        self,
-        *,
-        connection_id: str,
-        database_id: str,
-        properties: Mapping[str, Any],
-        children: Sequence[str | Block] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[CreatedPage] | Answer[DryRun]: ...
-
     def create_page(
         self,
         *,
@@ -107,7 +71,7 @@ class Notes:
         children: Sequence[str | Block] | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[CreatedPage]:
         """Create a page as a row of a database."""
         return self._sending.send(
             Call(
@@ -125,45 +89,6 @@ class Notes:
             )
         )
 
-    @overload
-    def update_page(
-        self,
-        *,
-        page_id: str,
-        connection_id: str,
-        properties: Mapping[str, Any] | None = None,
-        archived: bool | None = None,
-        if_unmodified_since: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[UpdatedPage]: ...
-
-    @overload
-    def update_page(
-        self,
-        *,
-        page_id: str,
-        connection_id: str,
-        properties: Mapping[str, Any] | None = None,
-        archived: bool | None = None,
-        if_unmodified_since: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def update_page(
-        self,
-        *,
-        page_id: str,
-        connection_id: str,
-        properties: Mapping[str, Any] | None = None,
-        archived: bool | None = None,
-        if_unmodified_since: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[UpdatedPage] | Answer[DryRun]: ...
-
     def update_page(
         self,
         *,
@@ -174,7 +99,7 @@ class Notes:
         if_unmodified_since: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[UpdatedPage]:
         """Update properties of a page, move it to the trash, or restore it."""
         return self._sending.send(
             Call(
@@ -260,7 +185,7 @@ class Notes:
 
 
 class AsyncNotes:
-    """Databases and pages of a notes workspace."""
+    """Notion: Databases and pages of a notes workspace."""
 
     def __init__(self, sending: AsyncSending) -> None:
         self._sending = sending
@@ -280,42 +205,6 @@ class AsyncNotes:
             cursor,
         )
 
-    @overload
-    async def create_page(
-        self,
-        *,
-        connection_id: str,
-        database_id: str,
-        properties: Mapping[str, Any],
-        children: Sequence[str | Block] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[CreatedPage]: ...
-
-    @overload
-    async def create_page(
-        self,
-        *,
-        connection_id: str,
-        database_id: str,
-        properties: Mapping[str, Any],
-        children: Sequence[str | Block] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def create_page(
-        self,
-        *,
-        connection_id: str,
-        database_id: str,
-        properties: Mapping[str, Any],
-        children: Sequence[str | Block] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[CreatedPage] | Answer[DryRun]: ...
-
     async def create_page(
         self,
         *,
@@ -325,7 +214,7 @@ class AsyncNotes:
         children: Sequence[str | Block] | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[CreatedPage]:
         """Create a page as a row of a database."""
         return await self._sending.send(
             Call(
@@ -343,45 +232,6 @@ class AsyncNotes:
             )
         )
 
-    @overload
-    async def update_page(
-        self,
-        *,
-        page_id: str,
-        connection_id: str,
-        properties: Mapping[str, Any] | None = None,
-        archived: bool | None = None,
-        if_unmodified_since: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[UpdatedPage]: ...
-
-    @overload
-    async def update_page(
-        self,
-        *,
-        page_id: str,
-        connection_id: str,
-        properties: Mapping[str, Any] | None = None,
-        archived: bool | None = None,
-        if_unmodified_since: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def update_page(
-        self,
-        *,
-        page_id: str,
-        connection_id: str,
-        properties: Mapping[str, Any] | None = None,
-        archived: bool | None = None,
-        if_unmodified_since: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[UpdatedPage] | Answer[DryRun]: ...
-
     async def update_page(
         self,
         *,
@@ -392,7 +242,7 @@ class AsyncNotes:
         if_unmodified_since: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[UpdatedPage]:
         """Update properties of a page, move it to the trash, or restore it."""
         return await self._sending.send(
             Call(
@@ -478,52 +328,10 @@ class AsyncNotes:
 
 
 class Boards:
-    """Cards, lists, comments and checklists of kanban boards."""
+    """Trello: Cards, lists, comments and checklists of kanban boards."""
 
     def __init__(self, sending: Sending) -> None:
         self._sending = sending
-
-    @overload
-    def create_card(
-        self,
-        *,
-        connection_id: str,
-        list_id: str,
-        name: str,
-        desc: str | None = None,
-        due: str | None = None,
-        labels: Sequence[str] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[CreatedCard]: ...
-
-    @overload
-    def create_card(
-        self,
-        *,
-        connection_id: str,
-        list_id: str,
-        name: str,
-        desc: str | None = None,
-        due: str | None = None,
-        labels: Sequence[str] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def create_card(
-        self,
-        *,
-        connection_id: str,
-        list_id: str,
-        name: str,
-        desc: str | None = None,
-        due: str | None = None,
-        labels: Sequence[str] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[CreatedCard] | Answer[DryRun]: ...
 
     def create_card(
         self,
@@ -536,7 +344,7 @@ class Boards:
         labels: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[CreatedCard]:
         """Create a card at the bottom of a list."""
         return self._sending.send(
             Call(
@@ -556,45 +364,6 @@ class Boards:
             )
         )
 
-    @overload
-    def move_card(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        list_id: str,
-        position: Literal["top", "bottom"] | None = None,
-        comment: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[MovedCard]: ...
-
-    @overload
-    def move_card(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        list_id: str,
-        position: Literal["top", "bottom"] | None = None,
-        comment: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def move_card(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        list_id: str,
-        position: Literal["top", "bottom"] | None = None,
-        comment: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[MovedCard] | Answer[DryRun]: ...
-
     def move_card(
         self,
         *,
@@ -605,7 +374,7 @@ class Boards:
         comment: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[MovedCard]:
         """Move a card to another list of its board, and comment on it if wanted."""
         return self._sending.send(
             Call(
@@ -618,30 +387,9 @@ class Boards:
             )
         )
 
-    @overload
-    def comment_on_card(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        text: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[Comment]: ...
-
-    @overload
-    def comment_on_card(
-        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: Literal[True]
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def comment_on_card(
-        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool
-    ) -> Answer[Comment] | Answer[DryRun]: ...
-
     def comment_on_card(
         self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool = False
-    ) -> Answer[Any]:
+    ) -> Answer[Comment]:
         """Post a comment on a card."""
         return self._sending.send(
             Call(
@@ -667,45 +415,6 @@ class Boards:
             )
         )
 
-    @overload
-    def attach_checklist(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        name: str,
-        items: Sequence[str],
-        skip_if_present: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[Checklist]: ...
-
-    @overload
-    def attach_checklist(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        name: str,
-        items: Sequence[str],
-        skip_if_present: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def attach_checklist(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        name: str,
-        items: Sequence[str],
-        skip_if_present: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[Checklist] | Answer[DryRun]: ...
-
     def attach_checklist(
         self,
         *,
@@ -716,7 +425,7 @@ class Boards:
         skip_if_present: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[Checklist]:
         """Attach a checklist with its items to a card."""
         return self._sending.send(
             Call(
@@ -731,52 +440,10 @@ class Boards:
 
 
 class AsyncBoards:
-    """Cards, lists, comments and checklists of kanban boards."""
+    """Trello: Cards, lists, comments and checklists of kanban boards."""
 
     def __init__(self, sending: AsyncSending) -> None:
         self._sending = sending
-
-    @overload
-    async def create_card(
-        self,
-        *,
-        connection_id: str,
-        list_id: str,
-        name: str,
-        desc: str | None = None,
-        due: str | None = None,
-        labels: Sequence[str] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[CreatedCard]: ...
-
-    @overload
-    async def create_card(
-        self,
-        *,
-        connection_id: str,
-        list_id: str,
-        name: str,
-        desc: str | None = None,
-        due: str | None = None,
-        labels: Sequence[str] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def create_card(
-        self,
-        *,
-        connection_id: str,
-        list_id: str,
-        name: str,
-        desc: str | None = None,
-        due: str | None = None,
-        labels: Sequence[str] | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[CreatedCard] | Answer[DryRun]: ...
 
     async def create_card(
         self,
@@ -789,7 +456,7 @@ class AsyncBoards:
         labels: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[CreatedCard]:
         """Create a card at the bottom of a list."""
         return await self._sending.send(
             Call(
@@ -809,45 +476,6 @@ class AsyncBoards:
             )
         )
 
-    @overload
-    async def move_card(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        list_id: str,
-        position: Literal["top", "bottom"] | None = None,
-        comment: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[MovedCard]: ...
-
-    @overload
-    async def move_card(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        list_id: str,
-        position: Literal["top", "bottom"] | None = None,
-        comment: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def move_card(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        list_id: str,
-        position: Literal["top", "bottom"] | None = None,
-        comment: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[MovedCard] | Answer[DryRun]: ...
-
     async def move_card(
         self,
         *,
@@ -858,7 +486,7 @@ class AsyncBoards:
         comment: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[MovedCard]:
         """Move a card to another list of its board, and comment on it if wanted."""
         return await self._sending.send(
             Call(
@@ -871,30 +499,9 @@ class AsyncBoards:
             )
         )
 
-    @overload
-    async def comment_on_card(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        text: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[Comment]: ...
-
-    @overload
-    async def comment_on_card(
-        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: Literal[True]
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def comment_on_card(
-        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool
-    ) -> Answer[Comment] | Answer[DryRun]: ...
-
     async def comment_on_card(
         self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool = False
-    ) -> Answer[Any]:
+    ) -> Answer[Comment]:
         """Post a comment on a card."""
         return await self._sending.send(
             Call(
@@ -920,45 +527,6 @@ class AsyncBoards:
             )
         )
 
-    @overload
-    async def attach_checklist(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        name: str,
-        items: Sequence[str],
-        skip_if_present: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[Checklist]: ...
-
-    @overload
-    async def attach_checklist(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        name: str,
-        items: Sequence[str],
-        skip_if_present: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def attach_checklist(
-        self,
-        *,
-        card_id: str,
-        connection_id: str,
-        name: str,
-        items: Sequence[str],
-        skip_if_present: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[Checklist] | Answer[DryRun]: ...
-
     async def attach_checklist(
         self,
         *,
@@ -969,7 +537,7 @@ class AsyncBoards:
         skip_if_present: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[Checklist]:
         """Attach a checklist with its items to a card."""
         return await self._sending.send(
             Call(
@@ -984,7 +552,7 @@ class AsyncBoards:
 
 
 class Mail:
-    """Messages, labels and attachments of a mailbox."""
+    """Gmail: Messages, labels and attachments of a mailbox."""
 
     def __init__(self, sending: Sending) -> None:
         self._sending = sending
@@ -1010,45 +578,6 @@ class Mail:
             cursor,
         )
 
-    @overload
-    def send_message(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        thread_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[SentMessage]: ...
-
-    @overload
-    def send_message(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        thread_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def send_message(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        thread_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[SentMessage] | Answer[DryRun]: ...
-
     def send_message(
         self,
         *,
@@ -1059,7 +588,7 @@ class Mail:
         thread_id: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[SentMessage]:
         """Send an email from the connected address, or a reply inside a thread."""
         return self._sending.send(
             Call(
@@ -1078,45 +607,6 @@ class Mail:
             )
         )
 
-    @overload
-    def change_message_labels(
-        self,
-        *,
-        message_id: str,
-        connection_id: str,
-        add: Sequence[str] | None = None,
-        remove: Sequence[str] | None = None,
-        create_missing: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[ChangedLabels]: ...
-
-    @overload
-    def change_message_labels(
-        self,
-        *,
-        message_id: str,
-        connection_id: str,
-        add: Sequence[str] | None = None,
-        remove: Sequence[str] | None = None,
-        create_missing: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def change_message_labels(
-        self,
-        *,
-        message_id: str,
-        connection_id: str,
-        add: Sequence[str] | None = None,
-        remove: Sequence[str] | None = None,
-        create_missing: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[ChangedLabels] | Answer[DryRun]: ...
-
     def change_message_labels(
         self,
         *,
@@ -1127,7 +617,7 @@ class Mail:
         create_missing: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[ChangedLabels]:
         """Apply labels to a message and strip others from it, by their names."""
         return self._sending.send(
             Call(
@@ -1153,42 +643,6 @@ class Mail:
             )
         )
 
-    @overload
-    def create_draft(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[CreatedDraft]: ...
-
-    @overload
-    def create_draft(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def create_draft(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[CreatedDraft] | Answer[DryRun]: ...
-
     def create_draft(
         self,
         *,
@@ -1198,7 +652,7 @@ class Mail:
         body_html: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[CreatedDraft]:
         """Create an unsent draft; nothing is sent."""
         return self._sending.send(
             Call(
@@ -1213,7 +667,7 @@ class Mail:
 
 
 class AsyncMail:
-    """Messages, labels and attachments of a mailbox."""
+    """Gmail: Messages, labels and attachments of a mailbox."""
 
     def __init__(self, sending: AsyncSending) -> None:
         self._sending = sending
@@ -1239,45 +693,6 @@ class AsyncMail:
             cursor,
         )
 
-    @overload
-    async def send_message(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        thread_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[SentMessage]: ...
-
-    @overload
-    async def send_message(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        thread_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def send_message(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        thread_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[SentMessage] | Answer[DryRun]: ...
-
     async def send_message(
         self,
         *,
@@ -1288,7 +703,7 @@ class AsyncMail:
         thread_id: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[SentMessage]:
         """Send an email from the connected address, or a reply inside a thread."""
         return await self._sending.send(
             Call(
@@ -1307,45 +722,6 @@ class AsyncMail:
             )
         )
 
-    @overload
-    async def change_message_labels(
-        self,
-        *,
-        message_id: str,
-        connection_id: str,
-        add: Sequence[str] | None = None,
-        remove: Sequence[str] | None = None,
-        create_missing: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[ChangedLabels]: ...
-
-    @overload
-    async def change_message_labels(
-        self,
-        *,
-        message_id: str,
-        connection_id: str,
-        add: Sequence[str] | None = None,
-        remove: Sequence[str] | None = None,
-        create_missing: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def change_message_labels(
-        self,
-        *,
-        message_id: str,
-        connection_id: str,
-        add: Sequence[str] | None = None,
-        remove: Sequence[str] | None = None,
-        create_missing: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[ChangedLabels] | Answer[DryRun]: ...
-
     async def change_message_labels(
         self,
         *,
@@ -1356,7 +732,7 @@ class AsyncMail:
         create_missing: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[ChangedLabels]:
         """Apply labels to a message and strip others from it, by their names."""
         return await self._sending.send(
             Call(
@@ -1382,42 +758,6 @@ class AsyncMail:
             )
         )
 
-    @overload
-    async def create_draft(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[CreatedDraft]: ...
-
-    @overload
-    async def create_draft(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def create_draft(
-        self,
-        *,
-        connection_id: str,
-        to: Sequence[str],
-        subject: str,
-        body_html: str,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[CreatedDraft] | Answer[DryRun]: ...
-
     async def create_draft(
         self,
         *,
@@ -1427,7 +767,7 @@ class AsyncMail:
         body_html: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[CreatedDraft]:
         """Create an unsent draft; nothing is sent."""
         return await self._sending.send(
             Call(
@@ -1442,46 +782,10 @@ class AsyncMail:
 
 
 class Chat:
-    """Messages, reactions and channels of a team chat workspace."""
+    """Slack: Messages, reactions and channels of a team chat workspace."""
 
     def __init__(self, sending: Sending) -> None:
         self._sending = sending
-
-    @overload
-    def post_message(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        text: str,
-        thread_ts: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[PostedMessage]: ...
-
-    @overload
-    def post_message(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        text: str,
-        thread_ts: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def post_message(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        text: str,
-        thread_ts: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[PostedMessage] | Answer[DryRun]: ...
 
     def post_message(
         self,
@@ -1492,7 +796,7 @@ class Chat:
         thread_ts: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[PostedMessage]:
         """Post a message, or a reply in a thread."""
         return self._sending.send(
             Call(
@@ -1505,42 +809,6 @@ class Chat:
             )
         )
 
-    @overload
-    def edit_message(
-        self,
-        *,
-        message_ts: str,
-        connection_id: str,
-        channel: str,
-        text: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[EditedMessage]: ...
-
-    @overload
-    def edit_message(
-        self,
-        *,
-        message_ts: str,
-        connection_id: str,
-        channel: str,
-        text: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def edit_message(
-        self,
-        *,
-        message_ts: str,
-        connection_id: str,
-        channel: str,
-        text: str,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[EditedMessage] | Answer[DryRun]: ...
-
     def edit_message(
         self,
         *,
@@ -1550,7 +818,7 @@ class Chat:
         text: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[EditedMessage]:
         """Edit a message that was posted through this connection."""
         return self._sending.send(
             Call(
@@ -1578,42 +846,6 @@ class Chat:
             cursor,
         )
 
-    @overload
-    def add_reaction(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        message_ts: str,
-        emoji: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[AddedReaction]: ...
-
-    @overload
-    def add_reaction(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        message_ts: str,
-        emoji: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def add_reaction(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        message_ts: str,
-        emoji: str,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[AddedReaction] | Answer[DryRun]: ...
-
     def add_reaction(
         self,
         *,
@@ -1623,7 +855,7 @@ class Chat:
         emoji: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[AddedReaction]:
         """Add an emoji reaction to a message; one that is there already is left as it is."""
         return self._sending.send(
             Call(
@@ -1681,46 +913,10 @@ class Chat:
 
 
 class AsyncChat:
-    """Messages, reactions and channels of a team chat workspace."""
+    """Slack: Messages, reactions and channels of a team chat workspace."""
 
     def __init__(self, sending: AsyncSending) -> None:
         self._sending = sending
-
-    @overload
-    async def post_message(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        text: str,
-        thread_ts: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[PostedMessage]: ...
-
-    @overload
-    async def post_message(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        text: str,
-        thread_ts: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def post_message(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        text: str,
-        thread_ts: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[PostedMessage] | Answer[DryRun]: ...
 
     async def post_message(
         self,
@@ -1731,7 +927,7 @@ class AsyncChat:
         thread_ts: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[PostedMessage]:
         """Post a message, or a reply in a thread."""
         return await self._sending.send(
             Call(
@@ -1744,42 +940,6 @@ class AsyncChat:
             )
         )
 
-    @overload
-    async def edit_message(
-        self,
-        *,
-        message_ts: str,
-        connection_id: str,
-        channel: str,
-        text: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[EditedMessage]: ...
-
-    @overload
-    async def edit_message(
-        self,
-        *,
-        message_ts: str,
-        connection_id: str,
-        channel: str,
-        text: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def edit_message(
-        self,
-        *,
-        message_ts: str,
-        connection_id: str,
-        channel: str,
-        text: str,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[EditedMessage] | Answer[DryRun]: ...
-
     async def edit_message(
         self,
         *,
@@ -1789,7 +949,7 @@ class AsyncChat:
         text: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[EditedMessage]:
         """Edit a message that was posted through this connection."""
         return await self._sending.send(
             Call(
@@ -1817,42 +977,6 @@ class AsyncChat:
             cursor,
         )
 
-    @overload
-    async def add_reaction(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        message_ts: str,
-        emoji: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[AddedReaction]: ...
-
-    @overload
-    async def add_reaction(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        message_ts: str,
-        emoji: str,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def add_reaction(
-        self,
-        *,
-        connection_id: str,
-        channel: str,
-        message_ts: str,
-        emoji: str,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[AddedReaction] | Answer[DryRun]: ...
-
     async def add_reaction(
         self,
         *,
@@ -1862,7 +986,7 @@ class AsyncChat:
         emoji: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[AddedReaction]:
         """Add an emoji reaction to a message; one that is there already is left as it is."""
         return await self._sending.send(
             Call(
@@ -1920,52 +1044,10 @@ class AsyncChat:
 
 
 class Crm:
-    """Contacts, deals and properties of a customer relationship manager."""
+    """HubSpot: Contacts, deals and properties of a customer relationship manager."""
 
     def __init__(self, sending: Sending) -> None:
         self._sending = sending
-
-    @overload
-    def create_or_update_contact(
-        self,
-        *,
-        connection_id: str,
-        email: str,
-        properties: Mapping[str, Any],
-        on_conflict: Literal["update", "skip"] | None = None,
-        associate_company: str | None = None,
-        create_company: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[WrittenContact]: ...
-
-    @overload
-    def create_or_update_contact(
-        self,
-        *,
-        connection_id: str,
-        email: str,
-        properties: Mapping[str, Any],
-        on_conflict: Literal["update", "skip"] | None = None,
-        associate_company: str | None = None,
-        create_company: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def create_or_update_contact(
-        self,
-        *,
-        connection_id: str,
-        email: str,
-        properties: Mapping[str, Any],
-        on_conflict: Literal["update", "skip"] | None = None,
-        associate_company: str | None = None,
-        create_company: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[WrittenContact] | Answer[DryRun]: ...
 
     def create_or_update_contact(
         self,
@@ -1978,7 +1060,7 @@ class Crm:
         create_company: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[WrittenContact]:
         """Create a contact, or update the one that matches the email."""
         return self._sending.send(
             Call(
@@ -2020,48 +1102,6 @@ class Crm:
             cursor,
         )
 
-    @overload
-    def create_deal(
-        self,
-        *,
-        connection_id: str,
-        dealname: str,
-        pipeline: str,
-        dealstage: str,
-        amount: float | None = None,
-        contact_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[CreatedDeal]: ...
-
-    @overload
-    def create_deal(
-        self,
-        *,
-        connection_id: str,
-        dealname: str,
-        pipeline: str,
-        dealstage: str,
-        amount: float | None = None,
-        contact_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def create_deal(
-        self,
-        *,
-        connection_id: str,
-        dealname: str,
-        pipeline: str,
-        dealstage: str,
-        amount: float | None = None,
-        contact_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[CreatedDeal] | Answer[DryRun]: ...
-
     def create_deal(
         self,
         *,
@@ -2073,7 +1113,7 @@ class Crm:
         contact_id: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[CreatedDeal]:
         """Open a deal in a stage of a pipeline."""
         return self._sending.send(
             Call(
@@ -2093,45 +1133,6 @@ class Crm:
             )
         )
 
-    @overload
-    def update_deal(
-        self,
-        *,
-        deal_id: str,
-        connection_id: str,
-        dealstage: str | None = None,
-        properties: Mapping[str, Any] | None = None,
-        note: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[UpdatedDeal]: ...
-
-    @overload
-    def update_deal(
-        self,
-        *,
-        deal_id: str,
-        connection_id: str,
-        dealstage: str | None = None,
-        properties: Mapping[str, Any] | None = None,
-        note: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def update_deal(
-        self,
-        *,
-        deal_id: str,
-        connection_id: str,
-        dealstage: str | None = None,
-        properties: Mapping[str, Any] | None = None,
-        note: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[UpdatedDeal] | Answer[DryRun]: ...
-
     def update_deal(
         self,
         *,
@@ -2142,7 +1143,7 @@ class Crm:
         note: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[UpdatedDeal]:
         """Move a deal to another stage of its pipeline, write properties, and log a note with the change."""
         return self._sending.send(
             Call(
@@ -2174,52 +1175,10 @@ class Crm:
 
 
 class AsyncCrm:
-    """Contacts, deals and properties of a customer relationship manager."""
+    """HubSpot: Contacts, deals and properties of a customer relationship manager."""
 
     def __init__(self, sending: AsyncSending) -> None:
         self._sending = sending
-
-    @overload
-    async def create_or_update_contact(
-        self,
-        *,
-        connection_id: str,
-        email: str,
-        properties: Mapping[str, Any],
-        on_conflict: Literal["update", "skip"] | None = None,
-        associate_company: str | None = None,
-        create_company: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[WrittenContact]: ...
-
-    @overload
-    async def create_or_update_contact(
-        self,
-        *,
-        connection_id: str,
-        email: str,
-        properties: Mapping[str, Any],
-        on_conflict: Literal["update", "skip"] | None = None,
-        associate_company: str | None = None,
-        create_company: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def create_or_update_contact(
-        self,
-        *,
-        connection_id: str,
-        email: str,
-        properties: Mapping[str, Any],
-        on_conflict: Literal["update", "skip"] | None = None,
-        associate_company: str | None = None,
-        create_company: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[WrittenContact] | Answer[DryRun]: ...
 
     async def create_or_update_contact(
         self,
@@ -2232,7 +1191,7 @@ class AsyncCrm:
         create_company: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[WrittenContact]:
         """Create a contact, or update the one that matches the email."""
         return await self._sending.send(
             Call(
@@ -2274,48 +1233,6 @@ class AsyncCrm:
             cursor,
         )
 
-    @overload
-    async def create_deal(
-        self,
-        *,
-        connection_id: str,
-        dealname: str,
-        pipeline: str,
-        dealstage: str,
-        amount: float | None = None,
-        contact_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[CreatedDeal]: ...
-
-    @overload
-    async def create_deal(
-        self,
-        *,
-        connection_id: str,
-        dealname: str,
-        pipeline: str,
-        dealstage: str,
-        amount: float | None = None,
-        contact_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def create_deal(
-        self,
-        *,
-        connection_id: str,
-        dealname: str,
-        pipeline: str,
-        dealstage: str,
-        amount: float | None = None,
-        contact_id: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[CreatedDeal] | Answer[DryRun]: ...
-
     async def create_deal(
         self,
         *,
@@ -2327,7 +1244,7 @@ class AsyncCrm:
         contact_id: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[CreatedDeal]:
         """Open a deal in a stage of a pipeline."""
         return await self._sending.send(
             Call(
@@ -2347,45 +1264,6 @@ class AsyncCrm:
             )
         )
 
-    @overload
-    async def update_deal(
-        self,
-        *,
-        deal_id: str,
-        connection_id: str,
-        dealstage: str | None = None,
-        properties: Mapping[str, Any] | None = None,
-        note: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[UpdatedDeal]: ...
-
-    @overload
-    async def update_deal(
-        self,
-        *,
-        deal_id: str,
-        connection_id: str,
-        dealstage: str | None = None,
-        properties: Mapping[str, Any] | None = None,
-        note: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def update_deal(
-        self,
-        *,
-        deal_id: str,
-        connection_id: str,
-        dealstage: str | None = None,
-        properties: Mapping[str, Any] | None = None,
-        note: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[UpdatedDeal] | Answer[DryRun]: ...
-
     async def update_deal(
         self,
         *,
@@ -2396,7 +1274,7 @@ class AsyncCrm:
         note: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[UpdatedDeal]:
         """Move a deal to another stage of its pipeline, write properties, and log a note with the change."""
         return await self._sending.send(
             Call(
@@ -2428,7 +1306,7 @@ class AsyncCrm:
 
 
 class Tables:
-    """Bases, tables and records of a spreadsheet-style database."""
+    """Airtable: Bases, tables and records of a spreadsheet-style database."""
 
     def __init__(self, sending: Sending) -> None:
         self._sending = sending
@@ -2455,45 +1333,6 @@ class Tables:
             cursor,
         )
 
-    @overload
-    def create_records(
-        self,
-        *,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        records: Sequence[Mapping[str, Any]],
-        allow_new_options: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[CreatedRecords]: ...
-
-    @overload
-    def create_records(
-        self,
-        *,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        records: Sequence[Mapping[str, Any]],
-        allow_new_options: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def create_records(
-        self,
-        *,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        records: Sequence[Mapping[str, Any]],
-        allow_new_options: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[CreatedRecords] | Answer[DryRun]: ...
-
     def create_records(
         self,
         *,
@@ -2504,7 +1343,7 @@ class Tables:
         allow_new_options: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[CreatedRecords]:
         """Create up to ten records, and report the success of each."""
         return self._sending.send(
             Call(
@@ -2523,45 +1362,6 @@ class Tables:
             )
         )
 
-    @overload
-    def update_record(
-        self,
-        *,
-        record_id: str,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        fields: Mapping[str, Any],
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[UpdatedRecord]: ...
-
-    @overload
-    def update_record(
-        self,
-        *,
-        record_id: str,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        fields: Mapping[str, Any],
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def update_record(
-        self,
-        *,
-        record_id: str,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        fields: Mapping[str, Any],
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[UpdatedRecord] | Answer[DryRun]: ...
-
     def update_record(
         self,
         *,
@@ -2572,7 +1372,7 @@ class Tables:
         fields: Mapping[str, Any],
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[UpdatedRecord]:
         """Update the named fields of one record."""
         return self._sending.send(
             Call(
@@ -2585,45 +1385,6 @@ class Tables:
             )
         )
 
-    @overload
-    def attach_file(
-        self,
-        *,
-        connection_id: str,
-        record_id: str,
-        field: str,
-        url: str,
-        filename: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[AttachedFile]: ...
-
-    @overload
-    def attach_file(
-        self,
-        *,
-        connection_id: str,
-        record_id: str,
-        field: str,
-        url: str,
-        filename: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    def attach_file(
-        self,
-        *,
-        connection_id: str,
-        record_id: str,
-        field: str,
-        url: str,
-        filename: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[AttachedFile] | Answer[DryRun]: ...
-
     def attach_file(
         self,
         *,
@@ -2634,7 +1395,7 @@ class Tables:
         filename: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[AttachedFile]:
         """Attach a file to a record from a public link."""
         return self._sending.send(
             Call(
@@ -2668,7 +1429,7 @@ class Tables:
 
 
 class AsyncTables:
-    """Bases, tables and records of a spreadsheet-style database."""
+    """Airtable: Bases, tables and records of a spreadsheet-style database."""
 
     def __init__(self, sending: AsyncSending) -> None:
         self._sending = sending
@@ -2695,45 +1456,6 @@ class AsyncTables:
             cursor,
         )
 
-    @overload
-    async def create_records(
-        self,
-        *,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        records: Sequence[Mapping[str, Any]],
-        allow_new_options: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[CreatedRecords]: ...
-
-    @overload
-    async def create_records(
-        self,
-        *,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        records: Sequence[Mapping[str, Any]],
-        allow_new_options: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def create_records(
-        self,
-        *,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        records: Sequence[Mapping[str, Any]],
-        allow_new_options: bool | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[CreatedRecords] | Answer[DryRun]: ...
-
     async def create_records(
         self,
         *,
@@ -2744,7 +1466,7 @@ class AsyncTables:
         allow_new_options: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[CreatedRecords]:
         """Create up to ten records, and report the success of each."""
         return await self._sending.send(
             Call(
@@ -2763,45 +1485,6 @@ class AsyncTables:
             )
         )
 
-    @overload
-    async def update_record(
-        self,
-        *,
-        record_id: str,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        fields: Mapping[str, Any],
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[UpdatedRecord]: ...
-
-    @overload
-    async def update_record(
-        self,
-        *,
-        record_id: str,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        fields: Mapping[str, Any],
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def update_record(
-        self,
-        *,
-        record_id: str,
-        connection_id: str,
-        base_id: str,
-        table: str,
-        fields: Mapping[str, Any],
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[UpdatedRecord] | Answer[DryRun]: ...
-
     async def update_record(
         self,
         *,
@@ -2812,7 +1495,7 @@ class AsyncTables:
         fields: Mapping[str, Any],
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[UpdatedRecord]:
         """Update the named fields of one record."""
         return await self._sending.send(
             Call(
@@ -2825,45 +1508,6 @@ class AsyncTables:
             )
         )
 
-    @overload
-    async def attach_file(
-        self,
-        *,
-        connection_id: str,
-        record_id: str,
-        field: str,
-        url: str,
-        filename: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[False] = False,
-    ) -> Answer[AttachedFile]: ...
-
-    @overload
-    async def attach_file(
-        self,
-        *,
-        connection_id: str,
-        record_id: str,
-        field: str,
-        url: str,
-        filename: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: Literal[True],
-    ) -> Answer[DryRun]: ...
-
-    @overload
-    async def attach_file(
-        self,
-        *,
-        connection_id: str,
-        record_id: str,
-        field: str,
-        url: str,
-        filename: str | None = None,
-        idempotency_key: str | None = None,
-        dry_run: bool,
-    ) -> Answer[AttachedFile] | Answer[DryRun]: ...
-
     async def attach_file(
         self,
         *,
@@ -2874,7 +1518,7 @@ class AsyncTables:
         filename: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Any]:
+    ) -> Answer[AttachedFile]:
         """Attach a file to a record from a public link."""
         return await self._sending.send(
             Call(

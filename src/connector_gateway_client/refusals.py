@@ -1,5 +1,6 @@
 """What a call may be refused with: families of exceptions, each with what the service tells."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -8,7 +9,11 @@ class GatewayError(Exception):
     """A call ended without its result."""
 
     code: ClassVar[str] = ""
-    """The service's code, by which the class is chosen."""
+    """The service's code, by which the class is chosen; it follows from the name of the class."""
+
+    def __init_subclass__(cls) -> None:
+        if GatewayError not in cls.__bases__:
+            cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     def __init__(
         self,
@@ -35,11 +40,22 @@ class GatewayError(Exception):
         self.retry_after = retry_after
         """Seconds after which the same call may succeed."""
 
+        self.idempotency_key: str | None = None
+        """The key of a write, also if the client created it: another call with it finds out, and writes once."""
+
+    @property
+    def reconnect_url(self) -> str | None:
+        """The link by which the account's user connects it again; only keys that manage connections get one."""
+        return next((one["reconnect_url"] for one in self.details if "reconnect_url" in one), None)
+
     def __str__(self) -> str:
-        """Everything that whoever reads a traceback needs: what is wrong, what to do, and the run."""
+        """Return the message, the violations, the remedy, the link, the key to repeat with, and the run."""
         lines = [f"{self.told_code}: {self.message}" if self.told_code else self.message]
         lines += [f"{one.get('parameter', '')}: {one['message']}" for one in self.details if "message" in one]
         lines += [f"What to do: {self.remedy}"] if self.remedy else []
+        lines += [f"Connect again: {self.reconnect_url}"] if self.reconnect_url else []
+        if self.idempotency_key is not None and not isinstance(self, CallerError):
+            lines.append(f"Repeat with: idempotency_key={self.idempotency_key!r}")
         return "\n".join([*lines, *([f"Run: {self.run_id}"] if self.run_id else [])])
 
 

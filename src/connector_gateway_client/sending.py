@@ -9,6 +9,7 @@ import httpx
 
 from connector_gateway_client.answers import Answer
 from connector_gateway_client.calls import Call, answer_of, pause_before
+from connector_gateway_client.errors import OutcomeUnknown
 from connector_gateway_client.refusals import GatewayError, NoAnswer, UnreadableAnswer
 
 Now = Callable[[], float]
@@ -23,10 +24,15 @@ class _Deadline:
         self._attempt = 0
 
     def pause(self, error: GatewayError) -> float:
-        """Seconds to wait before the next attempt; raises *error* where none is left or worth while."""
+        """Return the seconds until the next attempt, or raise *error* if none can succeed in time.
+
+        A write in doubt is attempted once more at the end, since the service then may know more.
+        """
         self._attempt += 1
-        seconds = pause_before(self._attempt, error)
-        if seconds is None or self._now() + seconds > self._ends:
+        seconds, left = pause_before(self._attempt, error), self._ends - self._now()
+        if seconds is not None and seconds > left > 0 and isinstance(error, OutcomeUnknown):
+            return left
+        if seconds is None or seconds > left:
             raise error
         return seconds
 
@@ -35,10 +41,11 @@ def _answered(call: Call, response: httpx.Response) -> Answer[Any]:
     return answer_of(response.status_code, response.headers, response.content, dry_run=call.dry_run)
 
 
-def _unanswered(fault: httpx.RequestError) -> GatewayError:
+def _unanswered(fault: httpx.RequestError, address: httpx.URL) -> GatewayError:
     if isinstance(fault, httpx.DecodingError):
         return UnreadableAnswer("What came is compressed in a way that cannot be read.")
-    return NoAnswer(f"No answer came: {str(fault).rstrip('.') or type(fault).__name__}.")
+    reason = str(fault).rstrip(".") or type(fault).__name__
+    return NoAnswer(f"No answer came from {str(address).rstrip('/')}: {reason}.")
 
 
 class Sending:
@@ -60,6 +67,7 @@ class Sending:
             try:
                 return self._once(call)
             except GatewayError as error:
+                error.idempotency_key = call.sent_key
                 self._sleep(deadline.pause(error))
 
     def _once(self, call: Call) -> Answer[Any]:
@@ -69,7 +77,7 @@ class Sending:
                 call.method, call.path, params=call.query or None, content=call.body, headers=headers
             )
         except httpx.RequestError as fault:
-            raise _unanswered(fault) from fault
+            raise _unanswered(fault, self._http.base_url) from fault
         return _answered(call, response)
 
 
@@ -92,6 +100,7 @@ class AsyncSending:
             try:
                 return await self._once(call)
             except GatewayError as error:
+                error.idempotency_key = call.sent_key
                 await self._sleep(deadline.pause(error))
 
     async def _once(self, call: Call) -> Answer[Any]:
@@ -101,5 +110,5 @@ class AsyncSending:
                 call.method, call.path, params=call.query or None, content=call.body, headers=headers
             )
         except httpx.RequestError as fault:
-            raise _unanswered(fault) from fault
+            raise _unanswered(fault, self._http.base_url) from fault
         return _answered(call, response)

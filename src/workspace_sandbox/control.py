@@ -97,7 +97,7 @@ def _handler(playing: Playing, route: Control) -> Callable[[web.Request], Awaita
             told = _steered(playing, route, request, await _body(request))
             if route.releases:
                 playing.released()
-            return web.json_response(told)
+            return _respond(200, told)
         except UnknownEmulator as fault:
             return _refuse(404, str(fault))
         except Misread as fault:
@@ -306,4 +306,9 @@ CONTROLS: Sequence[Control] = (
 
 
 def _refuse(status: int, message: str) -> web.Response:
-    return web.json_response({"error": message}, status=status)
+    return _respond(status, {"error": message})
+
+
+def _respond(status: int, content: Any) -> web.Response:
+    """Return a JSON response that ends with a newline for terminals."""
+    return web.json_response(text=f"{json.dumps(content)}\n", status=status)

@@ -77,7 +77,7 @@ def latest(gateway: Gateway) -> dict[str, Any]:
 # Let in
 
 
-@requirement("agents:let-in")
+@requirement("mcp-4")
 async def test_a_wrong_key_is_refused_in_the_protocols_words(gateway: Gateway) -> None:
     reply = gateway.request("POST", PATH, headers={"Authorization": "Bearer cgw_wrong"}, json={})
 
@@ -86,7 +86,7 @@ async def test_a_wrong_key_is_refused_in_the_protocols_words(gateway: Gateway) -
     assert reply.body["error"]["message"].startswith("invalid_api_key: ")
 
 
-@requirement("agents:let-in")
+@requirement("mcp-4")
 @pytest.mark.parametrize(
     ("name", "value", "status"),
     [
@@ -105,14 +105,14 @@ def test_pages_of_others_are_refused(gateway: Gateway, name: str, value: str, st
     assert status == reply.status
 
 
-@requirement("agents:let-in")
+@requirement("mcp-4")
 def test_a_body_that_is_too_large_is_refused(gateway: Gateway) -> None:
     reply = post(gateway, "tools/call", name="notes_list_databases", arguments={"query": "x" * 30_000})
 
     assert (413, "payload_too_large") == (reply.status, reply.body["error"]["data"]["error"]["code"])
 
 
-@requirement("agents:let-in")
+@requirement("mcp-4")
 @pytest.mark.parametrize("body", [b"", b"{", b'{"jsonrpc": "2.0", "jsonrpc": "2.0"}', b"[" * 9000, b"\xff"])
 def test_a_body_that_is_no_json_is_refused(gateway: Gateway, body: bytes) -> None:
     reply = gateway.request("POST", PATH, headers={"Content-Type": "application/json"}, content=body)
@@ -120,7 +120,7 @@ def test_a_body_that_is_no_json_is_refused(gateway: Gateway, body: bytes) -> Non
     assert (400, -32700) == (reply.status, reply.body["error"]["code"])
 
 
-@requirement("agents:messages")
+@requirement("mcp-20")
 @pytest.mark.parametrize("body", [1, [], "text", [{"jsonrpc": "2.0", "id": 1, "method": "ping"}]])
 def test_a_request_has_one_message(gateway: Gateway, body: Any) -> None:
     reply = gateway.request("POST", PATH, headers=posted("ping")["headers"], json=body)
@@ -129,7 +129,7 @@ def test_a_request_has_one_message(gateway: Gateway, body: Any) -> None:
     assert "invalid_message" == reply.body["error"]["data"]["error"]["code"]
 
 
-@requirement("agents:messages")
+@requirement("mcp-20")
 @pytest.mark.parametrize(
     ("body", "wrong"),
     [
@@ -157,14 +157,14 @@ def test_there_is_nothing_to_listen_to(gateway: Gateway) -> None:
 # Errors
 
 
-@requirement("agents:errors")
+@requirement("mcp-11")
 async def test_an_unknown_tool_is_an_error_of_the_protocol(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         with pytest.raises(MCPError, match="tool_not_found"):
             await client.call_tool("notes_create_pages", {})
 
 
-@requirement("agents:errors")
+@requirement("mcp-11")
 async def test_all_that_is_wrong_with_the_arguments_is_told(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         result = await client.call_tool("notes_list_databases", {"limit": "many", "sort": "up", "cursor": 3})
@@ -178,7 +178,7 @@ async def test_all_that_is_wrong_with_the_arguments_is_told(gateway: Gateway) ->
     assert f"Run: {run['run_id']}" in words(result)
 
 
-@requirement("agents:errors")
+@requirement("mcp-11")
 async def test_a_read_key_may_not_call_a_tool_that_writes(gateway: Gateway) -> None:
     async with agent(gateway.with_key("read")) as client:
         result = await client.call_tool("notes_create_page", {"database_id": "x", "properties": {}})
@@ -187,7 +187,7 @@ async def test_a_read_key_may_not_call_a_tool_that_writes(gateway: Gateway) -> N
     assert [] == gateway.journal("notes")
 
 
-@requirement("agents:errors")
+@requirement("mcp-11")
 async def test_a_key_whose_minute_is_used_up_is_told_how_long_to_wait(gateway: Gateway) -> None:
     # The client also asks which version is spoken, and lists the tools to check a result.
     hasty = gateway.with_key(calls_per_minute=3)
@@ -199,7 +199,7 @@ async def test_a_key_whose_minute_is_used_up_is_told_how_long_to_wait(gateway: G
     assert f"Wait: {second.structured_content['retry_after']} seconds." in words(second)
 
 
-@requirement("rates:every-route")
+@requirement("limits-6")
 @pytest.mark.parametrize(
     ("method", "params"),
     [
@@ -224,7 +224,7 @@ def test_every_message_counts_as_a_call(gateway: Gateway, method: str, params: d
     assert "rate_limited" in str(refused.body)
 
 
-@requirement("rates:every-route")
+@requirement("limits-6")
 def test_a_call_of_a_tool_counts_once(gateway: Gateway) -> None:
     hasty = gateway.with_key(calls_per_minute=3)
     reply = post(hasty, "tools/call", name="notes_list_databases", arguments={"limit": 1})
@@ -232,7 +232,7 @@ def test_a_call_of_a_tool_counts_once(gateway: Gateway) -> None:
     assert "2" == reply.headers["x-service-ratelimit-remaining"]
 
 
-@requirement("agents:errors")
+@requirement("mcp-11")
 async def test_an_application_that_does_not_answer_is_told(gateway: Gateway) -> None:
     gateway.fault("notes", method="POST", path="/v1/search", fault="delay", seconds=30, times=9)
     async with agent(gateway) as client:
@@ -241,7 +241,7 @@ async def test_an_application_that_does_not_answer_is_told(gateway: Gateway) -> 
     assert "upstream_timeout" == outcome(result)
 
 
-@requirement("agents:errors")
+@requirement("mcp-11")
 async def test_a_write_whose_outcome_is_unknown_says_what_to_do(gateway: Gateway) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
     given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Doubt"}}
@@ -252,7 +252,7 @@ async def test_a_write_whose_outcome_is_unknown_says_what_to_do(gateway: Gateway
     assert result.structured_content["error"]["remedy"] in words(result)
 
 
-@requirement("agents:errors")
+@requirement("mcp-11")
 async def test_a_resource_that_does_not_exist_is_told_by_its_address(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         with pytest.raises(MCPError, match="List the resources") as refused:
@@ -281,7 +281,7 @@ async def refused_while(
         return [await refused(requests[name]()) for name in asked]
 
 
-@requirement("agents:errors", "storage:unavailable")
+@requirement("common-137", "mcp-11")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_storage_that_is_away_is_told_with_its_remedy(
     gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch
@@ -292,7 +292,7 @@ async def test_storage_that_is_away_is_told_with_its_remedy(
     assert [True, True] == [text.startswith("storage_unavailable: Storage is away.\nWhat") for text in refusals]
 
 
-@requirement("agents:errors", "errors:internal")
+@requirement("common-55", "mcp-11")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_fault_of_ours_tells_nothing_of_itself(
     gateway: Gateway, mode: Mode, monkeypatch: pytest.MonkeyPatch
@@ -304,7 +304,7 @@ async def test_a_fault_of_ours_tells_nothing_of_itself(
     assert "nobody" not in str(refusals)
 
 
-@requirement("agents:called")
+@requirement("mcp-7")
 def test_arguments_that_are_null_are_none(gateway: Gateway) -> None:
     answer = post(gateway, "tools/call", name="notes_list_databases", arguments=None)
 
@@ -314,7 +314,7 @@ def test_arguments_that_are_null_are_none(gateway: Gateway) -> None:
 # Which connection
 
 
-@requirement("agents:connection")
+@requirement("mcp-8")
 async def test_of_several_connections_one_must_be_named(gateway: Gateway) -> None:
     other = gateway.run(gateway.app.workspaces.create("several", "paid"))["workspace_id"]
     credentials = gateway.sandbox.emulators["notes"].credentials()
@@ -334,7 +334,7 @@ async def test_of_several_connections_one_must_be_named(gateway: Gateway) -> Non
     assert "ok" == outcome(chosen)
 
 
-@requirement("agents:connection")
+@requirement("mcp-8")
 async def test_without_a_connection_nothing_is_listed_and_nothing_called(gateway: Gateway) -> None:
     other = gateway.run(gateway.app.workspaces.create("empty", "paid"))["workspace_id"]
     gateway.run(gateway.app.connections.create(other, "notes", None))
@@ -348,7 +348,7 @@ async def test_without_a_connection_nothing_is_listed_and_nothing_called(gateway
     assert "connection_not_found" == outcome(called)
 
 
-@requirement("agents:errors")
+@requirement("mcp-11")
 async def test_a_name_that_would_turn_what_stands_around_it_does_not(gateway: Gateway) -> None:
     other = gateway.run(gateway.app.workspaces.create("turning", "paid"))["workspace_id"]
     credentials = gateway.sandbox.emulators["notes"].credentials()
@@ -367,7 +367,7 @@ async def test_a_name_that_would_turn_what_stands_around_it_does_not(gateway: Ga
     assert (True, False) == ("(\ufffdgpj.exe\ufffd)" in words(unnamed), "\u202e" in words(unnamed))
 
 
-@requirement("agents:errors")
+@requirement("mcp-11")
 async def test_a_withdrawn_authorisation_is_told_with_the_run(gateway: Gateway) -> None:
     gateway.revoke("notes")
     async with agent(gateway) as client:
@@ -381,7 +381,7 @@ async def test_a_withdrawn_authorisation_is_told_with_the_run(gateway: Gateway) 
 # Bounds
 
 
-@requirement("agents:progress")
+@requirement("mcp-14")
 async def test_who_wants_to_know_is_told_that_a_call_goes_on(gateway: Gateway) -> None:
     told = Told()
     async with agent(gateway) as client, agent(gateway, "legacy") as former:
@@ -392,7 +392,7 @@ async def test_who_wants_to_know_is_told_that_a_call_goes_on(gateway: Gateway) -
     assert ["Notes: list databases: begun."] * 2 == told.messages
 
 
-@requirement("agents:cancelled", "agents:bridge")
+@requirement("mcp-2", "mcp-15")
 @pytest.mark.parametrize("connected", [agent, bridged], ids=["http", "bridge"])
 async def test_a_cancelled_call_ends(gateway: Gateway, connected: Any) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
@@ -409,7 +409,7 @@ async def test_a_cancelled_call_ends(gateway: Gateway, connected: Any) -> None:
     assert ("create_page", "interrupted") == (latest(gateway)["operation"], latest(gateway)["status"])
 
 
-@requirement("agents:ended")
+@requirement("mcp-3")
 def test_a_thousand_sessions_leave_nothing_behind(gateway: Gateway) -> None:
     client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     post(gateway, "ping")
@@ -425,7 +425,7 @@ def envelope(data: bytes) -> Envelope:
     return Envelope(RunId("run_1"), "notes", "ok", [data])
 
 
-@requirement("agents:result")
+@requirement("mcp-10")
 def test_warnings_are_told_in_the_data_and_in_words() -> None:
     found = Envelope(RunId("run_1"), "notes", "ok", [b"[]"], warnings=["Some events may be missing."])
     result = results.succeeded(found, READS)
@@ -434,7 +434,7 @@ def test_warnings_are_told_in_the_data_and_in_words() -> None:
     assert "Warning: Some events may be missing." in result.model_dump_json()
 
 
-@requirement("agents:bounded")
+@requirement("mcp-12")
 def test_long_texts_of_a_large_result_are_cut_and_say_so() -> None:
     result = results.succeeded(envelope(b'{"body":"%b","id":"7"}' % (b"x" * 200_000)), READS)
 
@@ -444,14 +444,14 @@ def test_long_texts_of_a_large_result_are_cut_and_say_so() -> None:
     assert "7" == result.structured_content["data"]["id"]
 
 
-@requirement("agents:bounded")
+@requirement("mcp-12")
 @pytest.mark.parametrize("data", [b"[%b1]" % (b"12345," * 100_000), b'"%b"' % (b"x" * 2_000_000)])
 def test_a_result_that_cannot_be_made_small_is_refused(data: bytes) -> None:
     with pytest.raises(ResultTooLarge, match="131,072 at most"):
         results.succeeded(envelope(data), READS)
 
 
-@requirement("agents:bounded")
+@requirement("mcp-12")
 def test_the_result_of_a_write_is_told_however_large() -> None:
     result = results.succeeded(envelope(b"[%b1]" % (b"12345," * 100_000)), WRITES)
 
@@ -472,7 +472,7 @@ def test_numbers_are_exact(gateway: Gateway) -> None:
 # The command
 
 
-@requirement("agents:bridge")
+@requirement("mcp-2")
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
@@ -487,7 +487,7 @@ def test_a_bridge_that_leads_nowhere_says_so(gateway: Gateway, changed: dict[str
     assert told in ended.stderr
 
 
-@requirement("agents:bridge")
+@requirement("mcp-2")
 async def test_the_bridge_passes_errors_and_progress_on(gateway: Gateway) -> None:
     told = Told()
     async with bridged(gateway, "legacy") as client:
@@ -519,7 +519,7 @@ async def passing(gateway: Gateway, port: int) -> AsyncIterator[None]:
             writer.transport.abort()
 
 
-@requirement("agents:outlives")
+@requirement("mcp-19")
 async def test_the_bridge_goes_on_once_the_gateway_is_back(gateway: Gateway) -> None:
     port, wanted = free_port(), ListToolsRequest(params=PaginatedRequestParams())
     async with Link(f"http://127.0.0.1:{port}", gateway.key) as link:

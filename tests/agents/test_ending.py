@@ -41,7 +41,7 @@ def latest(gateway: Gateway) -> dict[str, Any]:
     return found
 
 
-@requirement("agents:cancelled")
+@requirement("mcp-15")
 @pytest.mark.parametrize("meta", [{}, TOLD], ids=["one answer", "a stream"])
 def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway, meta: dict[str, Any]) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=0.5, times=1)
@@ -57,7 +57,7 @@ def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway,
     assert ("create_page", "ok") == (latest(gateway)["operation"], latest(gateway)["status"])
 
 
-@requirement("agents:called")
+@requirement("mcp-7")
 @pytest.mark.parametrize("meta", [{}, TOLD], ids=["one answer", "a stream"])
 def test_a_call_under_way_is_answered_while_the_service_stops(
     sandbox: Sandbox, tmp_path: Path, meta: dict[str, Any]

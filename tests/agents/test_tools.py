@@ -11,9 +11,9 @@ from mcp_types import ReadResourceResult
 from pydantic_core import from_json
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.remedies import remedy_of
 from connector_gateway.kit.errors import HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType
 from connector_gateway.mcp import resources
-from connector_gateway.mcp.remedies import remedy_of
 from harness.agents import Mode, agent, bridged, outcome, outcomes, words
 from harness.publishing import published, publishing
 from harness.recording import arguments, playground
@@ -27,7 +27,7 @@ WRITES = {name for name, operation in TOOLS.items() if operation.scope == "write
 BEFORE_THE_PROTOCOL = {HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType}
 """What is refused before there is a call of a tool; clients tell it to whoever set them up."""
 
-ELSEWHERE = re.compile(r"\b(GET|POST|PATCH|PUT|DELETE) |route|[Hh]eader|command|connector-gateway|console|/docs|body")
+ELSEWHERE = re.compile(r"\b(GET|POST|PATCH|PUT|DELETE) |route|[Hh]eader|command|connector-gateway|console|/docs|\bbody")
 MODES: list[Mode] = ["auto", "legacy"]
 
 
@@ -56,7 +56,7 @@ def content(read: ReadResourceResult) -> Any:
 # Listed
 
 
-@requirement("agents:tools")
+@requirement("mcp-5")
 @pytest.mark.parametrize("mode", MODES)
 async def test_every_operation_is_a_tool(gateway: Gateway, mode: Mode) -> None:
     async with agent(gateway, mode) as client:
@@ -67,7 +67,7 @@ async def test_every_operation_is_a_tool(gateway: Gateway, mode: Mode) -> None:
     assert all("connection_id" in tool.input_schema["properties"] for tool in found)
 
 
-@requirement("agents:tools")
+@requirement("mcp-5")
 async def test_hints_tell_what_a_tool_changes(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         hints = {tool.name: tool.annotations for tool in (await client.list_tools()).tools if tool.annotations}
@@ -85,7 +85,7 @@ async def test_hints_tell_what_a_tool_changes(gateway: Gateway) -> None:
     assert not hints["boards_comment_on_card"].idempotent_hint
 
 
-@requirement("agents:listed")
+@requirement("mcp-6")
 async def test_a_read_key_sees_tools_that_read(gateway: Gateway) -> None:
     async with agent(gateway.with_key("read")) as client:
         found = (await client.list_tools()).tools
@@ -93,7 +93,7 @@ async def test_a_read_key_sees_tools_that_read(gateway: Gateway) -> None:
     assert [name for name in NAMES if name not in WRITES] == [tool.name for tool in found]
 
 
-@requirement("agents:listed")
+@requirement("mcp-6")
 async def test_only_tools_of_connectors_that_the_key_has_connections_of_are_seen(gateway: Gateway) -> None:
     async with agent(gateway.with_key("read", connection_ids=[gateway.connections["crm"]])) as client:
         found = (await client.list_tools()).tools
@@ -101,7 +101,7 @@ async def test_only_tools_of_connectors_that_the_key_has_connections_of_are_seen
     assert ["crm_look_up_contacts", "crm_list_properties"] == [tool.name for tool in found]
 
 
-@requirement("agents:listed")
+@requirement("mcp-6")
 async def test_a_key_of_some_operations_sees_those_and_may_call_no_other(gateway: Gateway) -> None:
     async with agent(gateway.with_key(operations=["notes_*", "chat_list_channels"])) as client:
         found = (await client.list_tools()).tools
@@ -114,7 +114,7 @@ async def test_a_key_of_some_operations_sees_those_and_may_call_no_other(gateway
 # Called
 
 
-@requirement("agents:called", "agents:protocol")
+@requirement("mcp-1", "mcp-7")
 @pytest.mark.parametrize("mode", MODES)
 async def test_every_tool_is_called_over_http(
     gateway: Gateway, calls: Mapping[str, Mapping[str, Any]], mode: Mode
@@ -125,7 +125,7 @@ async def test_every_tool_is_called_over_http(
     assert dict.fromkeys(NAMES, "ok") == {name: found[name] for name in NAMES}
 
 
-@requirement("agents:bridge")
+@requirement("mcp-2")
 async def test_every_tool_is_called_over_standard_input_and_output(
     gateway: Gateway, calls: Mapping[str, Mapping[str, Any]]
 ) -> None:
@@ -143,7 +143,7 @@ async def test_every_tool_is_called_over_standard_input_and_output(
     assert gateway.connections["notes"] in read.model_dump_json()
 
 
-@requirement("agents:called")
+@requirement("mcp-7")
 async def test_a_call_has_its_run_which_tells_the_surface(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         result = await client.call_tool("notes_list_databases", {"limit": 1})
@@ -153,7 +153,7 @@ async def test_a_call_has_its_run_which_tells_the_surface(gateway: Gateway) -> N
     assert gateway.connections["notes"] == run["connection_id"]
 
 
-@requirement("agents:result")
+@requirement("mcp-10")
 async def test_a_result_is_the_envelope_as_data_and_as_text(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         result = await client.call_tool("tables_list_tables", {"base_id": gateway.examples("tables")["base_id"]})
@@ -163,7 +163,7 @@ async def test_a_result_is_the_envelope_as_data_and_as_text(gateway: Gateway) ->
     assert elsewhere.data == result.structured_content["data"]
 
 
-@requirement("agents:called")
+@requirement("mcp-7")
 async def test_calls_are_counted_in_the_metrics_of_their_operation_once(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         await client.call_tool("crm_list_properties", {"object_type": "deals"})
@@ -172,7 +172,7 @@ async def test_calls_are_counted_in_the_metrics_of_their_operation_once(gateway:
     assert 1 == told.count('gateway_calls_total{connector="crm",operation="list_properties",status="200"}')
 
 
-@requirement("agents:idempotency")
+@requirement("mcp-9")
 async def test_a_repeated_key_returns_the_first_result(gateway: Gateway) -> None:
     card = gateway.examples("boards")["list_ids"][0]
     given = {"list_id": card, "name": "Once", "idempotency_key": "agents-once"}
@@ -186,7 +186,7 @@ async def test_a_repeated_key_returns_the_first_result(gateway: Gateway) -> None
     assert again["replayed"]
 
 
-@requirement("agents:links")
+@requirement("mcp-13")
 async def test_an_attachment_is_linked(gateway: Gateway) -> None:
     mail = CONNECTORS["mail"].examples(gateway.examples("mail"))
     given = {"message_id": mail["message_id"], "attachment_id": mail["attachment_id"]}
@@ -201,7 +201,7 @@ async def test_an_attachment_is_linked(gateway: Gateway) -> None:
 # Resources
 
 
-@requirement("agents:resources")
+@requirement("mcp-16")
 async def test_events_are_read_page_by_page(gateway: Gateway) -> None:
     events = f"gateway://connections/{gateway.connections['chat']}/events"
     channel_id = gateway.examples("chat")["channel_id"]
@@ -218,7 +218,7 @@ async def test_events_are_read_page_by_page(gateway: Gateway) -> None:
     assert everything.data[0]["event_id"] not in further.model_dump_json()
 
 
-@requirement("agents:resources")
+@requirement("mcp-16")
 async def test_connections_are_read_and_listed_page_by_page(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "MOST_LISTED", 5)
     async with agent(gateway) as client:
@@ -235,7 +235,7 @@ async def test_connections_are_read_and_listed_page_by_page(gateway: Gateway, mo
     assert 1 == uris.count("gateway://connections")
 
 
-@requirement("agents:resources")
+@requirement("mcp-16")
 async def test_a_run_is_read(gateway: Gateway) -> None:
     run_id = gateway.get("/notes/databases", limit=1).body["run_id"]
     async with agent(gateway) as client:
@@ -247,7 +247,7 @@ async def test_a_run_is_read(gateway: Gateway) -> None:
 # Dry runs
 
 
-@requirement("agents:dry-run")
+@requirement("mcp-17")
 async def test_a_write_tells_what_it_would_do(gateway: Gateway) -> None:
     given = {"list_id": gateway.examples("boards")["list_ids"][0], "name": "Dry", "dry_run": True}
     gateway.clear("boards")
@@ -261,7 +261,7 @@ async def test_a_write_tells_what_it_would_do(gateway: Gateway) -> None:
     assert {"GET"} == {method for method, _, _ in gateway.journal("boards")}
 
 
-@requirement("agents:dry-run")
+@requirement("mcp-17")
 @pytest.mark.parametrize(
     ("tool", "wanted"), [("boards_create_card", "yes"), ("boards_create_card", 1), ("notes_list_databases", True)]
 )
@@ -279,15 +279,15 @@ async def test_what_is_no_wish_for_a_dry_run_is_refused_and_writes_nothing(
     assert [] == gateway.journal("boards")
 
 
-@requirement("agents:remedies")
+@requirement("mcp-18")
 def test_no_remedy_sends_an_agent_where_it_cannot_go() -> None:
     refusals = {refusal for operation in TOOLS.values() for refusal in operation.refusals}
-    remedies = {refusal.code: remedy_of(refusal("")) for refusal in refusals - BEFORE_THE_PROTOCOL}
+    remedies = {refusal.code: remedy_of(refusal, "mcp") for refusal in refusals - BEFORE_THE_PROTOCOL}
 
     assert [] == [code for code, remedy in remedies.items() if ELSEWHERE.search(remedy)]
 
 
-@requirement("agents:remedies")
+@requirement("mcp-18")
 async def test_an_agent_is_sent_to_a_resource(gateway: Gateway) -> None:
     async with agent(gateway) as client:
         result = await client.call_tool("notes_list_databases", {"connection_id": "conn_nothing"})

@@ -40,7 +40,7 @@ async def allow(opened: Window, url: str) -> None:
     await page.get_by_role("button", name="Allow").click()
 
 
-@requirement("connect:token-page")
+@requirement("connections-28")
 async def test_the_script_of_our_page_sends_the_token_on(browser: Browser, keyed: Gateway) -> None:
     made = invited(keyed, connector="boards")
     async with window(browser, keyed.base_url, visited=there(keyed)) as opened:
@@ -52,7 +52,7 @@ async def test_the_script_of_our_page_sends_the_token_on(browser: Browser, keyed
     assert f"{keyed.base_url}/connect/boards/callback" == address
 
 
-@requirement("connect:token-page")
+@requirement("connections-28")
 async def test_where_scripts_are_off_the_user_pastes_the_token(browser: Browser, keyed: Gateway) -> None:
     made = invited(keyed, connector="boards")
     async with window(browser, keyed.base_url, scripts=False, visited=there(keyed)) as opened:

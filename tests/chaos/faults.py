@@ -69,6 +69,9 @@ class Faults:
     last: Collection[str] = ()
     """Kinds that happen once more when the time for faults is over, one after the other."""
 
+    lost_at: float = -inf
+    """When the store last lost its data."""
+
     ended_at: float = -inf
     """When the last fault had ended."""
 
@@ -152,10 +155,12 @@ class Faults:
             await asyncio.to_thread(store.stop)
             await asyncio.sleep(seconds)
             await asyncio.to_thread(store.start)
+        self.lost_at = time.monotonic()
 
     async def _empty(self) -> None:
         with self._trouble("the store is emptied"):
             await asyncio.to_thread(self.installation.store.client.flushall)
+        self.lost_at = time.monotonic()
 
     async def _hang(self) -> None:
         store, seconds = self.installation.store, self.random.uniform(0.1, 4)

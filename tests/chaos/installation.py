@@ -19,6 +19,7 @@ from harness.serving import OPERATOR, free_port, settings_for
 from harness.starting import TESTS
 from harness.valkey import Server
 from harness.waiting import until
+from simulation.accounts import Way
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.sandbox import Sandbox
 
@@ -26,8 +27,8 @@ GATEWAYS = 3
 SETTLE_SECONDS = 8.0
 """Longer than any request is held up by a fault, on a busy machine too."""
 
-WATCHED = {"notes": "30", "chat": "8"}
-"""How often changes are looked for: of notes a poll asks for two thirds of what may be asked in eight seconds."""
+WATCHED = {"notes": "60", "chat": "16"}
+"""How often each connection is polled: a poll of notes takes two thirds of what may be asked in eight seconds."""
 
 SMALL_LIMIT = 120
 READY_SECONDS = 60.0
@@ -75,11 +76,12 @@ class Installation:
         self.http = http
         self.database_url = database_url
         self.store = store
-        self.key = ""
         self.small_key = ""
         """One that may call ``SMALL_LIMIT`` times a minute only."""
 
-        self.connections: dict[str, str] = {}
+        self.ways: list[Way] = []
+        """Two connections to each account, in workspaces of their own."""
+
         environment = {
             "GATEWAY_DATABASE_URL": database_url,
             "GATEWAY_SHARED_URL": store.url,
@@ -127,23 +129,26 @@ class Installation:
         return answer.json()["data"]
 
     async def prepare(self) -> None:
-        """Make a workspace, a key and the connections."""
+        """Make two workspaces, each with a key and a connection to each account."""
         # Untold, a fault that throttles for a second is taken for a lock-out of half a minute, as it has to be.
         self.emulators["tables"].stage.knobs["retry_after"] = True
-        workspace_id = (await self.manage("POST", "/v1/workspaces", name="chaos"))["workspace_id"]
-        self.key = await self._new_key(workspace_id, 1_000_000)
-        self.small_key = await self._new_key(workspace_id, SMALL_LIMIT)
-        for name, emulator in self.emulators.items():
-            watched = {"settings": {"channels": ["general"]}} if name == "chat" else {}
-            made = await self.manage(
-                "POST",
-                "/v1/connections",
-                workspace_id=workspace_id,
-                connector=name,
-                credentials=emulator.credentials(),
-                **watched,
-            )
-            self.connections[name] = made["connection_id"]
+        for name in ("here", "elsewhere"):
+            workspace_id = (await self.manage("POST", "/v1/workspaces", name=name))["workspace_id"]
+            connections = {room: await self._connect(workspace_id, room) for room in self.emulators}
+            self.ways.append(Way(await self._new_key(workspace_id, 1_000_000), connections))
+            self.small_key = await self._new_key(workspace_id, SMALL_LIMIT)
+
+    async def _connect(self, workspace_id: str, room: str) -> str:
+        watched = {"settings": {"channels": ["general"]}} if room == "chat" else {}
+        made = await self.manage(
+            "POST",
+            "/v1/connections",
+            workspace_id=workspace_id,
+            connector=room,
+            credentials=self.emulators[room].credentials(),
+            **watched,
+        )
+        return str(made["connection_id"])
 
     async def _new_key(self, workspace_id: str, calls_per_minute: int) -> str:
         made = await self.manage(

@@ -4,14 +4,16 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 import httpx
 
 from chaos.installation import Installation, Node
+from simulation.accounts import Way
 from simulation.checks import STORAGE
+from simulation.forms import FORMS, Request, request
 from simulation.history import Asked, final
 from simulation.process import BROKEN, Reply
 from simulation.story import Write
@@ -33,6 +35,9 @@ LEFT_OUT = {
 
 WRITES = [name for name in KINDS if name not in LEFT_OUT]
 UNKEYED_SHARE = 0.1
+TWIN_SHARE = 0.15
+"""How many writes are made through both connections at once."""
+
 READ_SHARE = 0.5
 PAUSE_SECONDS = 0.3
 THINKING_SECONDS = 1.0
@@ -86,43 +91,51 @@ class Load:
             turn += 1
             await asyncio.sleep(self.random.uniform(0, 2 * THINKING_SECONDS))
             room = self.random.choices(list(LIKELY), list(LIKELY.values()))[0]
+            way, other = self.random.sample(self.installation.ways, 2)
             if self.random.random() < READ_SHARE:
-                reply = await self.read(room)
+                reply = await self.read(room, way)
                 self.reads[reply.told] += 1
             else:
                 kind = self.random.choice([kind for kind in WRITES if kind.startswith(room)])
-                reply = await self.write(kind, f"Chaos {number:03} {turn:05}")
+                content = f"Chaos {number:03} {turn:05}"
+                await KINDS[kind].prepare(self.world, content)
+                twice = KINDS[kind].twins and self.random.random() < TWIN_SHARE
+                twins = [self.write(kind, content, other)] if twice else []
+                reply, *_ = await asyncio.gather(self.write(kind, content, way), *twins)
             if reply.status and self.random.random() < HISTORY_SHARE:
-                await self._look_up(reply)
+                await self._look_up(reply, way)
 
     async def small_caller(self) -> None:
         """Call with a key that may call less than that, about something that no application is asked for."""
         while not self.stopping:
             await asyncio.sleep(SMALL_PAUSE_SECONDS)
             sent = time.monotonic()
-            reply = await self.call("boards", "GET", "/lists", {}, key=self.installation.small_key)
+            way = replace(self.installation.ways[-1], key=self.installation.small_key)
+            reply = await self.ask("boards", "GET", "/lists", {}, way=way)
             if reply.code == "invalid_parameters":
                 self.admitted.append((sent, time.monotonic()))
 
-    async def _look_up(self, reply: Reply) -> None:
+    async def _look_up(self, reply: Reply, way: Way) -> None:
         """The run of an answer is in the history when the answer has come; not where storage was away."""
         if reply.run_id is None or reply.code == STORAGE:
             return
-        shown = await self._ask(self._node(), "GET", f"/v1/runs/{reply.run_id}", {}, self._authorised)
+        request = Request("GET", f"/v1/runs/{reply.run_id}", {}, {})
+        shown = await self._ask(self._node(), request, way)
         if shown.status == 404 or (shown.status == 200 and shown.body["data"]["http_status"] != reply.status):
             self.hidden.append(f"{reply.run_id} was answered {reply.status}, and its run is {shown.body}")
 
-    async def write(self, kind: str, content: str) -> Reply:
-        """Ask for one write; with a key, until there is a result or a definite refusal."""
+    async def write(self, kind: str, content: str, way: Way) -> Reply:
+        """Ask for one write; with a key, in changing forms, until there is a result or a definite refusal."""
         keyed = self.random.random() >= UNKEYED_SHARE
-        write = Write(0.0, kind, content, f"{kind} {content}".replace(" ", "-") if keyed else None)
-        await KINDS[kind].prepare(self.world, content)
+        name = f"{kind} {content} {self.installation.ways.index(way)}".replace(" ", "-")
+        write = Write(0.0, kind, content, name if keyed else None)
         method, path, body = KINDS[kind].request(self.world, content)
-        room = kind.partition(".")[0]
-        name = write.key or content
+        room = KINDS[kind].room
+        given = {"connection_id": way.connections[room], **body}
         self.unsettled.add(name)
         while True:
-            reply = await self.call(room, method, path, body, {"Idempotency-Key": write.key} if write.key else {})
+            sent = request(room, (method, path, given), write.key, self.random.choice(FORMS))
+            reply = sent.reply(await self.call(sent, way))
             self.asked.append(Asked(f"call {len(self.asked)}", write, reply))
             if final(reply) or not keyed:
                 break
@@ -130,53 +143,52 @@ class Load:
         self.unsettled.discard(name)
         return reply
 
-    async def read(self, room: str) -> Reply:
+    async def read(self, room: str, way: Way) -> Reply:
         """One read of a room."""
-        return await self.call(room, *self._reads[room])
+        return await self.ask(room, *self._reads[room], way=way)
 
     async def glance(self, room: str, node: Node) -> Reply:
         """The read of a room that asks little of the application, so that it tells of the load without adding to it."""
-        return await self.call(room, *self._glances[room], node=node)
+        return await self.ask(room, *self._glances[room], node=node)
 
-    async def call(
+    async def ask(
         self,
         room: str,
         method: str,
         path: str,
         values: Mapping[str, Any],
-        headers: Mapping[str, str] | None = None,
         *,
-        key: str = "",
+        way: Way | None = None,
         node: Node | None = None,
     ) -> Reply:
+        """A call without a key of its own, through the first connection unless a *way* is given."""
+        way = way or self.installation.ways[0]
+        given = {"connection_id": way.connections[room], **values}
+        return await self.call(Request(method, f"/v1/connectors/{room}{path}", {}, given), way, node)
+
+    async def call(self, sent: Request, way: Way, node: Node | None = None) -> Reply:
         """One call of a gateway, any unless a *node* is given; status 0 where the connection broke."""
-        given = {"connection_id": self.installation.connections[room], **values}
         began = time.monotonic()
-        authorised = {"Authorization": f"Bearer {key or self.installation.key}", **(headers or {})}
-        reply = await self._ask(node or self._node(), method, f"/v1/connectors/{room}{path}", given, authorised)
+        reply = await self._ask(node or self._node(), sent, way)
         self.took.append(time.monotonic() - began)
         return reply
-
-    @property
-    def _authorised(self) -> Mapping[str, str]:
-        return {"Authorization": f"Bearer {self.installation.key}"}
 
     def _node(self) -> Node:
         return self.random.choice(self.installation.nodes)
 
-    async def _ask(
-        self, node: Node, method: str, path: str, given: Mapping[str, Any], headers: Mapping[str, str]
-    ) -> Reply:
-        content = {"params": given} if method == "GET" else {"json": given}
+    async def _ask(self, node: Node, sent: Request, way: Way) -> Reply:
+        content = {"params": sent.body} if sent.method == "GET" else {"json": sent.body}
+        headers = {"Authorization": f"Bearer {way.key}", **sent.headers}
+        encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
         http = self.installation.http
         try:
-            answer = await http.request(method, node.url + path, headers=dict(headers), timeout=45, **content)  # type: ignore[arg-type]
+            answer = await http.request(sent.method, node.url + sent.path, headers=encoded, timeout=45, **content)
         except httpx.TransportError:
             return BROKEN
         try:
             return Reply(answer.status_code, answer.json())
         except ValueError:
-            self.garbled.append(f"{method} {path} was answered {answer.status_code} {answer.text[:80]!r}")
+            self.garbled.append(f"{sent.method} {sent.path} was answered {answer.status_code} {answer.text[:80]!r}")
             return BROKEN
 
     @property

@@ -21,6 +21,9 @@ from simulation.writes import KINDS
 CALLERS = 10
 BY_HAND_SECONDS = 2.0
 RECOVERY_SECONDS = 10.0
+HALF_SPEED_SECONDS = 60.0
+"""How long a store that lost its data may let through half of what it does otherwise."""
+
 AFTERWARDS_SECONDS = 5.0
 """How long all goes on when nothing goes wrong any more."""
 
@@ -81,7 +84,7 @@ async def trial(
                 task.cancel()
         faults.note(f"callers have ended, {len(late)} of them without an answer")
         broken = [*await verdict(load, faults, windows, by_hand), *slow_before]
-        if recovery > RECOVERY_SECONDS:
+        if recovery > RECOVERY_SECONDS + max(0.0, faults.lost_at + HALF_SPEED_SECONDS - faults.ended_at):
             broken.append(f"recovery took {recovery:.1f} s")
         return Outcome(
             broken,

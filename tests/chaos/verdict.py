@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import create_engine, make_url, text
@@ -15,7 +15,7 @@ from chaos.load import Load
 from chaos.windows import Windows
 from harness.waiting import until
 from simulation.checks import STORAGE, content_of, objects
-from simulation.story import ByHand
+from simulation.story import ByHand, Story
 
 if TYPE_CHECKING:
     from simulation.history import Asked, History
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SETTLED_SECONDS = 60.0
 """How long after the faults claims and runs of the dead may stay."""
 
-OBSERVED_SECONDS = 90.0
+OBSERVED_SECONDS = 150.0
 """How long after the last change its event may come: two polls, behind what else is to be done."""
 
 HELD = "SELECT 'the claim of ' || idempotency_key || ' is still held' FROM claims WHERE state = 'held'"
@@ -58,6 +58,7 @@ class Happened:
 
     asked: Sequence["Asked"]
     world: Any
+    story: Story = field(default_factory=lambda: Story(0, ()))
 
 
 async def verdict(load: Load, faults: Faults, windows: Windows, by_hand: Sequence[ByHand]) -> list[str]:
@@ -158,7 +159,7 @@ async def _events(load: Load, room: str) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
     cursor: dict[str, str] = {}
     while True:
-        reply = await load.call(room, "GET", "/events", {"limit": 200, **cursor})
+        reply = await load.ask(room, "GET", "/events", {"limit": 200, **cursor})
         assert 200 == reply.status, reply.body
         found += reply.body["data"]
         if not reply.body["data"] or not reply.body["next_cursor"]:

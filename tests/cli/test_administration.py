@@ -31,7 +31,7 @@ def told(*arguments: str, status: int = 0) -> Any:
     return loads(run(*arguments, "--json", status=status).stdout)
 
 
-@requirement("operators:named")
+@requirement("administration-1")
 @pytest.mark.usefixtures("folder")
 def test_operators_are_created_listed_and_revoked() -> None:
     made = told("operators", "create", "vera", "--role", "viewer")
@@ -43,7 +43,7 @@ def test_operators_are_created_listed_and_revoked() -> None:
     assert revoked["revoked_at"] is not None
 
 
-@requirement("operators:names")
+@requirement("administration-2")
 @pytest.mark.usefixtures("folder")
 def test_a_name_that_cannot_be_used_is_told() -> None:
     error = told("operators", "create", "cli", status=1)["error"]
@@ -51,7 +51,7 @@ def test_a_name_that_cannot_be_used_is_told() -> None:
     assert ("invalid_parameters", "name") == (error["code"], error["details"][0]["parameter"])
 
 
-@requirement("audit:acts", "audit:listed")
+@requirement("administration-7", "administration-14")
 @pytest.mark.usefixtures("folder")
 def test_what_commands_do_is_recorded_listed_and_exported() -> None:
     workspace = told("workspaces", "create", "Acme")["workspace_id"]
@@ -68,7 +68,7 @@ def test_what_commands_do_is_recorded_listed_and_exported() -> None:
     assert listed[0]["details"]["user"]
 
 
-@requirement("audit:chained")
+@requirement("administration-11")
 def test_verifying_names_the_entry_that_was_edited(folder: Path) -> None:
     for name in ("one", "two", "three"):
         told("workspaces", "create", name)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,22 +22,13 @@ from connector_gateway.core.rotation import SEALED
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.management import RESOURCES
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving, settings_for
 from workspace_sandbox import EMULATORS
 
-HOSTILE = [
-    "see [/docs]",
-    "[red]not red",
-    ":smile:",
-    "\x1b[31mred\x07",
-    "\u202efdp.exe",
-    "a\tb\nc\rd",
-    "\x9b2J",
-    "שלום עולם",
-    "x" * 500,
-]
+NAMES = ["see [/docs]", "[red]not red", ":smile:", "\u202efdp.exe", "a\tb\nc\rd", "\x9b2J", "שלום עולם", "x" * 200]
 
 
 @dataclass(frozen=True)
@@ -105,7 +96,7 @@ def writes(operation: AnyOperation) -> bool:
     return operation.scope == "write"
 
 
-@requirement("management:cli")
+@requirement("common-127")
 def test_a_key_made_on_the_command_line_opens_the_running_gateway(gateway: Gateway, shell: Shell) -> None:
     workspace = shell.json("workspaces", "create", "Command line", "--plan", "paid")
     key = shell.json(
@@ -124,7 +115,7 @@ def test_a_key_made_on_the_command_line_opens_the_running_gateway(gateway: Gatew
     assert "4" == reply.headers["x-service-ratelimit-remaining"]
 
 
-@requirement("quotas:refused")
+@requirement("limits-7")
 def test_a_key_beyond_the_quota_is_refused_with_what_to_do(shell: Shell, gateway: Gateway) -> None:
     full = Shell(shell.environment | {"GATEWAY_QUOTA_KEYS": "1"})
     result = full.run("keys", "create", gateway.workspace_id)
@@ -134,7 +125,7 @@ def test_a_key_beyond_the_quota_is_refused_with_what_to_do(shell: Shell, gateway
     assert "have the operator raise GATEWAY_QUOTA_KEYS" in result.stderr
 
 
-@requirement("management:cli")
+@requirement("common-127")
 def test_a_key_revoked_on_the_command_line_is_listed_without_itself(shell: Shell) -> None:
     workspace = shell.json("workspaces", "create", "Revoking")
     key = shell.json("keys", "create", workspace["workspace_id"])
@@ -147,7 +138,7 @@ def test_a_key_revoked_on_the_command_line_is_listed_without_itself(shell: Shell
     assert key["key"][-4:] == listed[0]["ending"]
 
 
-@requirement("management:cli")
+@requirement("common-127")
 def test_a_connection_made_with_credentials_from_standard_input_carries_calls(gateway: Gateway, shell: Shell) -> None:
     credentials = json.dumps(gateway.sandbox.emulators["notes"].credentials())
 
@@ -158,7 +149,7 @@ def test_a_connection_made_with_credentials_from_standard_input_carries_calls(ga
     assert "token" not in json.dumps(made)
 
 
-@requirement("accounts:refused", "management:cli")
+@requirement("common-127", "connections-14")
 def test_credentials_that_the_application_refuses_are_not_stored(gateway: Gateway, shell: Shell) -> None:
     command = ["connections", "create", gateway.workspace_id, "notes"]
     refused = shell.run(*command, input='{"token": "ntn_wrong_token"}')
@@ -168,7 +159,7 @@ def test_credentials_that_the_application_refuses_are_not_stored(gateway: Gatewa
     assert "active" == unasked["status"]
 
 
-@requirement("connect:link", "connect:again", "accounts:tested", "management:cli")
+@requirement("common-127", "connections-1", "connections-11", "connections-16")
 def test_links_are_made_and_connections_tested_by_command(gateway: Gateway, shell: Shell) -> None:
     made = shell.json("connections", "connect", gateway.workspace_id, "notes", "--name", "in the browser")
     again = shell.json("connections", "reconnect", made["connection_id"], "--allow-other-account")
@@ -179,7 +170,7 @@ def test_links_are_made_and_connections_tested_by_command(gateway: Gateway, shel
     assert ("active", []) == (tested["status"], tested["missing_scopes"])
 
 
-@requirement("connect:return", "management:cli")
+@requirement("common-127", "connections-5")
 def test_return_addresses_are_set_by_command(shell: Shell) -> None:
     made = shell.json("workspaces", "create", "Acme", "--return-url", "https://a.test/x")
     changed = shell.json("workspaces", "change", made["workspace_id"], "--return-url", "https://b.test/y")
@@ -212,7 +203,7 @@ def test_an_operation_takes_lists_and_objects_as_json(gateway: Gateway, shell: S
     assert 2 == created["data"]["properties_written"]
 
 
-@requirement("runs:cli")
+@requirement("common-117")
 def test_a_refused_run_is_explained_by_names_and_without_values(gateway: Gateway, shell: Shell) -> None:
     reply = gateway.get("/notes/databases", limit="Sesame")
     explained = shell.run("runs", "show", reply.body["run_id"]).stdout
@@ -221,7 +212,7 @@ def test_a_refused_run_is_explained_by_names_and_without_values(gateway: Gateway
     assert "Sesame" not in explained
 
 
-@requirement("runs:cli")
+@requirement("common-117")
 def test_a_run_is_explained_as_a_time_line(gateway: Gateway, shell: Shell) -> None:
     reply = gateway.get("/notes/databases", limit=1)
 
@@ -268,7 +259,7 @@ def test_faulty_settings_of_a_connection_are_told_by_the_option(shell: Shell) ->
     result = shell.run("connections", "change", "conn_1", "--settings", "[1")
 
     assert 2 == result.exit_code
-    assert "Invalid value for --settings: It is not JSON: " in result.stderr
+    assert "Invalid value for '--settings': '[1' is not JSON: " in result.stderr
 
 
 def test_an_item_of_a_list_may_be_a_plain_word_and_stand_beside_others(gateway: Gateway, shell: Shell) -> None:
@@ -310,13 +301,141 @@ def test_a_call_that_was_done_in_part_ends_with_a_status_of_its_own(gateway: Gat
     assert "status: partial: not everything was done" in result.stderr
 
 
+def test_a_call_of_which_nothing_was_done_says_what_to_do(gateway: Gateway, shell: Shell) -> None:
+    result = shell.run(*records(gateway, '[{"Nam": "Acme"}]'))
+
+    assert 4 == result.exit_code
+    assert "status: partial: nothing was done\nwarning: Record 0 was not created: " in result.stderr
+    assert "'connector-gateway call tables list-tables' returns" in result.stderr
+
+
+def test_an_error_says_how_long_to_wait(gateway: Gateway, shell: Shell) -> None:
+    key = shell.json("keys", "create", gateway.workspace_id, "--calls-per-minute", "1")["key"]
+    slow = Shell(shell.environment | {"GATEWAY_API_KEY": key})
+    slow.run("call", "notes", "list-databases", *connected(gateway, "notes"))
+
+    result = slow.run("call", "notes", "list-databases", *connected(gateway, "notes"))
+
+    assert re.search(r"^  retry_after: \d+ s$", result.stderr, re.MULTILINE)
+
+
+def test_every_mistaken_name_has_a_hint_of_its_own(gateway: Gateway, shell: Shell) -> None:
+    page = ("--database-id", gateway.examples("notes")["database_id"], "--properties", '{"Stage": "Opne", "Vlaue": 1}')
+
+    result = shell.run("call", "notes", "create-page", *connected(gateway, "notes"), *page)
+
+    message, stage, value, *_ = result.stderr.splitlines()
+    assert message.endswith("Did you mean Open instead of Opne, Value instead of Vlaue?")
+    assert stage.startswith("  Stage: Did you mean Open? (value: Opne; allowed: Open, Qualified")
+    assert value.startswith("  Vlaue: Did you mean Value? (allowed: Name, Stage")
+
+
+# The connection of a call
+
+
+@dataclass(frozen=True)
+class Customer:
+    """A workspace of its own, with connections of notes by name."""
+
+    shell: Shell
+    connections: dict[str, str]
+
+    def call(self, *options: str) -> Result:
+        return self.shell.run("call", "notes", "list-databases", "--limit", "1", *options)
+
+    def last_connection(self) -> str:
+        (run,) = self.shell.json("runs", "list", "--limit", "1")
+        return str(run["connection_id"])
+
+
+@pytest.fixture
+def customer(gateway: Gateway, shell: Shell) -> Callable[..., Customer]:
+    def make(*names: str) -> Customer:
+        workspace = shell.json("workspaces", "create", "A customer")["workspace_id"]
+        key = shell.json("keys", "create", workspace)["key"]
+        credentials = json.dumps(gateway.sandbox.emulators["notes"].credentials())
+        connections = {
+            name: shell.json("connections", "create", workspace, "notes", "--name", name, input=credentials)
+            for name in names
+        }
+        called = {name: connection["connection_id"] for name, connection in connections.items()}
+        return Customer(Shell(shell.environment | {"GATEWAY_API_KEY": key}), called)
+
+    return make
+
+
+def test_the_only_connection_of_a_connector_is_used(customer: Callable[..., Customer]) -> None:
+    one = customer("Team")
+
+    result = one.call()
+
+    assert 0 == result.exit_code, result.stderr
+    assert one.connections["Team"] == one.last_connection()
+
+
+@pytest.mark.parametrize("name", ["Team", "Archive"])
+def test_a_connection_is_called_by_its_name(customer: Callable[..., Customer], name: str) -> None:
+    two = customer("Team", "Archive")
+
+    result = two.call("--connection", name)
+
+    assert 0 == result.exit_code, result.stderr
+    assert two.connections[name] == two.last_connection()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "There are several connections of notes. Name one with --connection:"),
+        (
+            ["--connection", "Archiv"],
+            "There is no connection of notes called 'Archiv'. Did you mean 'Archive'? There are:",
+        ),
+        (["--connection", "Fernweh Studios"], "There are several connections of notes called 'Fernweh Studios'."),
+    ],
+    ids=["none", "mistyped", "ambiguous"],
+)
+def test_several_connections_are_listed_with_names_and_identifiers(
+    customer: Callable[..., Customer], options: list[str], message: str
+) -> None:
+    two = customer("Team", "Archive")
+
+    result = two.call(*options)
+
+    assert 1 == result.exit_code
+    assert message in result.stderr
+    assert f"  {two.connections['Archive']}  Archive\n  {two.connections['Team']}  Team\n" in result.stderr
+
+
+def test_without_a_connection_a_call_says_how_to_create_one(customer: Callable[..., Customer]) -> None:
+    result = customer().call()
+
+    assert (
+        "There is no connection of notes yet. Create one with 'connector-gateway connections connect'." in result.stderr
+    )
+
+
 def test_every_write_takes_an_idempotency_key(gateway: Gateway, shell: Shell) -> None:
     first = shell.json(*records(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
     again = shell.json(*records(gateway, '[{"Name": "Once"}]'), "--idempotency-key", "once [/b]")
     explained = shell.run("runs", "show", again["run_id"])
 
     assert first["data"] == again["data"]
-    assert "idempotency key 'once [/b]': result of" in explained.stdout
+    assert f"idempotency key 'once [/b]': The result of {first['run_id']} was returned again" in explained.stdout
+
+
+@requirement("keys-10")
+@pytest.mark.parametrize("json_option", [[], ["--json"]])
+def test_a_repeat_with_other_parameters_prints_the_warning(
+    gateway: Gateway, shell: Shell, json_option: list[str]
+) -> None:
+    shell.run(*records(gateway, '[{"Name": "One"}]'), "--idempotency-key", "one")
+    again = shell.run(*records(gateway, '[{"Name": "Other"}]'), "--idempotency-key", "one", *json_option)
+    run = shell.json("runs", "list", "--limit", "1")[0]
+    explained = shell.run("runs", "show", run["run_id"])
+
+    assert "warning: This is the result of run_" in again.stderr
+    assert "Its parameters differed from those of the first call." in explained.stdout
 
 
 @pytest.mark.parametrize("connector", CONNECTORS.values(), ids=lambda connector: connector.name)
@@ -337,19 +456,21 @@ def test_runs_are_listed_by_their_code(gateway: Gateway, shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "given", "told"),
+    ("option", "value", "message"),
     [
-        ("--code", "rate_limitd", "there is no code 'rate_limitd'. Did you mean rate_limited?"),
-        ("--code", "nope", "there is no code 'nope'. There are: admin_role_required, "),
-        ("--operation", "create_pge", "there is no operation 'create_pge'. Did you mean create_page?"),
-        ("--operation", "zzz", "there is no operation 'zzz'. There are: add_reaction, "),
+        ("--code", "rate_limitd", "There is no code rate_limitd. Did you mean rate_limited?"),
+        ("--operation", "create_pge", "There is no operation create_pge. Did you mean create_page?"),
+        ("--operation", "zzz", "There is no operation zzz."),
     ],
 )
-def test_runs_are_not_sought_by_a_name_that_does_not_exist(shell: Shell, option: str, given: str, told: str) -> None:
-    result = shell.run("runs", "list", option, given)
+@pytest.mark.parametrize("command", [("list",), ("tail", "--polls", "1")], ids=["list", "tail"])
+def test_filters_reject_names_that_do_not_exist(
+    shell: Shell, command: tuple[str, ...], option: str, value: str, message: str
+) -> None:
+    result = shell.run("runs", *command, option, value)
 
-    assert 2 == result.exit_code
-    assert told in result.stderr
+    assert 1 == result.exit_code
+    assert f"invalid_parameters: {message}\n" in result.stderr
 
 
 def test_instants_are_written_as_the_service_writes_them(gateway: Gateway, shell: Shell) -> None:
@@ -418,9 +539,8 @@ def test_an_address_that_is_no_gateway_is_told_in_a_sentence(gateway: Gateway, s
     result = elsewhere.run("call", "notes", "list-databases", *connected(gateway, "notes"))
 
     assert 1 == result.exit_code
-    assert (
-        f"Error: What answers at {gateway.sandbox.address}/v1/connectors/notes/databases is no gateway" in result.stderr
-    )
+    url = f"{gateway.sandbox.address}/v1/connectors/notes/databases"
+    assert f"Error: {url} did not return a gateway response" in result.stderr
 
 
 @pytest.mark.parametrize("address", ["nowhere", "http://127.0.0.1:1", "http://[", "ftp://x"])
@@ -453,7 +573,7 @@ def test_help_fits_the_terminal(command: list[str], columns: int) -> None:
     assert [] == [line for line in lines if len(line.rstrip()) > columns]
 
 
-@pytest.mark.parametrize("group", ["workspaces", "keys", "connections", "hooks", "vault", "runs"])
+@pytest.mark.parametrize("group", [*RESOURCES, "vault"])
 def test_every_option_says_what_it_is_for(group: str) -> None:
     made = main.get_command(click.Context(main), group)
     assert isinstance(made, click.Group)
@@ -471,7 +591,7 @@ def test_an_argument_that_is_no_text_is_refused(shell: Shell) -> None:
     assert r"The argument '\udcff' is no UTF-8 text." in result.stderr
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", NAMES)
 def test_names_are_text_whatever_they_hold(shell: Shell, name: str) -> None:
     made = shell.json("workspaces", "create", name)
 
@@ -479,6 +599,24 @@ def test_names_are_text_whatever_they_hold(shell: Shell, name: str) -> None:
     row = next(line for line in listed.stdout.split("\n") if line.startswith(made["workspace_id"]))
     assert name == made["name"]
     assert printable(name) == row.split("\t")[1]
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred\x07", "x" * 201], ids=["controls", "too long"])
+def test_commands_reject_the_names_that_http_rejects(gateway: Gateway, shell: Shell, name: str) -> None:
+    result = shell.run("workspaces", "create", name, "--json")
+    rejected = gateway.operator("POST", "/v1/workspaces", json={"name": name})
+
+    assert 2 == result.exit_code
+    assert rejected.body["error"] == json.loads(result.stdout)["error"]
+
+
+def test_all_missing_parameters_are_named_together(shell: Shell) -> None:
+    call = shell.run("call", "tables", "read-records")
+    manage = shell.run("webhooks", "create")
+
+    assert (2, 2) == (call.exit_code, manage.exit_code)
+    assert "Error: Missing parameters: '--base-id', '--table'.\n" in call.stderr
+    assert "Error: Missing parameters: 'WORKSPACE_ID', 'URL'.\n" in manage.stderr
 
 
 def test_without_an_installation_a_command_says_how_to_get_one(tmp_path: Path) -> None:
@@ -527,7 +665,7 @@ def test_a_command_that_was_mistyped_is_told() -> None:
     assert "Did you mean 'serve'?" in Shell({}).run("srve").stderr
 
 
-@pytest.mark.parametrize("group", ["workspaces", "keys", "connections", "hooks", "vault", "runs", "call"])
+@pytest.mark.parametrize("group", [*RESOURCES, "vault", "call"])
 def test_groups_tell_what_commands_do_in_whole_sentences(group: str) -> None:
     assert "..." not in Shell({}, 80).run(group, "--help").stdout.partition("Commands:")[2]
 
@@ -554,7 +692,7 @@ def test_a_gateway_that_does_not_answer_is_reported_with_the_reason_and_a_remedy
 def test_credentials_that_go_on_for_ever_are_refused(shell: Shell, gateway: Gateway) -> None:
     result = shell.run("connections", "create", gateway.workspace_id, "notes", input="0" * 1_000_001)
 
-    assert (2, True) == (result.exit_code, "More than 1,000,000 characters came" in result.stderr)
+    assert (2, True) == (result.exit_code, "It has more than 1,000,000 characters." in result.stderr)
 
 
 def test_every_operation_is_a_command() -> None:
@@ -581,6 +719,14 @@ def test_the_vault_is_rotated_while_the_gateway_runs(gateway: Gateway, shell: Sh
     assert 200 == gateway.get("/notes/databases").status
 
 
+@requirement("common-127")
+def test_a_tested_connection_is_said_to_work(gateway: Gateway, shell: Shell) -> None:
+    result = shell.run("connections", "test", gateway.connections["notes"])
+
+    assert 0 == result.exit_code, result.stderr
+    assert "The connection works: the vendor accepts its credentials.\n" == result.stderr
+
+
 def test_a_window_for_an_applications_token_is_opened(shell: Shell) -> None:
     opened = shell.json("hooks", "open", "notes")
     refused = shell.run("hooks", "open", "chat")
@@ -593,7 +739,7 @@ def test_a_window_for_an_applications_token_is_opened(shell: Shell) -> None:
     assert "hook_not_found" in refused.output
 
 
-@requirement("webhooks:managed")
+@requirement("deliveries-1")
 def test_a_webhook_is_managed_from_its_making_to_its_end(shell: Shell, gateway: Gateway) -> None:
     workspace, connection = gateway.workspace_id, gateway.connections["notes"]
     made = shell.json("webhooks", "create", workspace, "https://example.com/events", "--type", "page.created")

@@ -35,7 +35,7 @@ def served(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     process.wait(30)
 
 
-@requirement("deployment:no-core-dump")
+@requirement("deployment-6")
 def test_a_gateway_that_is_aborted_leaves_no_dump(served: "subprocess.Popen[bytes]", tmp_path: Path) -> None:
     limits = resource.prlimit(served.pid, resource.RLIMIT_CORE)
     os.kill(served.pid, signal.SIGABRT)
@@ -47,7 +47,7 @@ def test_a_gateway_that_is_aborted_leaves_no_dump(served: "subprocess.Popen[byte
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
-@requirement("deployment:no-core-dump")
+@requirement("deployment-6")
 def test_a_program_that_dumps_are_piped_to_gets_none_either() -> None:
     asked = "import ctypes; print(ctypes.CDLL(None).prctl(3))"
     look = f"from connector_gateway.cli.core_dumps import forbid; forbid(); {asked}"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -9,12 +10,13 @@ import socket
 import sqlite3
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -148,6 +150,15 @@ def test_its_keys_and_connections_work_at_once(running: Dev) -> None:
     assert 1 == len(reply.json()["data"])
 
 
+def test_its_commands_use_the_same_settings(running: Dev) -> None:
+    """Webhooks on this machine are allowed by a setting of ``dev``."""
+    command = ["webhooks", "create", running.described["workspace_id"], "http://127.0.0.1:9/events"]
+
+    created = run(*command, "--data", str(running.data))
+
+    assert 0 == created.returncode, created.stderr
+
+
 def test_the_examples_lead_to_seeded_objects(running: Dev) -> None:
     example = running.described["examples"]["notes"]
     body = {
@@ -164,6 +175,46 @@ def test_the_examples_lead_to_seeded_objects(running: Dev) -> None:
     )
 
     assert example["page_id"] in [page["page_id"] for page in reply.json()["data"]["pages"]]
+
+
+def test_the_examples_of_the_reference_can_be_sent_as_they_are(running: Dev) -> None:
+    document = httpx.get(f"{running.described['base_url']}/openapi.json").json()
+    calls = [
+        example_call(method, path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if path.startswith("/v1/connectors/")
+    ]
+    key = {"Authorization": f"Bearer {running.described['keys']['write']}"}
+    with httpx.Client(base_url=running.described["base_url"], headers=key, timeout=60) as http:
+        statuses = {f"{call['method']} {call['url']}": http.request(**call).status_code for call in calls}
+
+    assert len(statuses) == sum(len(connector.operations) for connector in CONNECTORS.values())
+    assert {} == {call: status for call, status in statuses.items() if status != 200}
+
+
+def example_call(method: str, path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request of the example of an operation in the OpenAPI document."""
+    given = [
+        parameter for parameter in operation["parameters"] if parameter["in"] != "header" and "example" in parameter
+    ]
+    inside = {one["name"]: quote(one["example"], safe="") for one in given if one["in"] == "path"}
+    query = {one["name"]: one["example"] for one in given if one["in"] == "query"}
+    body = operation.get("requestBody", {"content": {"application/json": {"example": None}}})
+    example = body["content"]["application/json"]["example"]
+    return {"method": method.upper(), "url": path.format(**inside), "params": query, "json": example}
+
+
+def test_there_is_a_file_to_attach(running: Dev) -> None:
+    example = running.described["examples"]["tables"]
+    body = {"record_id": example["record_id"], "field": example["attachment_field"], "url": example["file_url"]}
+    reply = httpx.post(
+        f"{running.described['base_url']}/v1/connectors/tables/attachments",
+        json={"connection_id": running.described["connections"]["tables"], **body},
+        headers={"Authorization": f"Bearer {running.described['keys']['write']}"},
+    )
+
+    assert (200, "arrivals.csv") == (reply.status_code, reply.json()["data"]["filename"])
 
 
 def test_after_a_kill_it_starts_again_with_the_same_keys_connections_and_history(tmp_path: Path) -> None:
@@ -249,11 +300,13 @@ def test_the_lines_that_it_prints_for_a_shell_work_as_they_are(tmp_path: Path) -
         told = until("stop      Ctrl-C", running)
         (line,) = [line for line in told.splitlines() if line.startswith("shell ")]
         script = f"{line.removeprefix('shell').strip()}; echo $GATEWAY_URL"
+        entered = httpx.get(re.findall(r"^console   (\S+)", told, re.MULTILINE)[0], follow_redirects=True)
         answer = subprocess.run(
             ["bash", "-c", script], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
         )
 
     assert (f"{running.described['base_url']}\n", "") == (answer.stdout, answer.stderr)
+    assert "/console" == entered.url.path
 
 
 def test_the_tour_makes_a_call_through_every_connector(tmp_path: Path) -> None:
@@ -293,7 +346,7 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
     assert f"Port {port} is in use" in done.stderr
 
 
-@requirement("storage:alone")
+@requirement("common-141")
 def test_a_second_one_in_the_same_folder_is_refused_and_forgets_nothing(running: Dev) -> None:
     port = free_block()
     options = ["--data", str(running.data), "--port", str(port), "--sandbox-port", str(port + 1), "--fresh"]
@@ -365,7 +418,7 @@ def free_ports() -> list[str]:
     return ["--port", str(port), "--sandbox-port", str(port + 1)]
 
 
-@requirement("settings:sentence")
+@requirement("common-146")
 def test_ports_that_overlap_are_named(tmp_path: Path) -> None:
     port = free_block()
     sentence = refused(tmp_path, "--port", str(port + 3), "--sandbox-port", str(port))
@@ -375,12 +428,12 @@ def test_ports_that_overlap_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [("--port", "99999"), ("--sandbox-port", "65501"), ("--port", "0")])
-@requirement("settings:sentence")
+@requirement("common-146")
 def test_ports_that_there_are_not_are_refused(tmp_path: Path, options: tuple[str, str]) -> None:
     assert f"Error: Invalid value for '{options[0]}': {options[1]} is not in the range" in refused(tmp_path, *options)
 
 
-@requirement("settings:place")
+@requirement("common-148")
 def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
 
@@ -389,7 +442,7 @@ def test_a_data_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
     )
 
 
-@requirement("settings:place")
+@requirement("common-148")
 def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     sentence = refused(tmp_path / "circle" / "data", *free_ports())
@@ -397,7 +450,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert sentence.startswith(f"Error: The folder {tmp_path / 'circle' / 'data'} cannot be made: ")
 
 
-@requirement("settings:place")
+@requirement("common-148")
 @pytest.mark.parametrize("options", [[], ["--fresh"]])
 def test_a_data_folder_that_is_read_only_is_named_and_keeps_what_it_has(served: Path, options: list[str]) -> None:
     before = contents(served)
@@ -409,7 +462,7 @@ def test_a_data_folder_that_is_read_only_is_named_and_keeps_what_it_has(served: 
     assert before == contents(served)
 
 
-@requirement("settings:place")
+@requirement("common-148")
 def test_secrets_that_are_none_are_named(tmp_path: Path) -> None:
     (tmp_path / "secrets.json").write_text('{"secret_key": ')
 
@@ -418,7 +471,7 @@ def test_secrets_that_are_none_are_named(tmp_path: Path) -> None:
     )
 
 
-@requirement("settings:names")
+@requirement("common-147")
 def test_a_misspelt_setting_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GATEWAY_NOTES_BUDGETS", "3/1")
 
@@ -530,7 +583,7 @@ def test_of_two_started_at_once_on_one_folder_one_runs_and_the_other_says_why(tm
         stop(started)
 
     assert (1, None) == (refused.returncode, left)
-    assert f"Error: The folder {tmp_path} is being served by another process, process {other.pid} on" in told
+    assert told.startswith((f"Error: dev is running in {tmp_path} already", f"Error: The folder {tmp_path} is being"))
 
 
 def test_a_database_of_a_newer_version_is_told_and_stays(served: Path) -> None:

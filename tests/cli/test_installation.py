@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from harness.requirement import requirement
 from harness.starting import run, start
 from harness.waiting import wait_until
 
@@ -90,6 +92,10 @@ def test_the_first_start_in_an_empty_folder_makes_its_settings_and_says_so(folde
         "connections  0",
         f"reference    {folder.base_url}/docs",
     ] == told[1:6]
+    assert re.fullmatch(
+        rf"console      {folder.base_url}/console/sign-in\?link=\S{{43}}  \(signs in once, within ten minutes\)",
+        told[6],
+    )
     assert [{"url": folder.base_url}] == described["servers"]
 
 
@@ -100,6 +106,57 @@ def test_what_the_command_line_makes_is_what_is_served(folder: Folder) -> None:
         status = opened(folder.base_url, key)
 
     assert 200 == status
+
+
+@requirement("administration-21")
+def test_a_link_of_the_start_and_one_of_the_command_sign_in(folder: Folder) -> None:
+    with folder.serving() as told:
+        browser = folder.path / "browser"
+        browser.write_text('#!/bin/sh\necho "$1" > opened')
+        browser.chmod(0o700)
+        printed = folder.run("console", "--url", folder.base_url, BROWSER=f"{browser} %s").stdout.strip()
+        entered = httpx.get((folder.path / "opened").read_text().strip(), follow_redirects=True)
+    with folder.serving():
+        first = httpx.get(told[6].split()[1], follow_redirects=True)
+
+    assert ["/console"] * 2 == [answer.url.path for answer in (entered, first)]
+    assert (folder.path / "opened").read_text().strip() == printed
+
+
+@requirement("administration-21")
+def test_where_a_log_is_kept_no_link_is_printed(folder: Folder) -> None:
+    with folder.serving(GATEWAY_BASE_URL="https://gateway.example") as told:
+        pass
+
+    assert [
+        "console      https://gateway.example/console  (connector-gateway console prints a link that signs in)"
+    ] == [line for line in told if "/console" in line]
+
+
+@requirement("administration-21")
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "ftp://127.0.0.1", "console"])
+def test_no_link_is_made_for_an_address_where_nothing_is(folder: Folder, url: str) -> None:
+    with folder.serving():
+        ended = folder.run("console", "--url", url)
+
+    assert (1, "") == (ended.returncode, ended.stdout)
+    assert f"{url} is not an http address" in ended.stderr or f"Nothing answers at {url}." in ended.stderr
+
+
+@requirement("administration-22")
+def test_a_start_lists_the_steps_to_the_first_call_until_all_are_done(folder: Folder) -> None:
+    with folder.serving() as first:
+        workspace = folder.json("workspaces", "create", "Ours")
+    with folder.serving() as second:
+        folder.json("keys", "create", workspace["workspace_id"])
+
+    assert ["[ ] workspace", "[ ] connection", "[ ] key", "[ ] call"] == steps(first)
+    assert ["[x] workspace", "[ ] connection", "[ ] key", "[ ] call"] == steps(second)
+
+
+def steps(told: list[str]) -> list[str]:
+    """The steps that are listed, with whether they are done."""
+    return [line[2:].split(" connector-gateway")[0].strip() for line in told if line.startswith("  [")]
 
 
 def test_a_second_start_keeps_the_settings_of_the_first(folder: Folder) -> None:

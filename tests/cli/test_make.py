@@ -71,3 +71,18 @@ def test_nothing_is_left_of_an_environment_that_could_not_be_made(clone: Path) -
     assert 2 == ended.returncode
     assert "The environment could not be made; the reason is above." in ended.stderr
     assert not (clone / ".venv").exists()
+
+
+def test_cleaning_leaves_what_was_cloned_and_what_serve_keeps(clone: Path) -> None:
+    kept = {clone / name for name in ("src/package/module.py", ".env", "gateway.db")}
+    made = ["src/package/__pycache__/module.pyc", "src/package.egg-info/PKG-INFO", "tests/__pycache__/a.pyc"]
+    made += [".venv/bin/python", ".data/dev.json", "dist/sbom.json", ".coverage.1", ".mypy_cache/x", ".ruff_cache/x"]
+    cloned = {path for path in clone.rglob("*") if path.is_file()}
+    for path in (*kept, *(clone / name for name in made)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+    make(clone, "clean")
+
+    assert cloned | kept == {path for path in clone.rglob("*") if path.is_file()}
+    assert not (clone / "tests" / "__pycache__").exists()

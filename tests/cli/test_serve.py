@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, select, text
 
 from connector_gateway.app import App
-from connector_gateway.cli.serve import _tell
+from connector_gateway.cli.serve import _tell, _tell_together
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 from connector_gateway.storage.files import Unusable, check_file
@@ -43,7 +44,7 @@ def serve(database_url: str, port: int = 0, **settings: str) -> subprocess.Compl
     return run("serve", "--port", str(port), env={**os.environ, **FAST, **environment, **settings})
 
 
-@requirement("storage:alone")
+@requirement("common-141")
 def test_a_second_one_on_the_same_file_is_refused_and_the_first_goes_on(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 60}
     database_url = f"sqlite:///{tmp_path / 'gateway.db'}"
@@ -70,7 +71,7 @@ def test_a_second_one_on_the_same_file_is_refused_and_the_first_goes_on(sandbox:
     assert (200, 1, "held") == (first.status_code, len(processes), state)
 
 
-@requirement("storage:port")
+@requirement("common-142")
 def test_one_whose_port_is_taken_has_touched_nothing(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -81,7 +82,7 @@ def test_one_whose_port_is_taken_has_touched_nothing(tmp_path: Path) -> None:
     assert [] == list(tmp_path.iterdir())
 
 
-@requirement("storage:alone")
+@requirement("common-141")
 def test_a_database_that_is_not_there_is_said_in_a_sentence() -> None:
     ended = serve("postgresql://nobody@127.0.0.1:1/nothing")
 
@@ -124,7 +125,7 @@ def as_a_text(folder: Path) -> Path:
         (as_a_text, "The file {0} is no SQLite database"),
     ],
 )
-@requirement("settings:place")
+@requirement("common-148")
 def test_a_place_where_no_database_can_be_is_named(tmp_path: Path, place: Callable[[Path], Path], told: str) -> None:
     database = place(tmp_path)
     ended = serve(f"sqlite:///{database}")
@@ -133,7 +134,7 @@ def test_a_place_where_no_database_can_be_is_named(tmp_path: Path, place: Callab
     assert (3, "", [sentence]) == (ended.returncode, ended.stdout, ended.stderr.splitlines())
 
 
-@requirement("settings:place")
+@requirement("common-148")
 def test_a_folder_that_this_user_may_not_write_to_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
 
@@ -141,7 +142,7 @@ def test_a_folder_that_this_user_may_not_write_to_is_named(tmp_path: Path, monke
         check_file(tmp_path / "gateway.db")
 
 
-@requirement("settings:place")
+@requirement("common-148")
 def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     database_url = f"sqlite:///{tmp_path / 'gateway.db'}"
     engine = create_engine(database_url)
@@ -158,7 +159,7 @@ def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     assert (1, ["alembic_version"]) == (len(ended.stderr.splitlines()), names)
 
 
-@requirement("settings:place", "settings:sentence")
+@requirement("common-146", "common-148")
 def test_a_server_that_is_away_is_told_on_one_line() -> None:
     ended = serve("postgresql://me:s3cret@127.0.0.1:1/nothing")
 
@@ -168,7 +169,7 @@ def test_a_server_that_is_away_is_told_on_one_line() -> None:
 
 
 @pytest.mark.parametrize("port", [99999, 65536, -1])
-@requirement("settings:sentence")
+@requirement("common-146")
 def test_a_port_that_there_is_not_is_refused(tmp_path: Path, port: int) -> None:
     ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", port)
 
@@ -176,7 +177,7 @@ def test_a_port_that_there_is_not_is_refused(tmp_path: Path, port: int) -> None:
     assert f"Invalid value for '--port': {port} is not in the range 0<=x<=65535." in ended.stderr
 
 
-@requirement("settings:sealed")
+@requirement("common-149")
 def test_other_secrets_than_those_that_sealed_are_refused(sandbox: Sandbox, tmp_path: Path) -> None:
     with installed(sandbox, tmp_path) as installation:
         connection_id = installation.connections["notes"]
@@ -187,7 +188,7 @@ def test_other_secrets_than_those_that_sealed_are_refused(sandbox: Sandbox, tmp_
     assert f"what belongs to {owned} is missing; add" in ended.stderr
 
 
-@requirement("settings:hangup")
+@requirement("common-150")
 def test_a_hang_up_does_not_end_it(sandbox: Sandbox, tmp_path: Path) -> None:
     with installed(sandbox, tmp_path) as installation:
         assert installation.process is not None
@@ -196,7 +197,7 @@ def test_a_hang_up_does_not_end_it(sandbox: Sandbox, tmp_path: Path) -> None:
         assert installation.ready()
 
 
-@requirement("storage:alone")
+@requirement("common-141")
 def test_a_killed_one_leaves_the_file_free(sandbox: Sandbox, tmp_path: Path) -> None:
     with installed(sandbox, tmp_path) as installation:
         installation.end(signal.SIGKILL)
@@ -224,3 +225,18 @@ async def test_what_is_told_at_the_start_does_not_end_it_where_the_database_is_a
         await _tell(App(Settings.read(address | secrets, {})), listening)
 
     assert "connections  not known, the database is away\n" in capsys.readouterr().err
+
+
+@requirement("administration-21")
+async def test_where_several_workers_serve_their_supervisor_prints_a_link(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"GATEWAY_DATABASE_URL": f"sqlite:///{tmp_path / 'gateway.db'}", "GATEWAY_WORKERS": "2"}
+    secrets = {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        await _tell_together(Settings.read(settings | secrets, {}), listening)
+    told = capsys.readouterr().err
+
+    assert "workers      2\n" in told
+    assert re.search(r"^console      http://127\.0\.0\.1:8080/console/sign-in\?link=\S{43} ", told, re.MULTILINE)

@@ -36,7 +36,7 @@ class Starting:
         return self.stopping.begun
 
 
-@requirement("workers:rolling")
+@requirement("common-209")
 def test_one_that_is_retired_while_it_starts_ends() -> None:
     ours, theirs = socket.socketpair()
     worker = server(Starting(), "127.0.0.1", 0, line=Line(theirs.detach()))

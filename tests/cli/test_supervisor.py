@@ -24,15 +24,6 @@ CLOSES_ITS_LINE = f"{SAYS_READY}; s.close(); time.sleep(60)"
 FALLS_SILENT = f"{SAYS_READY}; time.sleep(60)"
 FAILS = "raise SystemExit(3)"
 NEVER_ENDS = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SAYS_READY}; time.sleep(60)"
-STARTS_SLOWLY = """
-import json, socket, sys, time
-line = socket.socket(fileno=json.loads(sys.argv[1])["line"])
-for _ in range(12):
-    line.send(b".")
-    time.sleep(0.25)
-line.send(b"r")
-time.sleep(60)
-"""
 ENDS_ONCE_NOBODY_LISTENS = """
 import json, os, signal, socket, sys, time
 place = json.loads(sys.argv[1])
@@ -86,7 +77,7 @@ async def supervising(
     await task
 
 
-@requirement("workers:restart")
+@requirement("common-208")
 async def test_the_pause_grows_while_a_worker_dies_soon() -> None:
     with capture_logs() as told:
         async with supervising(DIES):
@@ -95,7 +86,7 @@ async def test_the_pause_grows_while_a_worker_dies_soon() -> None:
     assert [(0.1, 9), (0.2, 9), (0.4, 9)] == [(line["pause"], line["status"]) for line in told[:3]]
 
 
-@requirement("workers:restart")
+@requirement("common-208")
 @pytest.mark.parametrize("code", [FALLS_SILENT, CLOSES_ITS_LINE], ids=["silent", "closed line"])
 async def test_a_silent_worker_is_killed_and_replaced(code: str) -> None:
     with capture_logs() as told:
@@ -108,7 +99,7 @@ async def test_a_silent_worker_is_killed_and_replaced(code: str) -> None:
     assert -signal.SIGKILL == told[1]["status"]
 
 
-@requirement("workers:restart")
+@requirement("common-208")
 async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alone() -> None:
     ours, theirs = socket.socketpair()
     process = await asyncio.create_subprocess_exec("true")
@@ -124,7 +115,7 @@ async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alon
     assert (0, []) == (status, told)
 
 
-@requirement("workers:restart")
+@requirement("common-208")
 async def test_where_no_process_can_be_had_a_worker_is_started_later() -> None:
     with capture_logs() as told:
         async with supervising(DIES, missing=2):
@@ -135,7 +126,7 @@ async def test_where_no_process_can_be_had_a_worker_is_started_later() -> None:
     ]
 
 
-@requirement("workers:start")
+@requirement("common-207")
 async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> None:
     async with supervising(FAILS) as task:
         status = await task
@@ -143,16 +134,7 @@ async def test_the_status_of_a_first_worker_that_cannot_start_is_its_own() -> No
     assert 3 == status
 
 
-@requirement("workers:start")
-async def test_it_is_told_that_a_worker_takes_long_to_start() -> None:
-    with capture_logs() as told:
-        async with supervising(STARTS_SLOWLY, silent_seconds=2):
-            pass
-
-    assert ("a worker is still starting", 1) == (told[0]["event"], told[0]["worker"])
-
-
-@requirement("workers:stop")
+@requirement("common-210")
 async def test_a_worker_that_does_not_end_is_killed() -> None:
     with capture_logs() as told:
         async with supervising(NEVER_ENDS, last_seconds=0.5) as task:
@@ -162,7 +144,7 @@ async def test_a_worker_that_does_not_end_is_killed() -> None:
     assert (0, ["a worker did not end in time, and is killed"]) == (status, [line["event"] for line in told])
 
 
-@requirement("workers:stop")
+@requirement("common-210")
 async def test_nobody_is_let_in_by_the_supervisor_while_workers_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening, capture_logs() as told:
         async with supervising(ENDS_ONCE_NOBODY_LISTENS, listening=[listening]) as task:

@@ -1,15 +1,15 @@
 """What people see: terminals of several widths, and text that would like to be more than text."""
 
 import json
-from io import StringIO
+import sqlite3
+from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
-from rich.console import Console
 
 from connector_gateway.cli import main
-from connector_gateway.cli.output import cell, fitting, table
 from connector_gateway.cli.printing import printable, printable_json
+from connector_gateway.cli.tables import block_lines, cell, fitting, rows_lines
 from harness.terminals import typed
 
 COLUMNS = ["page_id", "title", "state"]
@@ -27,9 +27,13 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def workspace_id(environment: dict[str, str]) -> str:
-    _, lines = typed(80, "workspaces", "create", NAME, "--json", environment=environment)
-    made: str = json.loads("\n".join(lines))["workspace_id"]
-    return made
+    """A workspace whose name has control characters, as a vendor's texts may."""
+    _, lines = typed(80, "workspaces", "create", "Acme", "--json", environment=environment)
+    created: str = json.loads("\n".join(lines))["workspace_id"]
+    with closing(sqlite3.connect(environment["GATEWAY_DATABASE_URL"].removeprefix("sqlite:///"))) as database:
+        database.execute("UPDATE workspaces SET name = ?", (NAME,))
+        database.commit()
+    return created
 
 
 def test_what_a_terminal_is_shown_has_escapes_for_what_is_not_seen(
@@ -52,7 +56,7 @@ def test_a_narrow_terminal_drops_columns_and_says_which(environment: dict[str, s
 def test_one_object_is_shown_unbroken_so_that_it_can_be_copied(environment: dict[str, str], workspace_id: str) -> None:
     ended, lines = typed(40, "keys", "create", workspace_id, environment=environment)
 
-    key = lines[0].split()[1]
+    key = next(line for line in lines if line.startswith("key ")).split()[1]
     assert 0 == ended
     assert ("cgw_", 53) == (key[:4], len(key))
 
@@ -60,14 +64,46 @@ def test_one_object_is_shown_unbroken_so_that_it_can_be_copied(environment: dict
 @pytest.mark.parametrize(
     ("width", "dropped"), [(200, []), (61, []), (60, ["state"]), (54, ["state"]), (53, ["title", "state"])]
 )
-def test_words_are_folded_and_columns_are_dropped_before_an_identifier_is_cut(width: int, dropped: list[str]) -> None:
-    printed = StringIO()
-
-    shown, left_out = table([{"page_id": "p" * 36, "title": "word " * 30, "state": "open"}], COLUMNS, width)
-    Console(width=width, file=printed).print(shown)
+def test_words_are_cut_and_columns_are_dropped_before_an_identifier_is_cut(width: int, dropped: list[str]) -> None:
+    lines, left_out = rows_lines([{"page_id": "p" * 36, "title": "word " * 30, "state": "open"}], COLUMNS, width)
 
     assert dropped == left_out
-    assert "p" * 36 in printed.getvalue()
+    assert [] == [line for line in lines if len(line) > width]
+    assert lines[1].startswith("p" * 36)
+
+
+def test_rows_with_objects_are_blocks_with_a_line_for_each_field() -> None:
+    record = {
+        "record_id": "rec1",
+        "fields": {"Name": "word " * 9, "Tags": ["b2b", "日本"], "Owner": {"id": "usr1"}, "Files": [{"id": "att1"}]},
+        "created_at": None,
+    }
+
+    lines, dropped = rows_lines(
+        [record, {"record_id": "rec2", "fields": {}}], ["record_id", "fields", "created_at"], 40
+    )
+
+    assert [] == dropped
+    assert [
+        "record_id   rec1",
+        "fields",
+        "  Name  word word word word word word w…",
+        "  Tags  b2b, 日本",
+        "  Owner",
+        "    id  usr1",
+        "  Files",
+        "    id",
+        "    att1",
+        "created_at",
+        "",
+        "record_id   rec2",
+        "fields",
+        "created_at",
+    ] == lines
+
+
+def test_an_object_alone_is_shown_whole() -> None:
+    assert ["key   " + "k" * 53, "name  Ours"] == list(block_lines({"key": "k" * 53, "name": "Ours"}, 20, whole=True))
 
 
 @pytest.mark.parametrize(("width", "columns"), [(100, 3), (24, 3), (23, 2), (17, 2), (10, 1), (1, 1)], ids=str)
@@ -113,3 +149,33 @@ def test_a_pipe_gets_every_column_whole(environment: dict[str, str], workspace_i
     header, row = shown.splitlines()
     assert ["workspace_id", "name", "plan", "created_at"] == header.split("\t")
     assert [workspace_id, r"see [/docs] \x1b[31m\u202e", "free"] == row.split("\t")[:3]
+
+
+# Prompts
+
+
+def test_credentials_are_prompted_for_without_an_echo(environment: dict[str, str], workspace_id: str) -> None:
+    command = ["connections", "create", workspace_id, "boards", "--no-verify", "--json"]
+    ended, lines = typed(80, *command, environment=environment, answers=["the key", "the token"])
+
+    assert 0 == ended, lines
+    assert ["key (not shown): ", "token (not shown): "] == lines[:2]
+    assert "boards" == json.loads("\n".join(lines[2:]))["connector"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "options", "status"), [(["n"], [], 1), (["y"], [], 0), ([], ["--yes"], 0)], ids=["no", "yes", "--yes"]
+)
+def test_what_cannot_be_undone_is_confirmed(
+    environment: dict[str, str], workspace_id: str, answers: list[str], options: list[str], status: int
+) -> None:
+    _, created = typed(80, "keys", "create", workspace_id, "--json", environment=environment)
+    key_id = json.loads("\n".join(created))["key_id"]
+
+    ended, lines = typed(80, "keys", "revoke", key_id, *options, environment=environment, answers=answers)
+
+    listed = CliRunner().invoke(main, ["keys", "list", "--json"], env=environment).stdout
+    key = next(key for key in json.loads(listed) if key["key_id"] == key_id)
+    assert status == ended
+    assert bool(answers) == ("A revoked key cannot be restored." in "".join(lines))
+    assert (status == 0) == (key["revoked_at"] is not None)

@@ -94,7 +94,7 @@ def under_load(installation: Installation) -> AbstractContextManager[list[int]]:
     ],
     ids=["SQLite", "no store"],
 )
-@requirement("workers:apart")
+@requirement("common-206")
 def test_several_are_refused_where_they_could_not_share(settings: dict[str, str], tmp_path: Path) -> None:
     ended = run("serve", "--port", "0", "--workers", "2", cwd=tmp_path, env={**os.environ, **SECRETS, **settings})
 
@@ -102,7 +102,7 @@ def test_several_are_refused_where_they_could_not_share(settings: dict[str, str]
     assert ended.stderr.startswith("Error: 2 workers need PostgreSQL in GATEWAY_DATABASE_URL, and GATEWAY_SHARED_URL")
 
 
-@requirement("workers:start")
+@requirement("common-207")
 def test_a_folder_for_temporary_files_with_too_long_a_name_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 20)
     folder.mkdir()
@@ -116,7 +116,7 @@ def test_a_folder_for_temporary_files_with_too_long_a_name_is_refused(tmp_path: 
     assert (3, True) == (ended.returncode, "Set TMPDIR to a shorter one" in ended.stderr)
 
 
-@requirement("workers:start")
+@requirement("common-207")
 def test_where_the_first_cannot_start_its_sentence_is_told_once() -> None:
     settings = {
         "GATEWAY_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
@@ -129,7 +129,7 @@ def test_where_the_first_cannot_start_its_sentence_is_told_once() -> None:
     assert ended.stderr.endswith("Is GATEWAY_DATABASE_URL right?\n")
 
 
-@requirement("workers:start")
+@requirement("common-207")
 def test_a_port_that_is_taken_is_told_before_any_is_started() -> None:
     settings = {
         "GATEWAY_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
@@ -143,7 +143,7 @@ def test_a_port_that_is_taken_is_told_before_any_is_started() -> None:
     assert f"Error: Port {port} on 127.0.0.1 is in use; choose another with --port.\n" == ended.stderr
 
 
-@requirement("workers:metrics")
+@requirement("common-211")
 def test_whichever_is_asked_tells_the_metrics_of_all(workers: Installation) -> None:
     before = counted(workers)
     with under_load(workers) as statuses:
@@ -153,7 +153,7 @@ def test_whichever_is_asked_tells_the_metrics_of_all(workers: Installation) -> N
     assert len(statuses) == counted(workers) - before
 
 
-@requirement("workers:restart")
+@requirement("common-208")
 def test_one_that_is_killed_is_replaced_and_the_others_answer_meanwhile(workers: Installation) -> None:
     killed = min(pids(workers))
     os.kill(killed, signal.SIGKILL)
@@ -165,7 +165,7 @@ def test_one_that_is_killed_is_replaced_and_the_others_answer_meanwhile(workers:
     assert [200] * 5 == answers
 
 
-@requirement("workers:rolling")
+@requirement("common-209")
 def test_a_rolling_restart_fails_no_call(workers: Installation) -> None:
     before = pids(workers)
     assert workers.process is not None
@@ -180,7 +180,7 @@ def test_a_rolling_restart_fails_no_call(workers: Installation) -> None:
     assert {200} == set(statuses)
 
 
-@requirement("workers:stop")
+@requirement("common-210")
 def test_all_answer_what_they_have_begun_and_end(workers: Installation) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1}
     workers.http.post(f"{workers.sandbox.address}/_control/notes/faults", json=fault)
@@ -196,7 +196,7 @@ def test_all_answer_what_they_have_begun_and_end(workers: Installation) -> None:
     assert (0, 200, []) == (status, answer.status_code, [pid for pid in left if lives(pid)])
 
 
-@requirement("workers:stop")
+@requirement("common-210")
 def test_they_end_where_their_supervisor_was_killed(workers: Installation) -> None:
     wait_until(lambda: len(pids(workers)) == 2)
     left = pids(workers)

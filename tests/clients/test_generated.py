@@ -69,7 +69,7 @@ def document(gateway: Gateway, folder: Path) -> Path:
     return path
 
 
-@requirement("health:openapi")
+@requirement("common-132")
 def test_a_python_client_is_made_type_checked_and_used(gateway: Gateway, tmp_path: Path, cache: pytest.Cache) -> None:
     described = document(gateway, tmp_path)
     (tmp_path / "settings.yml").write_text("post_hooks: []\n", encoding="utf-8")
@@ -97,7 +97,7 @@ BINARIES = Path("node_modules", ".bin")
 STRICT = ["--strict", "--noUncheckedIndexedAccess", "--target", "es2022", "--module", "nodenext", "--types", "node"]
 
 
-@requirement("health:openapi")
+@requirement("common-132")
 @pytest.mark.javascript
 def test_a_typescript_client_is_made_type_checked_and_used(gateway: Gateway, project: Path) -> None:
     described = document(gateway, project)
@@ -128,7 +128,7 @@ rules:
 LINTERS = {"redocly": ["lint"], "spectral": ["lint", "--quiet", "--ruleset", "rules.yaml"]}
 
 
-@requirement("health:openapi")
+@requirement("common-132")
 @pytest.mark.javascript
 @pytest.mark.parametrize("linter", LINTERS)
 def test_linters_find_nothing_wrong_with_the_document(gateway: Gateway, project: Path, linter: str) -> None:

@@ -68,12 +68,12 @@ def pattern(request: Mapping[str, Any]) -> str:
     return f"{request['method']} " + re.sub(r"new\\-[a-z]+(\\-[^/]+)?", "[^/]+", re.escape(path))
 
 
-@requirement("calls:dry-run")
+@requirement("common-212")
 def test_every_write_that_is_declared_is_tried() -> None:
     assert set() == DECLARED - KINDS.keys()
 
 
-@requirement("calls:dry-run", "calls:dry-run-requests")
+@requirement("common-212", "common-213")
 @every_write
 def test_it_writes_nothing_and_tells_what_the_write_then_sends(world: Rooms, name: str) -> None:
     content = "dry-" + name.replace(".", "-").replace("_", "-")
@@ -92,7 +92,7 @@ def test_it_writes_nothing_and_tells_what_the_write_then_sends(world: Rooms, nam
     assert all(map(re.fullmatch, map(pattern, told.data["requests"]), then)), (told.data["requests"], then)
 
 
-@requirement("calls:dry-run-requests", "calls:dry-run-casts")
+@requirement("common-213", "common-214")
 def test_the_document_describes_the_answer(world: Rooms) -> None:
     described = world.gateway.request("GET", "/openapi.json").body["components"]["schemas"]["DryRunAnswer"]
     described["properties"].pop("status")  # a reference
@@ -103,7 +103,7 @@ def test_the_document_describes_the_answer(world: Rooms) -> None:
     assert answer["data"].keys() == described["properties"]["data"]["properties"].keys()
 
 
-@requirement("calls:dry-run-run")
+@requirement("common-216")
 def test_its_run_says_so(world: Rooms) -> None:
     run_id = write(world, "boards.create_card", "Dry one", **DRY).body["run_id"]
     wet_id = write(world, "boards.create_card", "Wet one").body["run_id"]
@@ -112,7 +112,7 @@ def test_its_run_says_so(world: Rooms) -> None:
     assert [True, False] == [run["dry_run"] for run in runs]
 
 
-@requirement("calls:dry-run-casts")
+@requirement("common-214")
 def test_values_are_cast_by_the_schema_of_notes(world: Rooms) -> None:
     database_id = world.world.example("notes", "database_id")
     reply = world.gateway.post("/notes/pages", DRY, database_id=database_id, properties={"Name": "Plan"})
@@ -123,7 +123,7 @@ def test_values_are_cast_by_the_schema_of_notes(world: Rooms) -> None:
     ]
 
 
-@requirement("calls:dry-run-casts")
+@requirement("common-214")
 def test_values_are_cast_by_the_schema_of_crm(world: Rooms) -> None:
     contact = {"email": "dry@example.com", "properties": {"firstname": "Ada"}}
     reply = world.gateway.post("/crm/contacts", DRY, **contact)
@@ -133,7 +133,7 @@ def test_values_are_cast_by_the_schema_of_crm(world: Rooms) -> None:
     )
 
 
-@requirement("calls:dry-run-casts", "calls:dry-run-refused")
+@requirement("common-214", "common-215")
 def test_of_a_batch_it_tells_what_would_be_made_and_what_refused(world: Rooms) -> None:
     method, path, body = KINDS["tables.create_records"].request(world.world, "Dry batch")
     records = [{"Name": "Fits"}, {"No such field": 1}]
@@ -149,14 +149,14 @@ def test_of_a_batch_it_tells_what_would_be_made_and_what_refused(world: Rooms) -
     assert ("partial", 1) == (reply.body["status"], len(reply.data["requests"]))
 
 
-@requirement("calls:dry-run-refused")
+@requirement("common-215")
 def test_what_the_write_would_be_refused_for_is_refused(world: Rooms) -> None:
     reply = world.gateway.post("/boards/cards", DRY, list_id="f" * 24, name="Nowhere")
 
     assert ("list_not_found", "dry-run") == (reply.code, reply.headers["Preference-Applied"])
 
 
-@requirement("calls:dry-run")
+@requirement("common-212")
 @pytest.mark.parametrize("header", ["wait=5, dry-run", "DRY-RUN", "dry-run; strict", "dry-run=yes"])
 def test_it_is_asked_for_among_other_preferences(world: Rooms, header: str) -> None:
     reply = write(world, "boards.create_card", "Preferred", Prefer=header)
@@ -164,7 +164,7 @@ def test_it_is_asked_for_among_other_preferences(world: Rooms, header: str) -> N
     assert ["create the card"] == [request["step"] for request in reply.data["requests"]]
 
 
-@requirement("calls:dry-run")
+@requirement("common-212")
 def test_it_is_asked_for_in_one_of_two_headers(world: Rooms) -> None:
     connection_id, list_id = world.gateway.connections["boards"], world.world.example("boards", "list_ids")[0]
     response = world.gateway.http.post(
@@ -180,7 +180,7 @@ def test_it_is_asked_for_in_one_of_two_headers(world: Rooms) -> None:
     assert "dry-run" == response.headers["Preference-Applied"]
 
 
-@requirement("calls:dry-run")
+@requirement("common-212")
 def test_a_read_takes_no_notice(world: Rooms) -> None:
     reply = world.gateway.request(
         "GET",
@@ -192,7 +192,7 @@ def test_a_read_takes_no_notice(world: Rooms) -> None:
     assert (200, False) == (reply.status, "Preference-Applied" in reply.headers)
 
 
-@requirement("calls:dry-run")
+@requirement("common-212")
 def test_a_key_that_only_reads_may_not_try(world: Rooms) -> None:
     reader = world.gateway.with_key("read")
     reply = reader.post("/boards/cards", DRY, list_id=world.world.example("boards", "list_ids")[0], name="Not mine")
@@ -200,7 +200,7 @@ def test_a_key_that_only_reads_may_not_try(world: Rooms) -> None:
     assert 403 == reply.status
 
 
-@requirement("calls:dry-run")
+@requirement("common-212")
 def test_what_it_assumed_is_not_remembered(world: Rooms) -> None:
     world.prepare("boards.attach_checklist", "Dry list")
     write(world, "boards.attach_checklist", "Dry list", **DRY)

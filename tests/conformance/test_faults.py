@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from harness.calls import calls_of, read, write
+from harness.calls import calls_of, defects, read, write
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.rooms import Rooms, rooms
 from harness.serving import Reply
-from kit.test_rejections import EXAMPLES
-from simulation.writes import KINDS
+from kit.test_error_table import EXAMPLES
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.sandbox import Sandbox
 
@@ -59,6 +58,14 @@ def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture(scope="module")
+def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    """A gateway whose calls wait for a second at most."""
+    waits = {"GATEWAY_QUEUE_SECONDS": "1", "GATEWAY_RUN_SECONDS": "1"}
+    with rooms(sandbox, tmp_path_factory.mktemp("hurried"), **waits) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
 def cut_off(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
     """A gateway in front of addresses where nothing listens."""
     with socket.socket() as taken:
@@ -77,15 +84,64 @@ def reading(started: Rooms, room: str, **fault: Any) -> Reply:
     return read(gateway, room, call)
 
 
-def writing(started: Rooms, room: str, content: str, **fault: Any) -> tuple[Reply, Reply, int]:
-    """What is answered to a write whose request meets *fault*, and to its repeat, and how many objects there are."""
+@requirement("common-7", "boards-31", "notes-54")
+@every_room
+def test_throttling_for_longer_than_a_call_may_wait_is_told_with_its_time(hurried: Rooms, room: str) -> None:
+    throttled = {**THROTTLED, "headers": {"Retry-After": "77"}, "body": THROTTLED_BODIES[room]}
+    reply = reading(hurried, room, **throttled)
+
+    assert (429, "upstream_rate_limited", "77") == (reply.status, reply.code, reply.headers["retry-after"])
+    assert 77 == reply.body["retry_after"]
+
+
+@every_room
+def test_a_throttled_write_is_sent_again_and_done_once(all_rooms: Rooms, room: str) -> None:
     name, path = calls_of(room).WRITE
-    started.gateway.clear(room)
-    started.prepare(name, content)
-    started.gateway.fault(room, method="POST", path=path, times=1, **fault)
-    first = write(started.gateway, started.world, name, content, content)
-    repeated = write(started.gateway, started.world, name, content, content)
-    return first, repeated, len([one for one in KINDS[name].made(started.world, content) if one.part == 0])
+    all_rooms.gateway.clear(room)
+    all_rooms.prepare(name, "throttled")
+    throttled = {**THROTTLED, "body": THROTTLED_BODIES[room]}
+    all_rooms.gateway.fault(room, method="POST", path=path, times=2, **throttled)
+    reply = write(all_rooms.gateway, all_rooms.world, name, "throttled", "throttled")
+
+    assert [] == list(defects(all_rooms.world, name, "throttled", reply))
+
+
+@requirement("boards-26", "common-69", "notes-46")
+@every_room
+def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(all_rooms: Rooms, room: str) -> None:
+    gateway, world, name = all_rooms.gateway, all_rooms.world, calls_of(room).WRITE[0]
+    gateway.clear(room)
+    all_rooms.prepare(name, "revoked")
+
+    def status() -> Any:
+        return gateway.operator("GET", f"/v1/connections/{gateway.connections[room]}").data["status"]
+
+    gateway.revoke(room)
+    refused = [read(gateway, room, all_rooms.readings(room)[0]), write(gateway, world, name, "revoked", "revoked")]
+    told = status()
+    gateway.authorise(room)
+    granted = read(gateway, room, all_rooms.readings(room)[0])
+    written = write(gateway, world, name, "revoked", "revoked")
+
+    assert [(401, "connection_revoked", "Bearer")] * 2 == [
+        (reply.status, reply.code, reply.headers["www-authenticate"]) for reply in refused
+    ]
+    assert ("revoked", "active", 200) == (told, status(), granted.status)
+    assert [] == list(defects(world, name, "revoked", written))
+
+
+@requirement("common-60", "common-62")
+@every_room
+def test_a_key_that_may_only_read_reads_and_writes_nothing(all_rooms: Rooms, room: str) -> None:
+    all_rooms.gateway.clear(room)
+    reader, name = all_rooms.gateway.with_key("read", calls_per_minute=1000), calls_of(room).WRITE[0]
+    all_rooms.prepare(name, "refused")
+    answered = read(reader, room, all_rooms.readings(room)[0])
+    all_rooms.gateway.clear(room)
+    refused = write(reader, all_rooms.world, name, "refused", None)
+
+    assert (200, "write_scope_required") == (answered.status, refused.code)
+    assert [] == all_rooms.gateway.journal(room)
 
 
 # Reads
@@ -100,7 +156,7 @@ def test_a_read_gets_over_two_failures(all_rooms: Rooms, room: str, fault: dict[
     assert len(all_rooms.gateway.journal(room)) > 2
 
 
-@requirement("calls:upstream-error")
+@requirement("common-51")
 @every_room
 @pytest.mark.parametrize("fault", FAILURES)
 def test_a_read_that_keeps_failing_is_told_as_the_applications_failure(
@@ -120,7 +176,7 @@ def test_a_read_that_is_answered_with_garbage_is_told_as_the_applications_failur
     assert (502, "upstream_error") == (reply.status, reply.code)
 
 
-@requirement("calls:upstream-timeout")
+@requirement("common-52")
 @every_room
 @pytest.mark.parametrize("fault", ["delay", "slow_body"])
 def test_a_read_without_a_whole_answer_is_given_up(impatient: Rooms, room: str, fault: str) -> None:
@@ -138,6 +194,7 @@ def test_what_a_fault_held_up_is_in_no_later_journal(impatient: Rooms, room: str
     assert 0 == impatient.gateway.sandbox.emulators[room].stage.under_way
 
 
+@requirement("common-53")
 @every_room
 def test_an_application_that_cannot_be_reached_is_told_so(all_rooms: Rooms, cut_off: Rooms, room: str) -> None:
     reply = read(cut_off.gateway, room, all_rooms.readings(room)[0])
@@ -145,42 +202,10 @@ def test_an_application_that_cannot_be_reached_is_told_so(all_rooms: Rooms, cut_
     assert (503, "upstream_unavailable") == (reply.status, reply.code)
 
 
-@requirement("service:backoff")
+@requirement("common-7")
 @every_room
 def test_a_throttled_read_is_sent_again(all_rooms: Rooms, room: str) -> None:
     reply = reading(all_rooms, room, **THROTTLED, times=2)
 
     assert 200 == reply.status
     assert [429, 429] == [status for _, _, status in all_rooms.gateway.journal(room)][:2]
-
-
-# Writes
-
-
-@requirement("calls:outcome-looked-for")
-@every_room
-@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
-def test_a_write_that_was_done_is_found_and_not_sent_again(all_rooms: Rooms, room: str, fault: str) -> None:
-    first, repeated, made = writing(all_rooms, room, f"found after {fault}", fault=fault)
-
-    assert (200, 200, 1) == (first.status, repeated.status, made)
-    assert first.data == repeated.data
-
-
-@every_room
-@pytest.mark.parametrize("fault", FAILURES[:-1])
-def test_a_write_that_was_not_done_is_told_and_done_once_by_a_repeat(
-    all_rooms: Rooms, room: str, fault: dict[str, Any], request: pytest.FixtureRequest
-) -> None:
-    content = f"done after {request.node.callspec.id}"
-    first, repeated, made = writing(all_rooms, room, content, **fault)
-
-    assert first.code in {"outcome_unknown", "upstream_error"}
-    assert (200, 1) == (repeated.status, made)
-
-
-@every_room
-def test_a_throttled_write_is_sent_again_and_done_once(all_rooms: Rooms, room: str) -> None:
-    first, repeated, made = writing(all_rooms, room, "throttled", **{**THROTTLED, "body": THROTTLED_BODIES[room]})
-
-    assert (200, 200, 1) == (first.status, repeated.status, made)

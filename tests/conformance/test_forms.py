@@ -46,7 +46,7 @@ def fault_of(operation: Any, parameter: str, value: str) -> dict[str, Any]:
     return next(dict(detail) for detail in refused.value.details if detail["parameter"] == parameter)
 
 
-@requirement("calls:malformed-identifiers")
+@requirement("common-223")
 @pytest.mark.parametrize(("operation", "parameter", "value"), IDENTIFIERS)
 def test_a_malformed_identifier_is_refused_with_the_form_that_is_expected(
     operation: Any, parameter: str, value: str
@@ -57,7 +57,7 @@ def test_a_malformed_identifier_is_refused_with_the_form_that_is_expected(
     assert fault["message"].startswith("Should be ")
 
 
-@requirement("calls:instants")
+@requirement("chat-35", "common-224")
 @pytest.mark.parametrize(("operation", "parameter"), INSTANTS)
 def test_a_time_without_an_offset_is_refused_with_what_to_add(operation: Any, parameter: str) -> None:
     fault = fault_of(operation, parameter, "2026-11-02T09:30:00")
@@ -65,7 +65,7 @@ def test_a_time_without_an_offset_is_refused_with_what_to_add(operation: Any, pa
     assert "add Z for UTC" in fault["message"]
 
 
-@requirement("calls:instants")
+@requirement("common-224")
 @pytest.mark.parametrize(
     ("given", "instant"),
     [

@@ -31,7 +31,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
         yield started
 
 
-@requirement("clients:large-answers")
+@requirement("common-189")
 @LISTINGS
 def test_what_is_too_large_is_asked_for_in_smaller_pages(
     started: Rooms, room: str, path: str, upstream: str, given: tuple[str, ...]
@@ -46,7 +46,7 @@ def test_what_is_too_large_is_asked_for_in_smaller_pages(
     assert (200, True) == (reply.status, bool(reply.data))
 
 
-@requirement("clients:large-answers")
+@requirement("common-189")
 @LISTINGS
 def test_what_is_too_large_one_by_one_is_told_as_the_applications(
     started: Rooms, room: str, path: str, upstream: str, given: tuple[str, ...]
@@ -62,7 +62,7 @@ def test_what_is_too_large_one_by_one_is_told_as_the_applications(
     assert (502, "upstream_error") == (reply.status, reply.code)
 
 
-@requirement("clients:large-answers")
+@requirement("common-189")
 def test_a_write_whose_answer_is_too_large_is_in_doubt(started: Rooms) -> None:
     caller = started.newly_connected("boards")
     path = f"/boards/cards/{caller.examples('boards')['card_id']}/comments"

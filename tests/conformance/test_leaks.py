@@ -36,7 +36,7 @@ def token(gateway: Gateway) -> str:
     return gateway.sandbox.emulators["notes"].credentials()["token"]
 
 
-@requirement("connect:discreet")
+@requirement("connections-24")
 def test_a_token_in_an_answer_is_found(gateway: Gateway) -> None:
     path = f"/v1/connections/{gateway.connections['notes']}"
     before = LEAKS.found()
@@ -45,7 +45,7 @@ def test_a_token_in_an_answer_is_found(gateway: Gateway) -> None:
     assert ([], [f"a secret of a connection, in an answer to PATCH {path}"]) == (before, LEAKS.found())
 
 
-@requirement("connect:discreet")
+@requirement("connections-24")
 def test_a_token_in_the_log_is_found(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
     structlog.get_logger().warning("refused", url=f"/1/authorize?token={token(gateway)}&x=1")
     LEAKS.heard("the log", capsys.readouterr().out)
@@ -53,7 +53,7 @@ def test_a_token_in_the_log_is_found(gateway: Gateway, capsys: pytest.CaptureFix
     assert ["a secret of a connection, in the log"] == LEAKS.found()
 
 
-@requirement("connect:discreet")
+@requirement("connections-24")
 def test_a_token_in_the_database_is_found(gateway: Gateway, tmp_path: Path) -> None:
     before = LEAKS.stored(tmp_path / "gateway.db-wal")
     gateway.operator("PATCH", f"/v1/connections/{gateway.connections['notes']}", json={"name": token(gateway)})
@@ -63,7 +63,7 @@ def test_a_token_in_the_database_is_found(gateway: Gateway, tmp_path: Path) -> N
     assert ([], ["a secret of a connection, in a file"]) == (before, after)
 
 
-@requirement("connect:discreet")
+@requirement("connections-24")
 def test_what_a_gateway_tells_every_day_has_no_secret(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases")
 
@@ -156,7 +156,7 @@ def someone(gateway: Gateway) -> Iterator[User]:
         yield someone
 
 
-@requirement("connect:discreet")
+@requirement("connections-24")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_secret_of_each_kind_is_found_in_the_log_and_in_an_answer_that_is_not_for_it(
     gateway: Gateway, someone: User, kind: str, capsys: pytest.CaptureFixture[str]
@@ -178,7 +178,7 @@ def test_what_is_told_on_purpose_is_told_there_and_nowhere_else() -> None:
     assert set() == TOLD_ON_PURPOSE.keys() - KINDS.keys()
 
 
-@requirement("connect:discreet")
+@requirement("connections-24")
 @pytest.mark.parametrize("kind", ["an API key", "a secret of a connection"])
 def test_a_secret_in_a_database_of_another_server_is_found(new_postgres: str, tmp_path: Path, kind: str) -> None:
     only: dict[str, Any] = {"connectors": {"notes": NOTES}, "database_url": new_postgres}

@@ -124,7 +124,7 @@ def client_of(room: str, vendor: Vendor) -> Any:
     return connector.client(Upstream(third_party, part, part, Timeouts(), Trace()))
 
 
-@requirement("service:listing-ends")
+@requirement("common-6")
 @every_listing
 async def test_a_listing_that_does_not_end_is_an_error(listing: Listing) -> None:
     vendor = Vendor(listing.page, in_circles=False)
@@ -134,7 +134,7 @@ async def test_a_listing_that_does_not_end_is_an_error(listing: Listing) -> None
     assert vendor.asked >= 20
 
 
-@requirement("service:listing-ends")
+@requirement("common-6")
 @every_listing
 async def test_a_listing_that_goes_in_circles_is_an_error_at_once(listing: Listing) -> None:
     vendor = Vendor(listing.page, in_circles=True)

@@ -95,7 +95,7 @@ def spans(collector: Inbox) -> list[str]:
     return [body.decode("latin-1") for body in sent]
 
 
-@requirement("secrets:one-exit", "secrets:templates")
+@requirement("secrets-1", "secrets-5")
 @pytest.mark.parametrize("room", CONNECTORS)
 def test_no_secret_of_a_connection_leaves_the_process(
     room: str, collector: Inbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -52,7 +52,7 @@ def replies(started: Rooms, room: str, status: int) -> Iterator[tuple[object, Re
     started.gateway.clear(room)
 
 
-@requirement("calls:odd-refusals")
+@requirement("common-204")
 @pytest.mark.parametrize("status", [400, 401, 404, 500])
 @pytest.mark.parametrize("room", CONNECTORS)
 def test_a_refusal_of_any_shape_is_the_applications(started: Rooms, room: str, status: int) -> None:
@@ -62,7 +62,7 @@ def test_a_refusal_of_any_shape_is_the_applications(started: Rooms, room: str, s
     assert len(given) >= len(BODIES) * len(CONNECTORS[room].operations)
 
 
-@requirement("calls:odd-refusals")
+@requirement("common-204")
 @pytest.mark.parametrize("room", CONNECTORS)
 @pytest.mark.parametrize(
     ("status", "code"), [(400, "upstream_refused"), (401, "connection_revoked"), (403, "upstream_forbidden")]
@@ -76,7 +76,7 @@ def test_a_refusal_that_says_nothing_is_told_by_its_status(started: Rooms, room:
     assert code == reply.code
 
 
-@requirement("errors:named")
+@requirement("common-221")
 @pytest.mark.parametrize("room", CONNECTORS)
 def test_what_does_not_exist_is_told_with_the_parameter_that_names_it(started: Rooms, room: str) -> None:
     gateway = started.newly_connected(room)

@@ -73,7 +73,7 @@ def understood(operation: Any, parameter: str, given: str) -> Any:
 
 
 @pytest.mark.parametrize(("operation", "parameter", "address", "meant"), TAKING)
-@requirement("calls:pasted-addresses")
+@requirement("common-185")
 def test_an_address_is_understood_wherever_its_identifier_is(
     operation: Any, parameter: str, address: str, meant: str
 ) -> None:
@@ -82,7 +82,7 @@ def test_an_address_is_understood_wherever_its_identifier_is(
 
 
 @pytest.mark.parametrize(("operation", "parameter"), OTHERS)
-@requirement("calls:pasted-addresses")
+@requirement("common-185")
 def test_the_address_of_something_else_is_refused_in_words(operation: Any, parameter: str) -> None:
     told = faults_of(operation, **{parameter: "https://example.com/pages/1f2e3d4c"})[parameter]
 

@@ -1,18 +1,33 @@
 """Every error of the catalogue is raised as callers meet it, and its remedy is followed: then the call works."""
 
+import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import click
 import pytest
+from click.testing import CliRunner
+from pydantic_core import from_json, to_json
 
+from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
-from connector_gateway.kit.errors import catalogue
+from connector_gateway.core.remedies import ACTS, REFERENCE, SURFACES, remedy_of
+from connector_gateway.core.writing import LOOK_FIRST, READ_FIRST, RESTORED
+from connector_gateway.http import pages
+from connector_gateway.http.console.declared import NAVIGATION
+from connector_gateway.http.openapi import openapi
+from connector_gateway.kit.errors import GatewayError, catalogue
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.management.routes import MANAGEMENT
+from connector_gateway.mcp import resources
 from connectors.chat.reading import without
+from harness.agents import agent, named
 from harness.playing import playing
 from harness.publishing import published, publishing
 from harness.requirement import requirement
@@ -563,7 +578,7 @@ def test_every_error_of_the_catalogue_is_followed_or_says_why_not() -> None:
     assert sorted(error.code for error in catalogue()) == sorted([*FOLLOWED, *NOT_FOLLOWED])
 
 
-@requirement("errors:remedy-works")
+@requirement("common-227")
 @pytest.mark.parametrize("code", FOLLOWED)
 def test_a_call_works_once_the_remedy_is_followed(world: World, code: str) -> None:
     provoke, follow = FOLLOWED[code]
@@ -573,3 +588,159 @@ def test_a_call_works_once_the_remedy_is_followed(world: World, code: str) -> No
     assert code == refused.code
     assert re.search(r"\w", refused.body["error"]["remedy"])
     assert 200 == after.status, after.body
+
+
+# The words of each surface
+
+PARAMETERS = {name for room in CONNECTORS.values() for operation in room.operations for name in operation.parameters}
+MANAGED = {name for route in MANAGEMENT for name in route.params.model_fields}
+OPERATIONS = {operation.name for room in CONNECTORS.values() for operation in room.operations}
+DOCUMENT = openapi(CONNECTORS.values(), "http://127.0.0.1")
+ROUTES = {f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].items() for method in methods}
+TEMPLATES = "".join(path.read_text() for path in Path(pages.__file__).parent.parent.glob("templates/console/*.html"))
+
+
+RESOURCES = {re.sub(r"{\?.*", "", template.uri_template) for template in resources.TEMPLATES}
+GUIDES = "".join(path.read_text() for path in (Path(__file__).parents[2] / "docs" / "guide").glob("*.md"))
+PER_CONNECTOR = re.compile(rf"GATEWAY_({'|'.join(name.upper() for name in CONNECTORS)})_")
+
+
+def commands(command: click.Command, path: str = "connector-gateway") -> Iterator[tuple[str, click.Command]]:
+    """Yield all commands below *command* by what is typed."""
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below
+            yield from commands(below, f"{path} {name}")
+
+
+COMMANDS = dict(commands(main))
+OPTIONS = {option for command in COMMANDS.values() for parameter in command.params for option in parameter.opts}
+NAMED: Mapping[str, tuple[str, Callable[[str], bool]]] = {
+    "http": (r"(?:GET|POST|PATCH|DELETE) [/\w{}]+", ROUTES.__contains__),
+    "cli": (r"(?<=')connector-gateway(?: [a-z][a-z-]*)*", COMMANDS.__contains__),
+    "options": (r"(?<!\w)--[a-z-]+", {*OPTIONS, "--help"}.__contains__),
+    "tools": (
+        rf"\b(?:{'|'.join(CONNECTORS)})_\w+",
+        {f"{room.name}_{one.name}" for room in CONNECTORS.values() for one in room.operations}.__contains__,
+    ),
+    "resources": (r"gateway://[/\w{}]+", RESOURCES.__contains__),
+    "pages": (r"the page [A-Z]\w+", {f"the page {label}" for _, label in NAVIGATION}.__contains__),
+    "buttons": (r"button [A-Z]\w+(?: \w+)?", lambda button: button.removeprefix("button ") in TEMPLATES),
+    "settings": (r"GATEWAY_[A-Z_<>]+", lambda name: PER_CONNECTOR.sub("GATEWAY_<CONNECTOR>_", name) in GUIDES),
+}
+"""What remedies can name: how it is found in a text, and whether there is such a thing."""
+
+
+def own_connectors(error: type[GatewayError]) -> Sequence[AnyConnector]:
+    """Return the connectors whose operations declare *error*; all of them if none does."""
+    own = [room for room in CONNECTORS.values() if any(error in one.errors for one in room.operations)]
+    return own or list(CONNECTORS.values())
+
+
+REMEDIES = [
+    *(pytest.param(error.remedy, id=error.code) for error in catalogue()),
+    *(
+        pytest.param(remedy, id=f"{room.name} {cause}")
+        for room in CONNECTORS.values()
+        for cause, remedy in room.error_table.remedies.items()
+    ),
+    *(pytest.param(text, id=text[:20]) for text in (LOOK_FIRST, READ_FIRST, RESTORED)),
+]
+
+
+@requirement("common-228")
+@pytest.mark.parametrize("remedy", REMEDIES)
+def test_a_remedy_refers_to_nothing_but_what_there_is(remedy: str) -> None:
+    references = {name for found in REFERENCE.findall(remedy) for name in found.split("|")}
+    general = {name for name in references if name.isupper()} | {"vendor", "wait"}
+
+    assert set() == references - general - ACTS.keys() - OPERATIONS - PARAMETERS - MANAGED
+
+
+@requirement("common-228")
+@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize("error", list(catalogue()), ids=lambda error: error.code)
+def test_everything_that_a_remedy_names_exists_on_its_surface(error: type[GatewayError], surface: str) -> None:
+    texts = [remedy_of(error, surface, [room]) for room in own_connectors(error)]
+    named = [(kind, name) for kind, (form, _) in NAMED.items() for text in texts for name in re.findall(form, text)]
+
+    assert [] == [(kind, name) for kind, name in named if not NAMED[kind][1](name)]
+
+
+# Followed on each surface
+
+Asked = tuple[str, str, Mapping[str, Any]]
+"""A connector, an operation and its arguments."""
+
+Look = Callable[[World], tuple[Asked, Mapping[str, Any], str]]
+"""Returns a call that is rejected, the arguments of the operation that its remedy names, and what that returns."""
+
+LOOKED_UP: Mapping[str, Look] = {
+    "list_not_found": lambda w: (
+        ("boards", "create_card", {"list_id": "To do", "name": "x"}),
+        {"board_id": w.known("boards")["board_id"]},
+        w.known("boards")["list_ids"][0],
+    ),
+    "channel_not_found": lambda w: (
+        ("chat", "post_message", {"channel": "genral", "text": "x"}),
+        {"limit": 100},
+        w.known("chat")["channel_id"],
+    ),
+    "table_not_found": lambda w: (
+        ("tables", "read_records", {"base_id": w.known("tables")["base_id"], "table": "Nowhere"}),
+        {"base_id": w.known("tables")["base_id"]},
+        w.known("tables")["table"],
+    ),
+}
+
+
+async def over_http(world: World, connector: str, operation: AnyOperation, given: Mapping[str, Any]) -> Any:
+    call = world.gateway.get if operation.method == "GET" else world.gateway.post
+    return call(f"/{connector}{operation.path}", connection_id=world.gateway.connections[connector], **given).body
+
+
+async def on_the_command_line(world: World, connector: str, operation: AnyOperation, given: Mapping[str, Any]) -> Any:
+    options = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    command = ["call", connector, operation.name.replace("_", "-"), *options, "--json"]
+    connection = ["--connection", world.gateway.connections[connector]]
+    # In a thread, since a command has an event loop of its own.
+    result = await asyncio.to_thread(CliRunner().invoke, main, [*command, *connection], env=named(world.gateway))
+    return from_json(result.stdout)
+
+
+async def by_an_agent(world: World, connector: str, operation: AnyOperation, given: Mapping[str, Any]) -> Any:
+    async with agent(world.gateway) as client:
+        return (await client.call_tool(f"{connector}_{operation.name}", dict(given))).structured_content
+
+
+def named_operation(remedy: str, connector: str) -> AnyOperation:
+    """Return the operation that *remedy* names in the words of any surface."""
+    (found,) = [
+        one
+        for one in CONNECTORS[connector].operations
+        for words in (
+            f"{one.method} {CONNECTOR}/{connector}{one.path} ",
+            f"{connector} {one.name.replace('_', '-')}'",
+            f"{connector}_{one.name} ",
+        )
+        if words in remedy
+    ]
+    return found
+
+
+@requirement("common-228")
+@pytest.mark.parametrize("ask", [over_http, on_the_command_line, by_an_agent])
+@pytest.mark.parametrize("code", LOOKED_UP)
+async def test_what_a_remedy_names_on_a_surface_returns_what_the_call_needs(
+    world: World, code: str, ask: Callable[[World, str, AnyOperation, Mapping[str, Any]], Any]
+) -> None:
+    (connector, name, given), looked_up_with, needed = LOOKED_UP[code](world)
+    operation = next(one for one in CONNECTORS[connector].operations if one.name == name)
+    error = (await ask(world, connector, operation, given))["error"]
+    found = await ask(world, connector, named_operation(error["remedy"], connector), looked_up_with)
+
+    assert code == error["code"]
+    assert needed in to_json(found["data"]).decode()

@@ -97,7 +97,7 @@ def test_the_rooms_stand_in_the_order_of_the_contract() -> None:
     assert CONTRACTED == tuple(CONNECTORS)[: len(CONTRACTED)]
 
 
-@requirement("service:operations")
+@requirement("common-2")
 def test_there_are_thirty_operations_five_in_each_room() -> None:
     assert [5] * 6 == [len(CONNECTORS[name].operations) for name in CONTRACTED]
 
@@ -121,7 +121,7 @@ def test_it_is_described_for_callers(connector: AnyConnector, operation: AnyOper
     assert operation.path_names <= set(operation.parameters)
 
 
-@requirement("health:openapi", "service:prefix")
+@requirement("common-1", "common-132")
 @every_operation
 def test_it_stands_in_the_openapi_document_with_all_its_errors(
     gateway: Gateway, connector: AnyConnector, operation: AnyOperation
@@ -133,35 +133,6 @@ def test_it_stands_in_the_openapi_document_with_all_its_errors(
     descriptions = " ".join(document["components"]["responses"][name]["description"] for name in names)
     assert [] == [error.code for error in operation.refusals if f"`{error.code}`" not in descriptions]
     assert f"{connector.name}_{operation.name}" == described["operationId"]
-
-
-@requirement(
-    "auth:bearer", "calls:missing-key", "calls:error-shape", "calls:www-authenticate", "calls:remaining-everywhere"
-)
-@every_operation
-def test_it_asks_for_a_key_in_the_one_error_shape(
-    gateway: Gateway, connector: AnyConnector, operation: AnyOperation
-) -> None:
-    reply = call(gateway, connector, operation, {}, headers={"Authorization": ""})
-
-    assert (401, "missing_api_key") == (reply.status, reply.code)
-    assert {"run_id", "connector", "error"} == set(reply.body)
-    assert {"code", "message", "remedy", "details", "docs"} == set(reply.body["error"])
-    assert connector.name == reply.body["connector"]
-    assert "Bearer" == reply.headers["www-authenticate"]
-    assert "0" == reply.headers["x-service-ratelimit-remaining"]
-
-
-@requirement("auth:read-key-refused", "calls:write-scope-code", "calls:order-of-checks")
-@every_write
-def test_a_read_key_is_refused_before_anything_else_is_looked_at(
-    gateway: Gateway, connector: AnyConnector, operation: AnyOperation
-) -> None:
-    reader = gateway.with_key("read", calls_per_minute=1000)
-
-    reply = call(reader, connector, operation, {"nonsense": True})
-
-    assert (403, "write_scope_required") == (reply.status, reply.code)
 
 
 @every_operation
@@ -181,16 +152,7 @@ def test_a_fault_is_told_without_patterns_and_in_no_words_of_python(
     assert [] == re.findall(r"pattern|\^|\\S|[Dd]ictionary|datetime|after validation", told)
 
 
-@requirement("calls:unknown-parameter")
-@every_operation
-def test_an_unknown_parameter_is_named(gateway: Gateway, connector: AnyConnector, operation: AnyOperation) -> None:
-    reply = call(gateway, connector, operation, {"connection_id": "conn_x", "no_such_parameter": "1"})
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert "no_such_parameter" in [detail["parameter"] for detail in reply.details]
-
-
-@requirement("calls:connection-required", "calls:all-faults")
+@requirement("common-8", "common-29")
 @every_operation
 def test_a_missing_connection_is_named_with_every_other_fault(
     gateway: Gateway, connector: AnyConnector, operation: AnyOperation
@@ -202,21 +164,7 @@ def test_a_missing_connection_is_named_with_every_other_fault(
     assert required | {"connection_id"} <= {detail["parameter"] for detail in reply.details}
 
 
-@requirement("service:run-in-history")
-@every_operation
-def test_its_run_is_in_the_history(gateway: Gateway, connector: AnyConnector, operation: AnyOperation) -> None:
-    reply = call(gateway, connector, operation, {"no_such_parameter": "1"})
-
-    run = gateway.request("GET", f"/v1/runs/{reply.body['run_id']}").data
-    assert (connector.name, operation.name, "error", "invalid_parameters") == (
-        run["connector"],
-        run["operation"],
-        run["status"],
-        run["code"],
-    )
-
-
-@requirement("calls:success", "envelope:fields", "envelope:data", "envelope:next-cursor", "calls:cursor-everywhere")
+@requirement("common-10", "common-11", "common-14", "common-15", "common-38")
 @every_operation
 def test_its_one_success_is_an_envelope_of_a_list_or_an_object(
     gateway: Gateway, connector: AnyConnector, operation: AnyOperation
@@ -234,15 +182,7 @@ def test_its_one_success_is_an_envelope_of_a_list_or_an_object(
     assert listed == (envelope["properties"]["data"].get("type") == "array")
 
 
-@requirement(
-    "notes:databases:limit",
-    "notes:events:limit",
-    "mail:search:limit",
-    "chat:channels:limit",
-    "chat:events:limit",
-    "crm:contacts:limit",
-    "tables:records:limit",
-)
+@requirement("chat-18", "chat-34", "crm-16", "mail-7", "notes-5", "notes-63", "tables-4")
 @every_page
 def test_its_pages_are_as_long_as_promised(connector: AnyConnector, operation: AnyOperation) -> None:
     limit = operation.params.model_json_schema()["properties"]["limit"]
@@ -251,7 +191,7 @@ def test_its_pages_are_as_long_as_promised(connector: AnyConnector, operation: A
     assert 1 == limit["minimum"]
 
 
-@requirement("events:nowhere-else")
+@requirement("common-102")
 @pytest.mark.parametrize("connector", ["boards", "mail", "crm", "tables"])
 def test_only_notes_and_chat_have_events(gateway: Gateway, connector: str) -> None:
     reply = gateway.request("GET", f"/v1/connectors/{connector}/events")

@@ -63,7 +63,7 @@ def replies(started: Rooms, room: str, status: int, shape: str) -> list[Reply]:
     return found + done
 
 
-@requirement("secrets:vendor-echo")
+@requirement("common-160")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("room", CONNECTORS)
@@ -80,7 +80,7 @@ def test_what_a_third_party_repeats_of_the_credentials_is_told_to_nobody(
     assert not {500} & {reply.status for reply in given}
 
 
-@requirement("secrets:vendor-echo")
+@requirement("common-160")
 @pytest.mark.parametrize("room", CONNECTORS)
 def test_nothing_of_a_call_shows_its_credentials(started: Rooms, room: str) -> None:
     caller, run = started.newly_connected(room), Run("http")

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.operation import AnyConnector
 from harness.calls import calls_of, read
 from harness.connecting import User, heading, invited, reconnecting, shown, user
 from harness.consenting import Browser
@@ -41,6 +42,17 @@ ENDED: dict[str, dict[str, Any]] = {
     "tables": {"status": 401, "body": {"error": {"type": "AUTHENTICATION_REQUIRED", "message": "Required"}}},
 }
 """How each application refuses a token that has ended, below the paths of its API."""
+
+
+@requirement("connections-3")
+@pytest.mark.parametrize("connector", CONNECTORS.values(), ids=lambda one: one.name)
+def test_users_are_asked_in_words_and_not_in_names_of_scopes(connector: AnyConnector) -> None:
+    oauth = connector.oauth
+    assert oauth is not None
+    words = [*oauth.reads, *oauth.changes]
+
+    assert [True, True] == [bool(oauth.reads), bool(oauth.changes)]
+    assert [] == [one for one in words if one in oauth.scopes or "_" in one or not one[0].isupper()]
 
 
 @pytest.fixture(scope="module", params=DIALECTS)
@@ -188,7 +200,7 @@ def test_a_withdrawn_authorisation_is_told_and_mended_by_connecting_again(
     assert "active" == shown(gateway, connection_id)["status"]
 
 
-@requirement("connect:injected")
+@requirement("connections-37")
 @pytest.mark.parametrize("room", ["boards", "mail", "chat", "tables"], indirect=True, scope="module")
 def test_an_unused_code_of_one_consent_connects_nothing_in_another(gateway: Gateway, someone: User, room: str) -> None:
     made = invited(gateway, connector=room)
@@ -212,7 +224,7 @@ def test_credentials_that_were_pasted_are_asked_about(gateway: Gateway, room: st
     assert (422, "credentials_refused") == (refused.status, refused.code)
 
 
-@requirement("connect:removed", "accounts:own-token")
+@requirement("connections-25", "connections-30")
 @pytest.mark.parametrize("room", ["boards"], indirect=True, scope="module")
 def test_a_token_of_somebody_elses_key_is_told_of_and_not_given_back(gateway: Gateway, room: str) -> None:
     credentials = gateway.sandbox.emulators[room].credentials()
@@ -225,7 +237,7 @@ def test_a_token_of_somebody_elses_key_is_told_of_and_not_given_back(gateway: Ga
     assert [] == [seen for seen in gateway.journal(room) if seen[0] == "DELETE"]
 
 
-@requirement("connect:removed")
+@requirement("connections-25")
 @pytest.mark.parametrize("room", ["mail", "crm"], indirect=True, scope="module")
 def test_tokens_are_kept_as_long_as_another_connection_lives_by_them(
     gateway: Gateway, someone: User, room: str
@@ -280,7 +292,7 @@ FAILURES: dict[str, dict[str, Any]] = {
 """What token endpoints answer when something is wrong there."""
 
 
-@requirement("connect:broken")
+@requirement("connections-9")
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_token_request_that_fails_connects_nothing(gateway: Gateway, someone: User, room: str, failure: str) -> None:
     invitation = invited(gateway, connector=room)
@@ -292,7 +304,7 @@ def test_a_token_request_that_fails_connects_nothing(gateway: Gateway, someone: 
     assert "pending" == shown(gateway, invitation["connection_id"])["status"]
 
 
-@requirement("connect:state")
+@requirement("connections-7")
 @pytest.mark.parametrize("room", ["mail"], indirect=True, scope="module")
 def test_an_answer_in_the_name_of_another_sender_connects_nothing(gateway: Gateway, someone: User, room: str) -> None:
     invitation = invited(gateway, connector=room)
@@ -319,7 +331,7 @@ def reused(someone: User, room: str) -> tuple[str, httpx.Response]:
     return made["connection_id"], someone.come_back(consent, answer | {"state": state})
 
 
-@requirement("connect:broken")
+@requirement("connections-9")
 def test_a_code_that_was_redeemed_before_connects_nothing(gateway: Gateway, someone: User, room: str) -> None:
     connection_id, page = reused(someone, room)
     connection = shown(gateway, connection_id)
@@ -342,7 +354,7 @@ def rested(gateway: Gateway) -> None:
     gateway.app.connections._renewals._resting.clear()
 
 
-@requirement("renewal:patient")
+@requirement("connections-21")
 @pytest.mark.parametrize("failure", ["throttled", "failed", "page"])
 def test_a_renewal_that_fails_for_a_time_revokes_nothing(
     gateway: Gateway, someone: User, room: str, failure: str
@@ -365,7 +377,7 @@ SURVIVE = {"mail": "refresh tokens stay", "crm": "refresh tokens stay", "chat": 
 """Applications at which tokens that were lost on the way back cost nothing, and why; at the others they are told."""
 
 
-@requirement("renewal:revoked", "renewal:patient")
+@requirement("connections-21", "connections-22")
 @pytest.mark.parametrize("lost", ["drop_after", "garbage"])
 def test_tokens_that_are_lost_on_the_way_back_are_had_again_or_told(
     gateway: Gateway, someone: User, room: str, lost: str

@@ -53,7 +53,7 @@ async def dropped(stage: Stage, name: str = "cup", key: str | None = "key-1", *,
     await refusal(stage, name, key, operation=operation)
 
 
-@requirement("writes:accounts")
+@requirement("writes-1")
 @pytest.mark.parametrize("key", ["key-1", None])
 async def test_what_another_workspace_made_in_the_account_is_not_taken(
     stage: Stage, elsewhere: Stage, clock: HandClock, key: str | None
@@ -66,7 +66,7 @@ async def test_what_another_workspace_made_in_the_account_is_not_taken(
     assert ("thing 1", "thing 2") == (theirs, mine)
 
 
-@requirement("writes:kept-owners")
+@requirement("writes-2")
 async def test_objects_keep_their_owner_when_its_connection_is_removed(
     stage: Stage, elsewhere: Stage, clock: HandClock
 ) -> None:
@@ -79,7 +79,7 @@ async def test_objects_keep_their_owner_when_its_connection_is_removed(
     assert "thing 2" == mine
 
 
-@requirement("writes:accounts")
+@requirement("writes-1")
 async def test_what_a_key_of_another_workspace_may_finish_is_not_taken_over(stage: Stage, elsewhere: Stage) -> None:
     stage.shelf.troubles += [None, doubtful("cut")]
     await refusal(stage, operation=cover_thing)
@@ -88,7 +88,7 @@ async def test_what_a_key_of_another_workspace_may_finish_is_not_taken_over(stag
     assert "thing 1" != theirs
 
 
-@requirement("writes:not-named")
+@requirement("writes-4")
 async def test_candidates_that_another_workspace_may_have_made_are_not_named(
     stage: Stage, elsewhere: Stage, clock: HandClock
 ) -> None:
@@ -102,7 +102,7 @@ async def test_candidates_that_another_workspace_may_have_made_are_not_named(
     assert [] == refused.details
 
 
-@requirement("writes:other-account")
+@requirement("writes-5")
 @pytest.mark.parametrize(("before", "after"), [(MINE, OTHER), (None, None)], ids=["another", "unknown"])
 async def test_what_was_begun_in_one_account_is_not_sent_to_another(
     stage: Stage, clock: HandClock, before: Account | None, after: Account | None
@@ -118,7 +118,7 @@ async def test_what_was_begun_in_one_account_is_not_sent_to_another(
     assert [] == stage.shelf.things
 
 
-@requirement("writes:other-account")
+@requirement("writes-5")
 async def test_an_account_that_is_learned_or_connected_again_is_the_same(stage: Stage, clock: HandClock) -> None:
     await dropped(stage)
     await stage.app.connections.introduce(await stage.app.connections.get(stage.connection_id), MINE)
@@ -131,7 +131,7 @@ async def test_an_account_that_is_learned_or_connected_again_is_the_same(stage: 
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("writes:later-change")
+@requirement("writes-6")
 @pytest.mark.parametrize("key", ["key-2", None])
 async def test_a_change_in_doubt_is_not_sent_over_a_later_one_whose_run_is_named(
     stage: Stage, clock: HandClock, key: str | None
@@ -146,7 +146,7 @@ async def test_a_change_in_doubt_is_not_sent_over_a_later_one_whose_run_is_named
     assert {"thing 1": "second"} == stage.shelf.labels
 
 
-@requirement("writes:later-change", "writes:not-named")
+@requirement("writes-4", "writes-6")
 async def test_a_later_run_of_another_workspace_is_not_named(stage: Stage, elsewhere: Stage, clock: HandClock) -> None:
     await dropped(stage, "first", operation=label_thing)
     await elsewhere.put("second", operation=label_thing)
@@ -157,7 +157,7 @@ async def test_a_later_run_of_another_workspace_is_not_named(stage: Stage, elsew
     assert {"thing 1": "second"} == stage.shelf.labels
 
 
-@requirement("writes:sent-again")
+@requirement("writes-7")
 async def test_an_earlier_change_does_not_keep_one_in_doubt_from_being_sent_again(
     stage: Stage, clock: HandClock
 ) -> None:

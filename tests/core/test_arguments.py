@@ -75,7 +75,7 @@ def wrong(read: Any, *arguments: Any, **more: Any) -> list[str]:
 # Text
 
 
-@requirement("calls:query-types", "calls:parameters")
+@requirement("common-19", "common-22")
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
@@ -96,7 +96,7 @@ def test_text_of_a_query_is_read_by_the_type_of_its_parameter(name: str, text: s
     assert value == order.model_dump(by_alias=True)[name]
 
 
-@requirement("calls:query-types")
+@requirement("common-22")
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -127,7 +127,7 @@ def test_text_that_does_not_fit_is_refused_by_name(name: str, text: str) -> None
     assert [name] == wrong(from_query, *given.items())
 
 
-@requirement("calls:given-twice")
+@requirement("common-27")
 def test_a_parameter_given_twice_is_refused() -> None:
     assert ["name"] == wrong(from_query, ("name", "a"), ("name", "a"))
 
@@ -136,7 +136,7 @@ def test_a_connection_named_twice_in_a_query_is_refused() -> None:
     assert ["connection_id"] == wrong(from_query, ("name", "a"), ("connection_id", "conn_2"))
 
 
-@requirement("calls:parameters")
+@requirement("common-19")
 def test_a_parameter_of_the_path_cannot_be_given_in_the_query_too() -> None:
     assert ["order_id"] == wrong(from_query, ("name", "n"), ("order_id", "a"), path={"order_id": "b"})
 
@@ -160,7 +160,7 @@ def test_a_name_of_a_parameter_that_is_no_utf_8_is_refused_in_a_way_that_can_be_
 # Bodies
 
 
-@requirement("calls:strict-json", "calls:parameters")
+@requirement("common-19", "common-23")
 def test_a_body_is_read_as_it_is_typed() -> None:
     order = from_body(count=3, express=True, colours=["red"], due="2026-11-02T10:00:00+01:00")
 
@@ -169,7 +169,7 @@ def test_a_body_is_read_as_it_is_typed() -> None:
     assert "2026-11-02T09:00:00+00:00" == order.due.isoformat()
 
 
-@requirement("calls:strict-json")
+@requirement("common-23")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -227,13 +227,13 @@ def test_a_value_that_is_no_text_any_application_keeps_is_told_in_a_way_that_can
     assert "a?b" == fault["value"]
 
 
-@requirement("calls:null")
+@requirement("common-28")
 @pytest.mark.parametrize("name", ["order_id", "count", "express", "colours", "size", "due", "from", "idempotency_key"])
 def test_null_for_an_optional_parameter_is_the_same_as_leaving_it_out(name: str) -> None:
     assert from_body() == from_body(**{name: None})
 
 
-@requirement("calls:null")
+@requirement("common-28")
 def test_null_for_a_required_parameter_is_refused() -> None:
     assert ["name"] == wrong(from_body, name=None)
 
@@ -246,7 +246,7 @@ def test_null_inside_a_declared_object_is_left_out_too() -> None:
     assert Address(street="s") == Address.model_validate({"street": "s", "town": None})
 
 
-@requirement("calls:faults-bounded")
+@requirement("common-31")
 def test_twenty_faults_are_listed_and_the_others_counted() -> None:
     *listed, more = faults(from_body, **{f"unknown_{number}": 1 for number in range(33)})
 
@@ -258,7 +258,7 @@ def test_just_twenty_faults_are_listed_alone() -> None:
     assert 20 == len(faults(from_body, **{f"unknown_{number}": 1 for number in range(20)}))
 
 
-@requirement("calls:faults-bounded")
+@requirement("common-31")
 @pytest.mark.parametrize(
     "given",
     [
@@ -273,7 +273,7 @@ def test_no_text_and_no_path_that_comes_back_is_longer_than_two_hundred_characte
     assert 200 == max(map(len, texts(faults(from_body, **given))))
 
 
-@requirement("calls:faults-bounded")
+@requirement("common-31")
 def test_a_refusal_stays_small_however_large_its_values_are() -> None:
     huge = {"k" * 150 + str(number): ["v" * 180] * 100 for number in range(10)}
 
@@ -300,7 +300,7 @@ def texts(value: Any) -> Iterator[str]:
         yield from (text for item in value for text in texts(item))
 
 
-@requirement("calls:all-faults")
+@requirement("common-29")
 def test_the_key_of_the_header_is_checked_together_with_all_else() -> None:
     body = Body(b'{"connection_id": "c", "count": "5"}')
 
@@ -309,14 +309,14 @@ def test_the_key_of_the_header_is_checked_together_with_all_else() -> None:
     assert ["idempotency_key", "name", "count"] == wrong(arguments.read, Order, keyed=True)
 
 
-@requirement("calls:all-faults")
+@requirement("common-29")
 def test_all_faults_are_reported_together() -> None:
     text = '{"count": "5", "colour": 1, "size": "huge", "extra": {"a": "\\u0000"}}'
 
     assert ["connection_id", "extra.a", "name", "count", "size", "colour"] == wrong(from_text, text, ("x", "y"))[1:]
 
 
-@requirement("calls:unknown-parameter")
+@requirement("common-26")
 def test_an_unknown_parameter_is_named() -> None:
     (fault,) = faults(from_body, nmae="n")
 
@@ -341,7 +341,7 @@ def test_a_reserved_name_is_known_by_the_name_that_callers_use() -> None:
     assert ["sender"] == wrong(from_body, sender="me")
 
 
-@requirement("calls:invalid-json")
+@requirement("common-32")
 @pytest.mark.parametrize(
     "text",
     [
@@ -379,13 +379,13 @@ def test_bytes_that_are_no_utf_8_are_no_json(text: bytes) -> None:
         from_text(text)
 
 
-@requirement("calls:no-object")
+@requirement("common-33")
 @pytest.mark.parametrize("text", ["[]", '"text"', "5", "null", "true"])
 def test_json_that_is_no_object_is_refused(text: str) -> None:
     assert ["body"] == wrong(from_text, text)
 
 
-@requirement("calls:unfit-values")
+@requirement("common-25")
 @pytest.mark.parametrize("character", ["\x00", "\x08", "\x1b", "\x7f", "\ud800"])
 def test_characters_that_nobody_keeps_are_refused_wherever_they_stand(character: str) -> None:
     escaped = f"\\u{ord(character):04x}"
@@ -394,7 +394,7 @@ def test_characters_that_nobody_keeps_are_refused_wherever_they_stand(character:
     assert ["name", "extra.list.0.deep"] == wrong(from_text, text)
 
 
-@requirement("calls:unfit-values")
+@requirement("common-25")
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\ud800"])
 def test_names_with_such_characters_are_refused_in_a_way_that_can_be_told(character: str) -> None:
     escaped = f"\\u{ord(character):04x}"
@@ -409,7 +409,7 @@ def test_tabs_line_ends_and_every_other_script_are_kept() -> None:
     assert name == from_body(name=name).name
 
 
-@requirement("calls:unfit-values")
+@requirement("common-25")
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 2, 500])
 def test_deep_nesting_is_refused(depth: int) -> None:
     text = '{"connection_id": "c", "name": "n", "extra": {"a": ' + "[" * depth + "]" * depth + "}}"
@@ -417,7 +417,7 @@ def test_deep_nesting_is_refused(depth: int) -> None:
     assert wrong(from_text, text)[0].startswith("extra.a.0")
 
 
-@requirement("calls:unfit-values")
+@requirement("common-25")
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "1e999999999", "1e-999999999", "9" * 1000])
 def test_numbers_beyond_all_measure_are_refused_by_name(number: str) -> None:
     text = f'{{"connection_id": "c", "name": "n", "extra": {{"a": [{number}]}}}}'
@@ -425,7 +425,7 @@ def test_numbers_beyond_all_measure_are_refused_by_name(number: str) -> None:
     assert ["extra.a.0"] == wrong(from_text, text)
 
 
-@requirement("calls:exact-numbers")
+@requirement("common-24")
 @pytest.mark.parametrize("number", ["1e308", "5e-324", "0.1", "12345678901234567890.123456789", "0e999"])
 def test_numbers_stay_exact(number: str) -> None:
     order = from_text(f'{{"connection_id": "c", "name": "n", "extra": {{"a": {number}}}}}')
@@ -444,7 +444,7 @@ def test_a_body_that_could_not_be_read_is_refused_when_it_is_wanted() -> None:
 # The connection
 
 
-@requirement("calls:connection-in-query")
+@requirement("common-20")
 def test_a_connection_may_be_named_in_the_query_of_a_body_too() -> None:
     assert "n" == from_text('{"name": "n"}', ("connection_id", "conn_1")).name
 
@@ -453,7 +453,7 @@ def test_a_connection_named_twice_alike_is_fine() -> None:
     assert "n" == from_body(("connection_id", "conn_1")).name
 
 
-@requirement("calls:connection-twice")
+@requirement("common-21")
 def test_a_connection_named_twice_differently_is_refused() -> None:
     assert ["connection_id"] == wrong(from_body, ("connection_id", "conn_2"))
 
@@ -463,12 +463,12 @@ def test_a_connection_that_is_no_identifier_is_refused(value: str) -> None:
     assert ["connection_id"] == wrong(from_text, f'{{"connection_id": {value}, "name": "n"}}')
 
 
-@requirement("calls:parameters")
+@requirement("common-19")
 def test_other_parameters_belong_into_the_body() -> None:
     assert ["name"] == wrong(from_body, ("name", "n"))
 
 
-@requirement("calls:given-twice")
+@requirement("common-27")
 def test_a_parameter_of_the_path_cannot_stand_in_the_body_too() -> None:
     assert ["order_id"] == wrong(from_body, path={"order_id": "a"}, order_id="a")
 
@@ -507,7 +507,7 @@ def body_of(*members: str) -> bytes:
     return "{{{}}}".format(",".join(members)).encode()
 
 
-@requirement("calls:values-bounded")
+@requirement("common-180")
 @pytest.mark.parametrize(
     "value",
     [
@@ -539,7 +539,7 @@ def test_as_many_values_as_there_may_be_are_read() -> None:
     assert {"extra": values} == Body(to_json({"extra": values})).value
 
 
-@requirement("calls:linear")
+@requirement("common-180")
 def test_names_given_twice_are_found_in_linear_time() -> None:
     def seconds(names: int) -> float:
         body = body_of(*[f'"n{number}":{{}}' for number in range(names)], f'"n{names - 1}":1')
@@ -554,14 +554,14 @@ def test_names_given_twice_are_found_in_linear_time() -> None:
     assert long < 12 * max(short, 0.0005)
 
 
-@requirement("calls:query-bounded")
+@requirement("common-167")
 def test_a_query_of_too_many_parameters_is_refused_and_said_so() -> None:
     first, *_ = faults(from_query, *[("name", "n")] * (MAX_QUERY + 1))
 
     assert {"parameter": "query", "message": "Has more than 200 parameters"} == first
 
 
-@requirement("calls:refusals-bounded")
+@requirement("common-31")
 @pytest.mark.parametrize("text", ["1" * 4299, "-1" + "0" * 300, "-0." + "1" * 300])
 @pytest.mark.parametrize("shape", ["{}", "[{}]", '{{"x":{}}}', "[[{}]]"])
 def test_no_number_makes_a_refusal_large(text: str, shape: str) -> None:
@@ -574,7 +574,7 @@ def test_no_number_makes_a_refusal_large(text: str, shape: str) -> None:
     assert len(to_json(faults(from_text, told))) < 64 * 1024
 
 
-@requirement("calls:refusals-bounded")
+@requirement("common-31")
 @pytest.mark.parametrize("text", ["\\u0001", "\\u001f", '\\"', "é", "\U0001f600"])
 def test_no_text_makes_a_refusal_large(text: str) -> None:
     value = "[{}]".format(",".join([f'"{text * 300}"'] * 40))

@@ -62,7 +62,7 @@ async def entries(audit: Audit, **filters: Any) -> list[dict[str, Any]]:
     return list(reversed(rows))
 
 
-@requirement("audit:acts")
+@requirement("administration-7")
 async def test_an_act_is_recorded_with_its_actor_address_and_object(
     audit: Audit, database: Database, clock: HandClock
 ) -> None:
@@ -80,7 +80,7 @@ async def test_what_nobody_administers_is_not_recorded(audit: Audit, database: D
     assert [] == await entries(audit)
 
 
-@requirement("audit:together")
+@requirement("administration-8")
 async def test_an_act_that_fails_leaves_no_entry_of_success(audit: Audit, database: Database, clock: HandClock) -> None:
     with acting(audit, ANNA), pytest.raises(WorkspaceNotFound):
         await Keys(database, clock).create(NOWHERE, "read")
@@ -90,7 +90,7 @@ async def test_an_act_that_fails_leaves_no_entry_of_success(audit: Audit, databa
     assert [] == await entries(audit)
 
 
-@requirement("audit:together")
+@requirement("administration-8")
 async def test_an_act_that_cannot_be_recorded_is_not_carried_out(
     audit: Audit, database: Database, clock: HandClock
 ) -> None:
@@ -103,7 +103,7 @@ async def test_an_act_that_cannot_be_recorded_is_not_carried_out(
     assert before == await database.read(lambda reading: reading.execute(count).scalar())
 
 
-@requirement("audit:chained")
+@requirement("administration-11")
 async def test_an_untouched_trail_holds(audit: Audit, database: Database, clock: HandClock) -> None:
     await make(audit, database, clock)
     verdict = await audit.verify()
@@ -118,7 +118,7 @@ async def test_an_empty_trail_holds(audit: Audit) -> None:
     assert (0, None, None) == (verdict.entries, verdict.broken, verdict.head)
 
 
-@requirement("audit:chained")
+@requirement("administration-11")
 @pytest.mark.parametrize(
     ("column", "value"),
     [
@@ -145,7 +145,7 @@ async def test_an_entry_that_was_edited_is_named(
     assert (2, "Entry 2 was altered, or written under another key.") == (verdict.broken, verdict.reason)
 
 
-@requirement("audit:chained")
+@requirement("administration-11")
 @pytest.mark.parametrize("sequence", [1, 2, 3])
 async def test_an_entry_that_was_deleted_is_named(
     audit: Audit, database: Database, clock: HandClock, sequence: int
@@ -157,7 +157,7 @@ async def test_an_entry_that_was_deleted_is_named(
     assert (sequence, f"Entry {sequence} is missing.") == (verdict.broken, verdict.reason)
 
 
-@requirement("audit:chained")
+@requirement("administration-11")
 async def test_a_trail_that_was_renumbered_does_not_hold(audit: Audit, database: Database, clock: HandClock) -> None:
     await make(audit, database, clock)
     await change(database, delete(tables.audit).where(tables.audit.c.sequence == 2))
@@ -166,7 +166,7 @@ async def test_a_trail_that_was_renumbered_does_not_hold(audit: Audit, database:
     assert 2 == (await audit.verify()).broken
 
 
-@requirement("audit:chained")
+@requirement("administration-11")
 async def test_the_newest_entry_cannot_be_cut_off_by_setting_the_end_back(
     audit: Audit, database: Database, clock: HandClock
 ) -> None:
@@ -179,7 +179,7 @@ async def test_the_newest_entry_cannot_be_cut_off_by_setting_the_end_back(
     assert "The end of the chain was altered." == (await audit.verify()).reason
 
 
-@requirement("audit:chained")
+@requirement("administration-11")
 async def test_a_chain_without_its_end_does_not_hold_and_acts_go_on(
     audit: Audit, database: Database, clock: HandClock
 ) -> None:
@@ -206,7 +206,7 @@ async def test_a_part_of_the_trail_can_be_verified_and_exported(
     assert [2, 3] == exported
 
 
-@requirement("audit:processes")
+@requirement("administration-12")
 async def test_processes_that_act_at_the_same_time_make_one_chain(
     common_database_url: str, audit: Audit, database: Database, clock: HandClock
 ) -> None:
@@ -245,7 +245,7 @@ async def test_a_new_chain_begins_behind_one_whose_secret_is_lost(
     assert ({"first": 4}, 1, None) == (told, verdict.entries, verdict.broken)
 
 
-@requirement("audit:listed")
+@requirement("administration-14")
 async def test_entries_are_listed_newest_first_by_what_they_are_about(
     audit: Audit, database: Database, clock: HandClock
 ) -> None:
@@ -264,7 +264,7 @@ async def test_entries_are_listed_newest_first_by_what_they_are_about(
     assert [] == await entries(audit, outcome="key_not_found")
 
 
-@requirement("audit:discreet")
+@requirement("administration-15")
 async def test_the_names_of_what_was_changed_are_recorded_and_no_values(
     audit: Audit, database: Database, clock: HandClock
 ) -> None:
@@ -275,7 +275,7 @@ async def test_the_names_of_what_was_changed_are_recorded_and_no_values(
     assert {"changed": ["name", "plan"]} == (await entries(audit))[-1]["details"]
 
 
-@requirement("audit:bounded")
+@requirement("administration-10")
 async def test_refusals_of_a_kind_have_one_entry_and_a_count(audit: Audit, clock: HandClock) -> None:
     stranger = Actor("anonymous", "198.51.100.1", "console")
     for _ in range(1000):
@@ -289,7 +289,7 @@ async def test_refusals_of_a_kind_have_one_entry_and_a_count(audit: Audit, clock
     assert ("198.51.100.1", "invalid_api_key", 999) == (counted["address"], counted["outcome"], counted["count"])
 
 
-@requirement("audit:bounded")
+@requirement("administration-10")
 async def test_refusals_from_many_addresses_fill_no_disk(audit: Audit, clock: HandClock) -> None:
     for number in range(1000):
         await audit.refuse(Actor("anonymous", f"2001:db8::{number:x}"), "sign_in", "invalid_api_key")
@@ -302,7 +302,7 @@ async def test_refusals_from_many_addresses_fill_no_disk(audit: Audit, clock: Ha
     assert (await audit.verify()).broken is None
 
 
-@requirement("audit:discreet")
+@requirement("administration-15")
 @pytest.mark.parametrize("kept", ["cgw_0123456789012345678901234567890123456789012abcdef", "\x00", "a b", "ntn_secret"])
 async def test_nothing_but_identifiers_is_kept_of_what_a_refused_act_named(audit: Audit, kept: str) -> None:
     await audit.refuse(ANNA, "revoke_key", "key_not_found", kept)
@@ -310,7 +310,7 @@ async def test_nothing_but_identifiers_is_kept_of_what_a_refused_act_named(audit
     assert [""] == [entry["object_id"] for entry in await entries(audit)]
 
 
-@requirement("audit:kept")
+@requirement("administration-13")
 async def test_retention_leaves_old_entries(audit: Audit, database: Database, clock: HandClock) -> None:
     await make(audit, database, clock)
     clock.at += 10 * 366 * 24 * 3600

@@ -20,7 +20,7 @@ CLAIM = {
 WATCH = {"connector": "notes", "state": {}, "failures": 0, "sequence": 0, "observed_at": 0.0}
 
 
-@requirement("health:metrics")
+@requirement("common-131")
 async def test_claims_in_doubt_and_late_watches_are_told(database: Database) -> None:
     now = database.time()
     claims = [

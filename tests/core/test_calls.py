@@ -17,7 +17,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory, clock: HandClock) -> A
         yield prepared
 
 
-@requirement("limits:rolling-minute", "calls:rate-limited")
+@requirement("common-70", "common-71")
 async def test_a_key_may_call_so_often_in_any_minute(stage: Stage, clock: HandClock) -> None:
     caller = await stage.new_caller(calls_per_minute=2)
     await stage.list(caller)
@@ -32,7 +32,7 @@ async def test_a_key_may_call_so_often_in_any_minute(stage: Stage, clock: HandCl
     assert 25 == refused.value.retry_after
 
 
-@requirement("calls:refused-uncounted")
+@requirement("common-72")
 async def test_calls_that_were_one_too_many_do_not_prolong_the_wait(stage: Stage, clock: HandClock) -> None:
     caller = await stage.new_caller(calls_per_minute=1)
     await stage.list(caller)
@@ -44,7 +44,7 @@ async def test_calls_that_were_one_too_many_do_not_prolong_the_wait(stage: Stage
     assert "ok" == (await stage.list(caller)).status
 
 
-@requirement("calls:cursor-everywhere")
+@requirement("common-38")
 async def test_a_list_is_walked_by_its_cursors(stage: Stage) -> None:
     stage.shelf.things += ["a", "b", "c", "d"]
     first = await stage.list()
@@ -55,7 +55,7 @@ async def test_a_list_is_walked_by_its_cursors(stage: Stage) -> None:
     assert None is second.next_cursor
 
 
-@requirement("calls:cursor-bound")
+@requirement("common-40")
 async def test_a_cursor_may_be_used_with_another_limit_but_not_with_another_filter(stage: Stage) -> None:
     stage.shelf.things += ["a", "b", "c", "d"]
     cursor = (await stage.list()).next_cursor or ""

@@ -18,7 +18,7 @@ __all__ = ["office"]
 BOTH_BEFORE = "workspace_id=? AND connector=? AND connection_id<?)"
 
 
-@requirement("connections:paged")
+@requirement("connections-26")
 async def test_pages_follow_each_other_without_those_that_were_removed(office: Office) -> None:
     oldest, removed, older, newest = [await office.make() for _ in range(4)]
     await office.here.remove(removed)
@@ -30,7 +30,7 @@ async def test_pages_follow_each_other_without_those_that_were_removed(office: O
     assert ([oldest], None) == ([row["connection_id"] for row in second.rows], second.before)
 
 
-@requirement("connections:paged")
+@requirement("connections-26")
 async def test_a_page_that_ends_with_the_last_connection_has_none_after_it(office: Office) -> None:
     made = [await office.make() for _ in range(2)]
     page = await office.here.page(office.caller.workspace_id, connector="shelf", limit=2)

@@ -74,7 +74,7 @@ async def office(common_database_url: str, clock: HandClock) -> AsyncIterator[Of
         )
 
 
-@requirement("service:connection")
+@requirement("common-8")
 async def test_a_connection_opens_the_way_to_its_secrets(office: Office) -> None:
     connection = await office.here.open(office.caller, "shelf", await office.make())
 
@@ -91,7 +91,7 @@ async def test_connections_of_one_account_share_its_budget_and_show_no_secret(of
     assert "sesame" not in one.account
 
 
-@requirement("calls:unknown-connection", "calls:foreign-connection", "keys:connections")
+@requirement("common-49", "common-67")
 async def test_unknown_foreign_and_forbidden_connections_look_the_same(office: Office) -> None:
     own = await office.make()
     stranger = Caller(KeyId("k"), WorkspaceId("ws_other"), "read", 120, None, None)
@@ -111,7 +111,7 @@ async def refusal(office: Office, caller: Caller, connection_id: str) -> BaseExc
     return refused.value
 
 
-@requirement("calls:connection-mismatch")
+@requirement("common-50")
 async def test_a_connection_of_another_connector_is_a_mismatch(office: Office) -> None:
     with pytest.raises(ConnectionMismatch):
         await office.here.open(office.caller, "notes", await office.make())
@@ -180,7 +180,7 @@ async def test_missing_secrets_are_named(office: Office) -> None:
     assert ["credentials.token", "credentials.password"] == [one["parameter"] for one in refused.value.details]
 
 
-@requirement("settings:sealed-elsewhere")
+@requirement("common-149")
 async def test_a_connection_sealed_with_a_secret_that_is_not_set_is_told_with_the_setting(
     office: Office, common_database_url: str
 ) -> None:
@@ -198,7 +198,7 @@ async def test_a_workspace_that_does_not_exist_cannot_be_changed(office: Office)
         await office.workspaces.change(WorkspaceId("ws_nothing"), name="x")
 
 
-@requirement("bounds:clock-set-back")
+@requirement("common-156")
 async def test_a_connection_removed_elsewhere_is_gone_in_time_though_the_clock_was_set_back(office: Office) -> None:
     wall, steady = HandClock(), HandClock()
     here = connected(office.here._database, vault(), wall, steady)

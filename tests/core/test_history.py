@@ -34,7 +34,7 @@ async def embedded(tmp_path_factory: pytest.TempPathFactory, clock: HandClock) -
         yield Node(database, clock)
 
 
-@requirement("runs:short-pages")
+@requirement("common-153")
 async def test_a_page_ends_where_enough_runs_were_looked_at(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EXAMINED", 3)
     wanted = (await node.record(connection_id="conn_2")).run_id
@@ -46,7 +46,7 @@ async def test_a_page_ends_where_enough_runs_were_looked_at(node: Node, monkeypa
     assert ([wanted], None) == ([row["run_id"] for row in found.rows], found.before)
 
 
-@requirement("runs:short-pages")
+@requirement("common-153")
 async def test_all_are_found_in_the_end(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EXAMINED", 2)
     made = [(await node.record(connection_id=f"conn_{number % 3}")).run_id for number in range(9)]
@@ -117,7 +117,7 @@ def of_runs(found: list[str]) -> set[str]:
         ({"status": "error", "connection_id": "c"}, "ix_runs_unsuccessful (workspace_id=? AND status=?)"),
     ],
 )
-@requirement("bounds:history-readers")
+@requirement("common-154")
 async def test_a_page_is_found_by_an_index(embedded: Node, filters: dict[str, Any], step: str) -> None:
     found = of_runs(await plans(embedded.database, lambda: embedded.runs.page(embedded.workspace_id, **filters)))
 
@@ -130,7 +130,7 @@ async def test_nothing_is_sorted_for_a_page(embedded: Node) -> None:
     assert not [step for step in await page if "runs" in step and "TEMP B-TREE" in step]
 
 
-@requirement("bounds:purge")
+@requirement("common-155")
 @pytest.mark.parametrize("statement", [INTERRUPT_ABANDONED, RELEASE_ABANDONED])
 async def test_what_the_dead_left_is_found_without_looking_at_everything(embedded: Node, statement: Any) -> None:
     found = await plans(embedded.database, lambda: embedded.database.write(lambda writing: writing.execute(statement)))
@@ -139,7 +139,7 @@ async def test_what_the_dead_left_is_found_without_looking_at_everything(embedde
     assert [step for step in found if "_process" in step]
 
 
-@requirement("bounds:purge")
+@requirement("common-155")
 async def test_refused_runs_that_are_past_their_time_are_found_by_their_own_index(embedded: Node) -> None:
     found = of_runs(await plans(embedded.database, lambda: embedded.runs.purge_refused(embedded.clock.at)))
 

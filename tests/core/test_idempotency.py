@@ -60,7 +60,7 @@ def of_connection(stage: Stage) -> ColumnElement[bool]:
     return tables.claims.c.connection_id == stage.connection_id
 
 
-@requirement("idempotency:replay", "idempotency:replay-run")
+@requirement("common-87", "common-89")
 async def test_a_repeat_gets_the_first_result_with_a_run_of_its_own(stage: Stage) -> None:
     first = await stage.put()
     again = await stage.put()
@@ -71,7 +71,7 @@ async def test_a_repeat_gets_the_first_result_with_a_run_of_its_own(stage: Stage
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("secrets:at-rest")
+@requirement("secrets-2")
 async def test_the_first_result_is_stored_encrypted(stage: Stage) -> None:
     first = await stage.put()
     query = select(tables.claims.c.sealed).where(of_connection(stage))
@@ -81,7 +81,7 @@ async def test_the_first_result_is_stored_encrypted(stage: Stage) -> None:
     assert b"thing" not in sealed
 
 
-@requirement("secrets:unreadable-result")
+@requirement("secrets-8")
 async def test_a_repeat_whose_first_result_cannot_be_decrypted_sends_nothing(stage: Stage) -> None:
     await stage.put()
     sealed = Vault(SecretKeys(["a secret of others"])).seal({}, "anybody")
@@ -92,7 +92,7 @@ async def test_a_repeat_whose_first_result_cannot_be_decrypted_sends_nothing(sta
     assert ("secret_unreadable", ["cup"]) == (refused.code, stage.shelf.things)
 
 
-@requirement("idempotency:replay")
+@requirement("common-87")
 async def test_a_repeat_gets_the_first_result_whatever_else_it_says(stage: Stage) -> None:
     first = await stage.put("cup")
     again = await stage.put("plate")
@@ -101,7 +101,7 @@ async def test_a_repeat_gets_the_first_result_whatever_else_it_says(stage: Stage
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("idempotency:together")
+@requirement("common-90")
 async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: Stage) -> None:
     envelopes = await asyncio.gather(*(stage.put() for _ in range(20)))
 
@@ -133,7 +133,7 @@ async def test_the_history_tells_first_and_replayed(stage: Stage) -> None:
     ] == told
 
 
-@requirement("idempotency:scope")
+@requirement("common-82")
 async def test_other_keys_other_connections_and_other_operations_are_other_writes(stage: Stage) -> None:
     await stage.put("one", "key-1")
     await stage.put("two", "key-2")
@@ -150,7 +150,7 @@ async def test_without_a_key_every_call_is_a_write_of_its_own(stage: Stage) -> N
     assert ["cup", "cup"] == stage.shelf.things
 
 
-@requirement("idempotency:header")
+@requirement("common-85")
 async def test_the_key_of_the_header_means_the_same_as_that_of_the_body(stage: Stage) -> None:
     first = await stage.put(key=None, header="key-1")
     again = await stage.put(key="key-1")
@@ -159,7 +159,7 @@ async def test_the_key_of_the_header_means_the_same_as_that_of_the_body(stage: S
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("idempotency:header-differs")
+@requirement("common-86")
 async def test_a_header_that_says_another_key_than_the_body_is_refused(stage: Stage) -> None:
     refused = await refusal(stage, key="key-1", header="key-2")
 
@@ -168,7 +168,7 @@ async def test_a_header_that_says_another_key_than_the_body_is_refused(stage: St
     assert [] == stage.shelf.things
 
 
-@requirement("idempotency:key-length")
+@requirement("common-84")
 @pytest.mark.parametrize("header", ["", "k" * 1001])
 async def test_a_header_that_is_no_key_is_refused(stage: Stage, header: str) -> None:
     refused = await refusal(stage, key=None, header=header)
@@ -177,7 +177,7 @@ async def test_a_header_that_is_no_key_is_refused(stage: Stage, header: str) -> 
     assert "idempotency_key" == refused.details[0]["parameter"]
 
 
-@requirement("idempotency:released")
+@requirement("common-92")
 async def test_a_definite_refusal_gives_the_key_free(stage: Stage) -> None:
     stage.shelf.troubles.append(REFUSED)
     refused = await refusal(stage)
@@ -196,7 +196,7 @@ async def test_those_who_wait_for_a_call_that_is_refused_try_themselves(stage: S
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("idempotency:window", "limits:idempotency-window")
+@requirement("common-83")
 async def test_a_key_counts_for_24_hours_from_the_success(stage: Stage, clock: HandClock) -> None:
     first = await stage.put()
     clock.at += WINDOW_SECONDS - 1
@@ -209,7 +209,7 @@ async def test_a_key_counts_for_24_hours_from_the_success(stage: Stage, clock: H
     assert ["cup", "cup"] == stage.shelf.things
 
 
-@requirement("idempotency:in-progress")
+@requirement("common-91")
 async def test_a_caller_does_not_wait_forever_for_another_one(stage: Stage) -> None:
     stage.shelf.gate.clear()
     holding = asyncio.create_task(stage.put())
@@ -262,7 +262,7 @@ async def test_a_call_that_cannot_be_recorded_gives_the_key_free(stage: Stage, m
 # Doubt
 
 
-@requirement("calls:outcome-looked-for")
+@requirement("common-79")
 async def test_what_was_done_in_doubt_is_found_at_once(stage: Stage) -> None:
     stage.shelf.troubles.append(doubtful("cut", done=True))
     first = await stage.put()
@@ -279,7 +279,7 @@ async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: Stage) -> 
     assert {"thing_id": "thing 1"} == data(envelope)
 
 
-@requirement("calls:outcome-unknown")
+@requirement("common-80")
 async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: Stage) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
     refused = await refusal(stage)
@@ -288,7 +288,7 @@ async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: Stage) ->
     assert 1 == stage.shelf.asked
 
 
-@requirement("idempotency:never-two", "outcomes:growing", "outcomes:unknown")
+@requirement("common-93", "outcomes-7", "outcomes-10")
 @pytest.mark.parametrize("doubt", ["cut", "silent", "edge", "garbled"])
 async def test_a_call_in_doubt_searches_at_growing_intervals_before_it_is_put_off(
     stage: Stage, clock: HandClock, doubt: Any
@@ -309,7 +309,7 @@ async def test_a_call_in_doubt_searches_at_growing_intervals_before_it_is_put_of
     assert 1 == stage.shelf.asked
 
 
-@requirement("idempotency:never-two")
+@requirement("common-93")
 async def test_what_settles_within_the_grace_is_written_by_the_repeat(stage: Stage, clock: HandClock) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
     sent_at = clock.at
@@ -322,7 +322,7 @@ async def test_what_settles_within_the_grace_is_written_by_the_repeat(stage: Sta
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("idempotency:never-two")
+@requirement("common-93")
 async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(stage: Stage) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
     await refusal(stage)
@@ -333,7 +333,7 @@ async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(s
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("calls:never-blindly")
+@requirement("common-81")
 async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surely_ended(
     stage: Stage, clock: HandClock
 ) -> None:
@@ -351,7 +351,7 @@ async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surel
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("idempotency:settle")
+@requirement("common-96")
 async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: Stage, clock: HandClock) -> None:
     stage.shelf.troubles.append(doubtful("silent"))
     sent_at = clock.at
@@ -424,7 +424,7 @@ async def test_a_cancelled_call_is_told_as_interrupted(stage: Stage) -> None:
     assert "interrupted" == run["status"]
 
 
-@requirement("idempotency:half-done")
+@requirement("common-101")
 async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_a_repeat(stage: Stage) -> None:
     stage.shelf.troubles += [None, Trouble(UpstreamRefused("No."))]
     refused = await refusal(stage, operation=put_pair)
@@ -436,7 +436,7 @@ async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_
     assert ["cup", "cup too"] == stage.shelf.things
 
 
-@requirement("outcomes:growing", "outcomes:repeat")
+@requirement("outcomes-10", "outcomes-11")
 async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: Stage, clock: HandClock) -> None:
     stage.shelf.troubles.append(doubtful("edge"))
     await refusal(stage)
@@ -449,7 +449,7 @@ async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: Stage, 
     assert 1 == stage.shelf.asked
 
 
-@requirement("outcomes:until")
+@requirement("outcomes-8")
 async def test_an_error_in_doubt_says_until_when_the_write_may_be_carried_out(stage: Stage, clock: HandClock) -> None:
     stage.shelf.troubles.append(doubtful("edge"))
     settles_at = timestamp(instant(clock.at + SETTLE_SECONDS))
@@ -458,7 +458,7 @@ async def test_an_error_in_doubt_says_until_when_the_write_may_be_carried_out(st
     assert [True, True] == [f"until {settles_at};" in error.message for error in errors]
 
 
-@requirement("outcomes:ended")
+@requirement("outcomes-6")
 async def test_a_failure_of_the_vendor_itself_ends_the_doubt(stage: Stage, clock: HandClock) -> None:
     stage.shelf.troubles.append(Trouble(UpstreamError("It failed.", doubt="failed")))
     began = clock.at
@@ -470,7 +470,7 @@ async def test_a_failure_of_the_vendor_itself_ends_the_doubt(stage: Stage, clock
     assert began == clock.at
 
 
-@requirement("calls:never-blindly", "outcomes:unkeyed")
+@requirement("common-81", "outcomes-9")
 async def test_without_a_key_nothing_is_sent_twice_and_the_remedy_speaks_of_looking(stage: Stage) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
     refused = await refusal(stage, key=None)
@@ -496,7 +496,7 @@ async def test_when_looking_fails_as_well_the_doubt_stays(stage: Stage, clock: H
 # Crashes
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(database_url: str, clock: HandClock) -> None:
     async with rehearsing(database_url, clock) as dead:
         dead.shelf.gate.clear()

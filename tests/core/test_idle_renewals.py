@@ -21,7 +21,7 @@ __all__ = ["desk"]
 table = tables.connections
 
 
-@requirement("renewal:idle")
+@requirement("connections-29")
 async def test_tokens_that_nobody_uses_are_renewed_long_before_they_end_of_that(desk: Desk) -> None:
     desk.clock.at += 39 * DAY
     early = await desk.idle.renew_idle_tokens()
@@ -33,7 +33,7 @@ async def test_tokens_that_nobody_uses_are_renewed_long_before_they_end_of_that(
     assert "access-token-2" == (await desk.connection(desk.elsewhere)).stored["token"]
 
 
-@requirement("renewal:idle")
+@requirement("connections-29")
 async def test_they_are_renewed_again_after_as_long(desk: Desk) -> None:
     desk.clock.at += 41 * DAY
     await desk.idle.renew_idle_tokens()
@@ -43,7 +43,7 @@ async def test_they_are_renewed_again_after_as_long(desk: Desk) -> None:
     assert ["refresh-token-1", "refresh-token-2"] == desk.issuer.asked
 
 
-@requirement("renewal:idle")
+@requirement("connections-29")
 async def test_two_processes_renew_an_idle_token_once(desk: Desk) -> None:
     desk.clock.at += 41 * DAY
     await asyncio.gather(desk.idle.renew_idle_tokens(), idle(desk.elsewhere, desk.clock).renew_idle_tokens())
@@ -51,7 +51,7 @@ async def test_two_processes_renew_an_idle_token_once(desk: Desk) -> None:
     assert ["refresh-token-1"] == desk.issuer.asked
 
 
-@requirement("renewal:idle", "renewal:patient")
+@requirement("connections-21", "connections-29")
 async def test_an_idle_renewal_that_fails_is_tried_again_the_next_day(desk: Desk) -> None:
     desk.issuer.troubles = [UpstreamError("The application failed.")]
     desk.clock.at += 41 * DAY
@@ -65,7 +65,7 @@ async def test_an_idle_renewal_that_fails_is_tried_again_the_next_day(desk: Desk
     assert ("active", None) == await desk.status()
 
 
-@requirement("renewal:idle")
+@requirement("connections-29")
 async def test_tokens_that_do_not_end_of_that_are_looked_at_once(desk: Desk) -> None:
     desk.issuer.known = replace(OAUTH, idle_seconds=None)
     desk.clock.at += 41 * DAY
@@ -89,7 +89,7 @@ async def copies(desk: Desk, count: int, **columns: Any) -> None:
     await desk.here._database.write(copy)
 
 
-@requirement("renewal:idle")
+@requirement("connections-29")
 async def test_many_that_are_due_take_half_of_the_budget_and_no_more(desk: Desk) -> None:
     await copies(desk, MAX_RENEWALS)
     desk.clock.at += 41 * DAY
@@ -100,7 +100,7 @@ async def test_many_that_are_due_take_half_of_the_budget_and_no_more(desk: Desk)
     assert budget.limit / budget.per_seconds / 2 == MAX_RENEWALS / ROUND_SECONDS
 
 
-@requirement("renewal:idle")
+@requirement("connections-29")
 @pytest.mark.parametrize(("processes", "share"), [(2, 5), (3, 3), (100, 1)])
 async def test_several_processes_take_that_half_together(desk: Desk, processes: int, share: int) -> None:
     await copies(desk, MAX_RENEWALS)
@@ -110,7 +110,7 @@ async def test_several_processes_take_that_half_together(desk: Desk, processes: 
     assert share == await desk.idle.renew_idle_tokens()
 
 
-@requirement("renewal:idle")
+@requirement("connections-29")
 async def test_those_that_are_due_are_found_by_an_index_among_revoked_ones(desk: Desk) -> None:
     await copies(desk, 3000, status="revoked", refresh_due_at=1.0)
     await desk.here._database.write(lambda writing: writing.execute(text("ANALYZE connections")))

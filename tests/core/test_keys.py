@@ -67,7 +67,7 @@ async def knows(keys: Keys, key: str) -> bool:
 # What keys look like
 
 
-@requirement("keys:form")
+@requirement("common-63")
 def test_a_key_can_be_recognised_by_scanners() -> None:
     key = new_key()
 
@@ -80,7 +80,7 @@ def test_no_two_keys_are_the_same() -> None:
     assert 100 == len({new_key() for _ in range(100)})
 
 
-@requirement("keys:form")
+@requirement("common-63")
 @pytest.mark.parametrize("place", [4, 20, 46, 47, 52])
 def test_a_typing_error_shows(place: int) -> None:
     key = new_key()
@@ -115,7 +115,7 @@ def test_a_header_with_a_key_gives_it(header: str) -> None:
 # Who they are for
 
 
-@requirement("auth:workspace", "auth:scopes")
+@requirement("common-59", "common-60")
 async def test_a_key_tells_who_calls(office: Office) -> None:
     issued = await office.issue(scope="read", calls_per_minute=7, connection_ids=["conn_1"])
     caller = await office.here.authenticate(f"Bearer {issued['key']}")
@@ -137,7 +137,7 @@ async def test_a_key_is_not_stored(office: Office) -> None:
     assert issued["key"] not in str(listed)
 
 
-@requirement("keys:hashed")
+@requirement("common-64")
 async def test_only_the_digest_of_a_key_is_stored(office: Office) -> None:
     issued = await office.issue()
     query = select(tables.keys).where(tables.keys.c.key_id == issued["key_id"])
@@ -156,7 +156,7 @@ async def test_keys_are_listed_newest_first(office: Office) -> None:
     assert sorted(issued, reverse=True) == [key["key_id"] for key in listed]
 
 
-@requirement("calls:invalid-key")
+@requirement("common-57")
 async def test_an_unknown_key_is_refused(office: Office) -> None:
     assert not await knows(office.here, new_key())
 
@@ -174,7 +174,7 @@ def test_a_reader_may_not_write() -> None:
         caller.require("notes", WRITES)
 
 
-@requirement("keys:operations")
+@requirement("common-191")
 async def test_a_key_of_some_operations_may_call_no_other(office: Office) -> None:
     key = await office.issue(operations=["notes_list_databases", "boards_*"])
     caller = await office.elsewhere.authenticate(f"Bearer {key['key']}")
@@ -185,7 +185,7 @@ async def test_a_key_of_some_operations_may_call_no_other(office: Office) -> Non
         caller.require("notes", WRITES)
 
 
-@requirement("keys:operations")
+@requirement("common-191")
 async def test_a_key_of_operations_that_do_not_exist_is_not_made(office: Office) -> None:
     with pytest.raises(InvalidParameters) as refused:
         await office.issue(operations=["notes_creat_page", "boards_*", "mail_*_all"])
@@ -196,7 +196,7 @@ async def test_a_key_of_operations_that_do_not_exist_is_not_made(office: Office)
     ] == refused.value.details
 
 
-@requirement("keys:connections")
+@requirement("common-67")
 def test_a_key_limited_to_connections_may_use_no_other() -> None:
     limited = Caller(KeyId("k"), WorkspaceId("w"), "read", 120, frozenset({ConnectionId("conn_1")}), None)
     free = Caller(KeyId("k"), WorkspaceId("w"), "read", 120, None, None)
@@ -212,7 +212,7 @@ def test_a_key_limited_to_no_connections_may_use_none() -> None:
 # How they end
 
 
-@requirement("keys:ends-ahead")
+@requirement("common-192")
 async def test_a_key_that_would_have_ended_already_is_refused(office: Office) -> None:
     with pytest.raises(InvalidParameters) as refused:
         await office.issue(expires_at=office.clock.now())
@@ -220,7 +220,7 @@ async def test_a_key_that_would_have_ended_already_is_refused(office: Office) ->
     assert ["expires_at"] == [fault["parameter"] for fault in refused.value.details]
 
 
-@requirement("keys:expiry", "calls:invalid-key")
+@requirement("common-57", "common-65")
 async def test_a_key_works_until_it_expires(office: Office) -> None:
     key = (await office.issue(expires_at=office.clock.at + 10))["key"]
     before = await knows(office.here, key)
@@ -232,7 +232,7 @@ async def test_a_key_works_until_it_expires(office: Office) -> None:
     assert (True, True, False) == (before, still, after)
 
 
-@requirement("calls:invalid-key", "keys:revoked")
+@requirement("common-57", "common-66")
 async def test_a_revoked_key_is_refused_here_at_once(office: Office) -> None:
     issued = await office.issue()
     before = await knows(office.here, issued["key"])
@@ -251,7 +251,7 @@ async def test_a_revoked_key_is_refused_elsewhere_within_three_seconds(office: O
     assert (True, False) == (before, await knows(office.elsewhere, issued["key"]))
 
 
-@requirement("keys:revoked")
+@requirement("common-66")
 async def test_however_long_a_look_up_takes_nobody_is_trusted_by_it_for_five_seconds(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,7 +321,7 @@ async def test_a_key_made_elsewhere_is_known_here_at_once(office: Office) -> Non
 # Clocks that are set
 
 
-@requirement("bounds:clock-set-back")
+@requirement("common-156")
 async def test_a_key_revoked_elsewhere_is_refused_in_time_though_the_clock_was_set_back(office: Office) -> None:
     wall, steady = HandClock(), HandClock()
     keys = Keys(office.here._database, wall, steady)

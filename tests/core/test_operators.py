@@ -43,14 +43,14 @@ async def signed_in(operators: Operators, name: str = "anna") -> Operator:
     return found
 
 
-@requirement("operators:named")
+@requirement("administration-1")
 async def test_an_operator_is_recognised_by_the_token(operators: Operators) -> None:
     made = await operators.create("anna", "viewer")
 
     assert Operator("anna", "viewer", made["operator_id"]) == await operators.find(made["token"])
 
 
-@requirement("operators:named")
+@requirement("administration-1")
 async def test_the_built_in_operator_is_an_admin(operators: Operators) -> None:
     found = await operators.find(TOKEN)
 
@@ -62,7 +62,7 @@ async def test_any_other_token_is_nobodys(operators: Operators, token: str) -> N
     assert await operators.find(token) is None
 
 
-@requirement("operators:named")
+@requirement("administration-1")
 async def test_a_token_is_not_stored(operators: Operators, database: Database) -> None:
     made = await operators.create("anna", "viewer")
     row = await database.read(lambda reading: reading.execute(select(tables.operators)).one())
@@ -71,7 +71,7 @@ async def test_a_token_is_not_stored(operators: Operators, database: Database) -
     assert made["token"].encode() not in row.digest
 
 
-@requirement("operators:names")
+@requirement("administration-2")
 @pytest.mark.parametrize(
     "name", ["", " ", "a b", "x" * 61, "operator", "cli", "system", "key_1", "opr_1", "\u00e4nna", "-anna", "a\n"]
 )
@@ -80,7 +80,7 @@ async def test_a_name_that_could_be_mistaken_is_refused(operators: Operators, na
         await operators.create(name, "viewer")
 
 
-@requirement("operators:names")
+@requirement("administration-2")
 async def test_a_name_is_not_given_again(operators: Operators) -> None:
     await operators.create("anna", "viewer")
     await operators.revoke("anna")
@@ -89,7 +89,7 @@ async def test_a_name_is_not_given_again(operators: Operators) -> None:
         await operators.create("anna", "admin")
 
 
-@requirement("operators:revoked")
+@requirement("administration-5")
 async def test_a_revoked_operator_is_refused_at_once_here_and_soon_elsewhere(
     operators: Operators, database: Database, clock: HandClock
 ) -> None:
@@ -127,7 +127,7 @@ async def test_operators_are_listed_newest_first(operators: Operators) -> None:
     assert end is None
 
 
-@requirement("operators:idle")
+@requirement("administration-6")
 async def test_a_session_is_its_operators(operators: Operators, sessions: Sessions) -> None:
     anna = await signed_in(operators)
     session = await sessions.begin(anna)
@@ -137,7 +137,7 @@ async def test_a_session_is_its_operators(operators: Operators, sessions: Sessio
     assert anna == found.operator
 
 
-@requirement("operators:revoked")
+@requirement("administration-5")
 async def test_sessions_of_a_revoked_operator_end_at_once(operators: Operators, sessions: Sessions) -> None:
     session, other = await sessions.begin(await signed_in(operators)), await sessions.begin(BUILT_IN)
     await operators.revoke("anna")
@@ -146,7 +146,7 @@ async def test_sessions_of_a_revoked_operator_end_at_once(operators: Operators, 
     assert await sessions.find(other.token) is not None
 
 
-@requirement("operators:idle")
+@requirement("administration-6")
 async def test_a_session_ends_after_idling_and_lasts_while_pages_are_asked_for(
     sessions: Sessions, clock: HandClock
 ) -> None:
@@ -161,7 +161,7 @@ async def test_a_session_ends_after_idling_and_lasts_while_pages_are_asked_for(
     assert (session, session, None) == (used, lasting, ended)
 
 
-@requirement("operators:idle")
+@requirement("administration-6")
 async def test_a_page_that_keeps_itself_up_to_date_does_not_keep_a_session(
     sessions: Sessions, clock: HandClock
 ) -> None:

@@ -37,7 +37,7 @@ async def dropped(stage: Stage, key: str | None = "key-1") -> None:
     await refusal(stage, key)
 
 
-@requirement("idempotency:evidence")
+@requirement("common-97")
 async def test_what_was_made_since_and_belongs_to_nobody_is_the_calls_own(stage: Stage, clock: HandClock) -> None:
     await dropped(stage)
     stage.shelf.things.append("cup")
@@ -48,7 +48,7 @@ async def test_what_was_made_since_and_belongs_to_nobody_is_the_calls_own(stage:
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("idempotency:evidence")
+@requirement("common-97")
 async def test_what_was_there_before_is_not_taken_for_the_calls_own(stage: Stage, clock: HandClock) -> None:
     stage.shelf.things.append("cup")
     stage.shelf.made_at["thing 1"] = clock.at - 3
@@ -60,7 +60,7 @@ async def test_what_was_there_before_is_not_taken_for_the_calls_own(stage: Stage
     assert ["cup", "cup"] == stage.shelf.things
 
 
-@requirement("idempotency:owned")
+@requirement("common-98")
 @pytest.mark.parametrize("other", ["key-2", None])
 async def test_what_another_call_made_is_not_taken_for_the_calls_own(
     stage: Stage, clock: HandClock, other: str | None
@@ -74,7 +74,7 @@ async def test_what_another_call_made_is_not_taken_for_the_calls_own(
     assert ["cup", "cup"] == stage.shelf.things
 
 
-@requirement("idempotency:owned")
+@requirement("common-98")
 async def test_after_a_restart_it_still_is_not(database_url: str, clock: HandClock) -> None:
     async with rehearsing(database_url, clock) as before:
         await dropped(before)
@@ -91,7 +91,7 @@ async def test_after_a_restart_it_still_is_not(database_url: str, clock: HandClo
     assert "thing 2" == again
 
 
-@requirement("idempotency:owned")
+@requirement("common-98")
 async def test_equal_objects_of_two_calls_in_doubt_are_shared_out(stage: Stage) -> None:
     stage.shelf.troubles += [doubtful("cut", done=True)] * 2
     made = await asyncio.gather(make(stage, "key-1"), make(stage, "key-2"))
@@ -100,7 +100,7 @@ async def test_equal_objects_of_two_calls_in_doubt_are_shared_out(stage: Stage) 
     assert ["cup", "cup"] == stage.shelf.things
 
 
-@requirement("idempotency:owned")
+@requirement("common-98")
 async def test_an_object_that_another_call_in_doubt_may_have_made_is_not_taken_while_the_own_request_is_on_its_way(
     stage: Stage, clock: HandClock
 ) -> None:
@@ -120,7 +120,7 @@ async def test_an_object_that_another_call_in_doubt_may_have_made_is_not_taken_w
     assert ["cup", "cup"] == stage.shelf.things
 
 
-@requirement("idempotency:evidence")
+@requirement("common-97")
 async def test_more_equal_objects_than_can_be_accounted_for_are_nobodys_and_nothing_is_sent_again(
     stage: Stage, clock: HandClock
 ) -> None:
@@ -151,7 +151,7 @@ async def test_while_another_call_is_making_an_equal_object_nothing_is_claimed(s
     assert "thing 2" == made
 
 
-@requirement("idempotency:owned")
+@requirement("common-98")
 @pytest.mark.parametrize(("maker", "repeat"), [("key-1", None), (None, "key-2"), ("key-1", "key-1")])
 async def test_what_a_repeat_under_a_key_may_go_on_with_is_not_taken_over_nor_is_anything_by_a_call_with_a_key(
     stage: Stage, maker: str | None, repeat: str | None
@@ -163,7 +163,7 @@ async def test_what_a_repeat_under_a_key_may_go_on_with_is_not_taken_over_nor_is
     assert "thing 2" == data(covered)["thing_id"]
 
 
-@requirement("idempotency:owned")
+@requirement("common-98")
 async def test_what_is_taken_over_is_one_call_s_until_it_has_ended(stage: Stage) -> None:
     await dropped(stage, None)
     stage.shelf.things.append("cup")
@@ -181,7 +181,7 @@ async def test_what_is_taken_over_is_one_call_s_until_it_has_ended(stage: Stage)
     assert "thing 1" == after
 
 
-@requirement("idempotency:fenced")
+@requirement("common-99")
 async def test_a_call_that_lost_its_claim_changes_nothing_any_more(stage: Stage) -> None:
     stage.shelf.gate.clear()
     late = asyncio.create_task(refusal(stage))
@@ -197,7 +197,7 @@ async def test_a_call_that_lost_its_claim_changes_nothing_any_more(stage: Stage)
     assert ("run_of_another", "held") in row
 
 
-@requirement("idempotency:sealed")
+@requirement("common-100")
 async def test_a_first_call_that_can_no_longer_be_read_is_told_and_nothing_is_sent(
     stage: Stage, clock: HandClock
 ) -> None:
@@ -213,7 +213,7 @@ async def test_a_first_call_that_can_no_longer_be_read_is_told_and_nothing_is_se
     assert 1 == stage.shelf.asked
 
 
-@requirement("idempotency:key-length")
+@requirement("common-84")
 async def test_a_key_of_a_thousand_characters_is_a_key(stage: Stage) -> None:
     first = await make(stage, "é" * 1000)
     again = await make(stage, "é" * 1000)

@@ -85,7 +85,7 @@ def street(*, each: str | None = None, **budgets: str) -> Street:
     return Street({name: Budget.parse(text) for name, text in (budgets | more).items()})
 
 
-@requirement("limits:bursts", "calls:queue-order")
+@requirement("common-76")
 def test_a_burst_leaves_in_the_order_in_which_it_came() -> None:
     busy = street(all="3/1")
 
@@ -123,7 +123,7 @@ def test_at_saturation_at_least_98_percent_of_the_budget_is_used(budget: str) ->
     assert rate >= 0.98 * allowed.limit / allowed.per_seconds
 
 
-@requirement("calls:queue-time")
+@requirement("common-77")
 def test_a_call_that_cannot_start_in_time_is_refused_at_once_with_the_true_wait() -> None:
     busy = street(all="1/10")
 
@@ -411,7 +411,7 @@ def test_a_loop_that_stalls_makes_nobody_leave_too_early_or_out_of_order() -> No
     assert 3 == busy.most_within(1.0)
 
 
-@requirement("events:calls-first")
+@requirement("common-108")
 def test_a_poll_leaves_room_for_the_next_call() -> None:
     busy = street(all="3/1")
 
@@ -430,7 +430,7 @@ def test_a_poll_leaves_room_for_the_next_call() -> None:
     assert 3 >= busy.most_within(1)
 
 
-@requirement("events:calls-first")
+@requirement("common-108")
 def test_calls_that_queue_go_before_polls() -> None:
     busy = street(all="3/1")
 
@@ -445,7 +445,7 @@ def test_calls_that_queue_go_before_polls() -> None:
     assert [*range(30), "poll"] == busy.names
 
 
-@requirement("events:calls-first")
+@requirement("common-108")
 def test_polls_leave_a_fifth_of_a_budget_to_calls() -> None:
     busy = street(all="50/60")
 
@@ -462,7 +462,7 @@ def test_polls_leave_a_fifth_of_a_budget_to_calls() -> None:
     assert 11 > busy.times[-1]
 
 
-@requirement("events:calls-first")
+@requirement("common-108")
 def test_a_poll_gets_its_turn_at_last_however_many_calls_there_are() -> None:
     busy = street(all="3/1")
 

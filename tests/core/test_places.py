@@ -6,7 +6,7 @@ from harness.live_document import PLACES
 from harness.requirement import requirement
 
 
-@requirement("errors:placed")
+@requirement("common-226")
 def test_every_4xx_of_the_catalogue_has_a_detail_with_its_code_and_a_place() -> None:
     refusals = [error for error in catalogue() if error.status < 500]
     unplaced = [
@@ -18,21 +18,21 @@ def test_every_4xx_of_the_catalogue_has_a_detail_with_its_code_and_a_place() -> 
     assert [] == unplaced
 
 
-@requirement("errors:placed")
+@requirement("common-226")
 def test_a_detail_that_names_its_place_keeps_it() -> None:
     refusal = UpstreamRefused("No.", {"property": "Stage", "vendor_code": "no"})
 
     assert [{"code": "upstream_refused", "property": "Stage", "vendor_code": "no"}] == details_of(refusal)
 
 
-@requirement("errors:placed")
+@requirement("common-226")
 def test_a_detail_without_a_place_has_that_of_its_code() -> None:
     assert [{"code": "invalid_recipient", "parameter": "to", "index": 1}] == details_of(
         InvalidRecipient("No.", {"index": 1})
     )
 
 
-@requirement("errors:placed")
+@requirement("common-226")
 def test_a_step_that_stands_is_no_fault() -> None:
     step = {"done": "create the page", "page_id": "p"}
 

@@ -71,7 +71,7 @@ async def new_workspace(app: App) -> WorkspaceId:
     return WorkspaceId((await app.workspaces.create("tests"))["workspace_id"])
 
 
-@requirement("quotas:together")
+@requirement("limits-8")
 @pytest.mark.parametrize("name", KINDS)
 async def test_processes_that_create_at_the_same_time_stay_within_a_quota(apps: list[App], name: str) -> None:
     workspace_id = await new_workspace(apps[0])
@@ -81,7 +81,7 @@ async def test_processes_that_create_at_the_same_time_stay_within_a_quota(apps: 
     assert {dict: QUOTA, QuotaExceeded: len(creating) - QUOTA} == Counter(map(type, ended))
 
 
-@requirement("quotas:refused")
+@requirement("limits-7")
 @pytest.mark.parametrize("name", KINDS)
 async def test_the_refusal_names_the_quota_and_its_remedy_works(apps: list[App], name: str) -> None:
     app, workspace_id = apps[0], await new_workspace(apps[0])
@@ -97,7 +97,7 @@ async def test_the_refusal_names_the_quota_and_its_remedy_works(apps: list[App],
     assert workspace_id == again["workspace_id"]
 
 
-@requirement("quotas:refused")
+@requirement("limits-7")
 @pytest.mark.parametrize("name", KINDS)
 async def test_a_workspace_does_not_fill_the_quota_of_another(apps: list[App], name: str) -> None:
     full, other = await new_workspace(apps[0]), await new_workspace(apps[0])
@@ -138,14 +138,14 @@ async def depart(consents: list[Consents], tokens: list[str]) -> Counter[str]:
     return Counter(one.problem if isinstance(one, NotConnected) else type(one).__name__ for one in ended)
 
 
-@requirement("quotas:consents")
+@requirement("limits-9")
 async def test_only_so_many_consents_are_pending_for_a_link(apps: list[App]) -> None:
     token = await invite(apps[0], await new_workspace(apps[0]))
 
     assert {"Departure": 2, "too_many": 4} == await depart([app._new_consents() for app in apps], [token] * 3)
 
 
-@requirement("quotas:consents")
+@requirement("limits-9")
 async def test_only_so_many_consents_are_pending_for_a_workspace(apps: list[App]) -> None:
     workspace_id = await new_workspace(apps[0])
     tokens = [await invite(apps[0], workspace_id) for _ in range(3)]
@@ -153,7 +153,7 @@ async def test_only_so_many_consents_are_pending_for_a_workspace(apps: list[App]
     assert {"Departure": 3, "too_many": 3} == await depart([app._new_consents() for app in apps], tokens)
 
 
-@requirement("quotas:consents")
+@requirement("limits-9")
 async def test_consents_that_were_not_completed_end_with_their_time(apps: list[App], clock: HandClock) -> None:
     consents, token = apps[0]._new_consents(), await invite(apps[0], await new_workspace(apps[0]))
     await depart([consents], [token] * 2)

@@ -40,7 +40,7 @@ async def one_refused(node: Node) -> Run:
     return run
 
 
-@requirement("runs:refused-bounded")
+@requirement("common-121")
 async def test_a_key_has_so_many_runs_of_refused_calls_and_the_last_counts_the_rest(node: Node) -> None:
     made = await refused(node, MOST + 5)
     await node.runs.refusals.commit()
@@ -51,7 +51,7 @@ async def test_a_key_has_so_many_runs_of_refused_calls_and_the_last_counts_the_r
     assert [5, None, None] == [row["and_more"] for row in rows]
 
 
-@requirement("runs:refused-bounded")
+@requirement("common-121")
 async def test_the_run_of_a_call_that_was_only_counted_is_told_as_not_recorded(node: Node) -> None:
     made = await refused(node, MOST + 2)
     with pytest.raises(RunNotRecorded) as at_once:
@@ -65,7 +65,7 @@ async def test_the_run_of_a_call_that_was_only_counted_is_told_as_not_recorded(n
     assert "only counted" in after_a_restart.value.message
 
 
-@requirement("runs:own-workspace")
+@requirement("common-116")
 async def test_other_workspaces_and_other_times_have_no_such_run(node: Node) -> None:
     made = await refused(node, MOST + 2)
     await node.runs.refusals.commit()
@@ -86,7 +86,7 @@ async def test_what_is_counted_while_storage_is_away_is_written_later(node: Node
     assert 3 == (await node.runs.list(node.workspace_id))[0]["and_more"]
 
 
-@requirement("runs:refused-bounded")
+@requirement("common-121")
 async def test_another_hour_has_runs_of_its_own(node: Node) -> None:
     await refused(node, MOST + 2)
     await node.runs.refusals.commit()
@@ -106,7 +106,7 @@ async def test_a_key_that_calls_no_more_is_forgotten_after_its_hour(node: Node) 
     assert {} == node.runs.refusals._hours
 
 
-@requirement("runs:refused-bounded")
+@requirement("common-121")
 async def test_runs_of_refused_calls_are_kept_for_a_day(node: Node) -> None:
     await refused(node, 2)
     other = (await node.record()).run_id

@@ -124,7 +124,7 @@ async def authorise(desk: Desk, secrets: Mapping[str, str]) -> None:
     await desk.here.authorise(await desk.connection(), secrets, None, desk.clock.at + HOUR, lambda _: None)
 
 
-@requirement("renewal:in-time")
+@requirement("connections-18")
 async def test_a_token_is_used_until_shortly_before_its_end(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR - OAUTH.margin_seconds - 1
@@ -136,7 +136,7 @@ async def test_a_token_is_used_until_shortly_before_its_end(desk: Desk) -> None:
     assert ["refresh-token-1"] == desk.issuer.asked
 
 
-@requirement("renewal:stored")
+@requirement("connections-20")
 async def test_a_new_pair_is_stored_before_it_is_used(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
@@ -146,7 +146,7 @@ async def test_a_new_pair_is_stored_before_it_is_used(desk: Desk) -> None:
     assert {"token": "access-token-2", "refresh_token": "refresh-token-2"} == stored.stored
 
 
-@requirement("renewal:once")
+@requirement("connections-19")
 async def test_two_hundred_tasks_renew_a_token_once(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
@@ -156,7 +156,7 @@ async def test_two_hundred_tasks_renew_a_token_once(desk: Desk) -> None:
     assert ["refresh-token-1"] == desk.issuer.asked
 
 
-@requirement("renewal:once")
+@requirement("connections-19")
 async def test_two_processes_renew_a_token_once(desk: Desk) -> None:
     here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
     desk.clock.at += HOUR
@@ -166,7 +166,7 @@ async def test_two_processes_renew_a_token_once(desk: Desk) -> None:
     assert ["refresh-token-1"] == desk.issuer.asked
 
 
-@requirement("renewal:patient")
+@requirement("connections-21")
 async def test_a_renewal_that_fails_for_a_minute_and_then_succeeds_revokes_nobody(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
@@ -186,7 +186,7 @@ async def test_a_renewal_that_fails_for_a_minute_and_then_succeeds_revokes_nobod
     assert asked <= 60
 
 
-@requirement("renewal:patient")
+@requirement("connections-21")
 async def test_a_token_that_is_still_good_is_used_while_a_renewal_fails(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR - 30
@@ -195,7 +195,7 @@ async def test_a_token_that_is_still_good_is_used_while_a_renewal_fails(desk: De
     assert "access-token-1" == (await connection.credentials())["token"]
 
 
-@requirement("renewal:revoked")
+@requirement("connections-22")
 async def test_a_refused_renewal_revokes_and_is_not_asked_for_again_at_once(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
@@ -208,7 +208,7 @@ async def test_a_refused_renewal_revokes_and_is_not_asked_for_again_at_once(desk
     assert ["refresh-token-1"] == desk.issuer.asked
 
 
-@requirement("renewal:once")
+@requirement("connections-19")
 async def test_a_renewal_of_a_process_that_died_is_taken_over(desk: Desk) -> None:
     here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
     desk.clock.at += HOUR
@@ -225,7 +225,7 @@ async def test_a_renewal_of_a_process_that_died_is_taken_over(desk: Desk) -> Non
     assert "active" == (await desk.status())[0]
 
 
-@requirement("renewal:patient")
+@requirement("connections-21")
 @pytest.mark.parametrize(
     ("grace", "told"), [(60.0, ("active", None)), (0.0, ("revoked", "refresh_interrupted"))], ids=["grace", "none"]
 )
@@ -241,7 +241,7 @@ async def test_a_pair_that_dies_with_its_process_is_had_again_where_the_former_o
     assert told == await desk.status()
 
 
-@requirement("renewal:stored")
+@requirement("connections-20")
 async def test_a_pair_that_cannot_be_stored_is_kept_and_not_asked_for_again(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,7 +271,7 @@ async def failing(error: BaseException) -> None:
     raise error
 
 
-@requirement("renewal:revoked")
+@requirement("connections-22")
 async def test_credentials_that_are_replaced_meanwhile_stay(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR

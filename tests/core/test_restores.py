@@ -106,7 +106,7 @@ async def refusal(stage: Stage, **more: Any) -> GatewayError:
     return refused.value
 
 
-@requirement("keys:restored")
+@requirement("keys-11")
 @pytest.mark.parametrize("operation", [make_thing, put_pair])
 async def test_a_write_that_the_backup_does_not_know_is_not_made_again(lives: Lives, operation: Any) -> None:
     async with lives.lost() as stage:
@@ -121,7 +121,7 @@ async def test_a_write_that_the_backup_does_not_know_is_not_made_again(lives: Li
     assert made == stage.shelf.things
 
 
-@requirement("keys:restored")
+@requirement("keys-11")
 async def test_a_write_that_was_half_done_is_finished(lives: Lives) -> None:
     async with lives.lost() as stage:
         stage.shelf.troubles += [None, doubtful("cut")]
@@ -132,7 +132,7 @@ async def test_a_write_that_was_half_done_is_finished(lives: Lives) -> None:
     assert ["cup", "cup too"] == stage.shelf.things
 
 
-@requirement("keys:unsettled")
+@requirement("keys-12")
 async def test_a_new_write_is_made_once_the_application_has_settled(lives: Lives) -> None:
     async with lives.restored(settled=False) as stage:
         early = await refusal(stage)
@@ -145,7 +145,7 @@ async def test_a_new_write_is_made_once_the_application_has_settled(lives: Lives
     assert ([], ["cup"]) == (made_early, stage.shelf.things)
 
 
-@requirement("keys:unsettled")
+@requirement("keys-12")
 async def test_what_cannot_be_told_apart_is_unknown_and_made_by_a_call_without_a_key(lives: Lives) -> None:
     async with lives.lost() as stage:
         await stage.put(operation=make_thing)
@@ -161,7 +161,7 @@ async def test_what_cannot_be_told_apart_is_unknown_and_made_by_a_call_without_a
     assert (["cup"] * 2, ["cup"] * 3) == (made, stage.shelf.things)
 
 
-@requirement("keys:restored")
+@requirement("keys-11")
 async def test_an_object_from_before_the_backup_is_not_taken_for_a_new_one(lives: Lives) -> None:
     async with lives.restored() as stage:
         stage.shelf.things.append("cup")
@@ -171,7 +171,7 @@ async def test_an_object_from_before_the_backup_is_not_taken_for_a_new_one(lives
     assert {"thing_id": "thing 2"} == data(again)
 
 
-@requirement("keys:restored")
+@requirement("keys-11")
 async def test_keys_of_the_backup_are_replayed_without_a_look(
     copied: tuple[str, Callable[[], str]], clock: HandClock
 ) -> None:
@@ -186,7 +186,7 @@ async def test_keys_of_the_backup_are_replayed_without_a_look(
     assert [] == stage.shelf.looks
 
 
-@requirement("keys:restored", "writes:later-change")
+@requirement("keys-11", "writes-6")
 async def test_a_change_in_doubt_in_the_backup_is_not_sent_over_what_followed_it(
     copied: tuple[str, Callable[[], str]], clock: HandClock
 ) -> None:
@@ -207,7 +207,7 @@ async def test_a_change_in_doubt_in_the_backup_is_not_sent_over_what_followed_it
     assert {"thing 1": "second"} == stage.shelf.labels
 
 
-@requirement("keys:restored")
+@requirement("keys-11")
 async def test_without_a_key_nothing_is_looked_for(lives: Lives) -> None:
     async with lives.restored(settled=False) as stage:
         await stage.put(key=None)
@@ -215,7 +215,7 @@ async def test_without_a_key_nothing_is_looked_for(lives: Lives) -> None:
     assert ([], ["cup"]) == (stage.shelf.looks, stage.shelf.things)
 
 
-@requirement("keys:restored")
+@requirement("keys-11")
 async def test_after_a_day_no_key_is_suspect_any_more(lives: Lives) -> None:
     async with lives.restored() as stage:
         lives._clock.at += WINDOW_SECONDS
@@ -226,7 +226,7 @@ async def test_after_a_day_no_key_is_suspect_any_more(lives: Lives) -> None:
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("keys:backup-at")
+@requirement("keys-13")
 async def test_of_an_old_backup_only_a_day_is_searched(lives: Lives) -> None:
     lives._clock.at += 3 * WINDOW_SECONDS
     async with lives.restored(settled=False) as stage:
@@ -236,7 +236,7 @@ async def test_of_an_old_backup_only_a_day_is_searched(lives: Lives) -> None:
     assert Lost(restored_at - WINDOW_SECONDS, restored_at) == stage.app.restores.lost
 
 
-@requirement("keys:backup-at")
+@requirement("keys-13")
 async def test_a_backup_that_is_newer_than_now_is_refused(lives: Lives) -> None:
     async with lives.lost() as stage:
         with pytest.raises(InvalidParameters) as refused:
@@ -246,7 +246,7 @@ async def test_a_backup_that_is_newer_than_now_is_refused(lives: Lives) -> None:
     assert stage.app.restores.lost is None
 
 
-@requirement("keys:backup-at")
+@requirement("keys-13")
 async def test_a_backup_is_no_newer_than_the_last_sign_of_life_in_it(lives: Lives) -> None:
     async with Database(lives._backup, clock=lives._clock.now) as database:
         declared = await Restores(database, [], _nobody_reads).declare(lives._clock.at)
@@ -284,7 +284,7 @@ def served(clock: HandClock, tmp_path: Path) -> Served:
     return Served(clock, FileWitness(tmp_path / "beside.db"))
 
 
-@requirement("keys:noticed")
+@requirement("keys-14")
 async def test_a_database_that_is_older_than_what_is_beside_it_was_restored(lives: Lives, served: Served) -> None:
     async with served.on(lives._url) as whole:
         pass
@@ -298,7 +298,7 @@ async def test_a_database_that_is_older_than_what_is_beside_it_was_restored(live
     assert [expected] == served.gaps
 
 
-@requirement("keys:noticed")
+@requirement("keys-14")
 async def test_a_database_that_is_restored_below_a_process_is_noticed_by_it(lives: Lives, served: Served) -> None:
     async with served.on(lives._url) as restores:
         earlier = update(tables.installation).values(epoch=1, epoch_at=lives.backup_at)
@@ -317,7 +317,7 @@ async def _given_to(url: str, clock: HandClock, installation_id: str | None) -> 
         )
 
 
-@requirement("keys:noticed")
+@requirement("keys-14")
 async def test_a_backup_of_an_earlier_release_is_noticed_as_well(lives: Lives, served: Served) -> None:
     async with served.on(lives._url):
         pass
@@ -328,7 +328,7 @@ async def test_a_backup_of_an_earlier_release_is_noticed_as_well(lives: Lives, s
     assert Lost(restored_at - WINDOW_SECONDS, restored_at) == restored.lost
 
 
-@requirement("keys:elsewhere")
+@requirement("keys-15")
 async def test_a_database_of_another_installation_is_refused_until_it_is_declared(lives: Lives, served: Served) -> None:
     async with served.on(lives._url):
         pass
@@ -344,7 +344,7 @@ async def test_a_database_of_another_installation_is_refused_until_it_is_declare
     assert declared.lost is not None
 
 
-@requirement("keys:elsewhere")
+@requirement("keys-15")
 async def test_a_new_database_starts_clean(clock: HandClock, served: Served, tmp_path: Path) -> None:
     await served.witness.write(Epoch("01ELSEWHERE", 100))
     async with served.on(f"sqlite:///{tmp_path}/new.db") as restores:

@@ -46,7 +46,7 @@ def after(
     in_no_time(run())
 
 
-@requirement("bounds:purge")
+@requirement("common-155")
 async def test_a_round_takes_short_steps_and_goes_on_as_long_as_there_is_much_to_do(clock: HandClock) -> None:
     some, many = Pile(2 * PURGE_STEP + 7), Pile(100 * PURGE_STEP)
     await JobRunner(clock, always=[some.purge, many.purge]).run()
@@ -55,7 +55,7 @@ async def test_a_round_takes_short_steps_and_goes_on_as_long_as_there_is_much_to
     assert [PURGE_STEP] * MOST_STEPS == many.steps
 
 
-@requirement("bounds:purge")
+@requirement("common-155")
 def test_rows_of_five_hundred_calls_a_second_are_deleted_as_fast_as_they_come() -> None:
     pile = Pile(30 * 500)
     after(30.0, pile.purge)
@@ -89,7 +89,7 @@ async def test_a_step_waits_until_storage_is_calm(clock: HandClock) -> None:
     assert (7, 0) == (before, pile.rows)
 
 
-@requirement("bounds:purge")
+@requirement("common-155")
 def test_storage_that_is_never_calm_does_not_keep_it_from_deleting_as_fast_as_rows_come() -> None:
     seconds = 60
     never, pile = asyncio.Event(), Pile(2 * 500 * seconds)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.core.key_outcomes import different_parameters
 from connector_gateway.core.key_text import KeyText
 from connector_gateway.core.runs import Run
-from connector_gateway.core.writing import DIFFERS
 from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.errors import GatewayError, IdempotencyKeyReused
 from harness.clocks import HandClock
@@ -38,7 +38,7 @@ async def refusal(stage: Stage, **more: Any) -> GatewayError:
     return refused.value
 
 
-@requirement("keys:target")
+@requirement("keys-9")
 @pytest.mark.parametrize("other", [{"board": "bottom"}, {"room": "cellar"}])
 async def test_a_key_that_was_used_for_another_object_is_refused(stage: Stage, other: dict[str, str]) -> None:
     first = await place(stage)
@@ -48,7 +48,7 @@ async def test_a_key_that_was_used_for_another_object_is_refused(stage: Stage, o
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("keys:target")
+@requirement("keys-9")
 async def test_a_key_in_doubt_is_refused_for_another_object(stage: Stage, clock: HandClock) -> None:
     stage.shelf.troubles.append(doubtful("silent"))
     with pytest.raises(GatewayError):
@@ -60,14 +60,14 @@ async def test_a_key_in_doubt_is_refused_for_another_object(stage: Stage, clock:
     assert [] == stage.shelf.things
 
 
-@requirement("keys:differs")
+@requirement("keys-10")
 async def test_a_repeat_with_other_parameters_is_warned(stage: Stage) -> None:
     first = await place(stage)
     again = await place(stage, "plate")
     run = await stage.app.runs.show(again.run_id, None)
 
     assert data(first) == data(again)
-    assert ([], [DIFFERS]) == (list(first.warnings), list(again.warnings))
+    assert ([], [different_parameters(first.run_id)]) == (list(first.warnings), list(again.warnings))
     assert {
         "key": "key-1",
         "outcome": "replayed",
@@ -76,7 +76,7 @@ async def test_a_repeat_with_other_parameters_is_warned(stage: Stage) -> None:
     } == run["idempotency"]
 
 
-@requirement("keys:differs")
+@requirement("keys-10")
 async def test_a_doubt_is_settled_by_the_first_parameters_with_a_warning(stage: Stage, clock: HandClock) -> None:
     stage.shelf.troubles.append(doubtful("silent"))
     with pytest.raises(GatewayError):
@@ -84,11 +84,11 @@ async def test_a_doubt_is_settled_by_the_first_parameters_with_a_warning(stage: 
     await clock.sleep(SETTLE_SECONDS)
     again = await place(stage, "plate")
 
-    assert [DIFFERS] == list(again.warnings)
+    assert [different_parameters(None)] == list(again.warnings)
     assert ["cup"] == stage.shelf.things
 
 
-@requirement("keys:differs")
+@requirement("keys-10")
 async def test_null_is_no_other_parameter(stage: Stage) -> None:
     await stage.put()
     again = await stage.put(colour=None)
@@ -96,7 +96,7 @@ async def test_null_is_no_other_parameter(stage: Stage) -> None:
     assert [] == list(again.warnings)
 
 
-@requirement("keys:namespace")
+@requirement("keys-7")
 async def test_a_key_that_spells_the_digest_of_a_long_one_is_a_key_of_its_own(stage: Stage) -> None:
     await stage.put(key=LONG)
     again = await stage.put(key="sha256:" + hashlib.sha256(LONG.encode()).hexdigest())

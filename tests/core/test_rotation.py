@@ -108,7 +108,7 @@ async def kept(database_url: str) -> AsyncIterator[Kept]:
         yield Kept(database)
 
 
-@requirement("secrets:rotation")
+@requirement("common-165")
 async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: Kept) -> None:
     told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
     opened = {owner: vault(NEW).open(sealed, owner) for owner, sealed in await kept.sealed()}
@@ -143,7 +143,7 @@ async def test_what_no_secret_opens_is_told_and_left(kept: Kept) -> None:
     assert foreign in [sealed for _, sealed in await kept.sealed()]
 
 
-@requirement("secrets:rotation")
+@requirement("common-165")
 async def test_what_is_changed_meanwhile_stays_as_it_was_changed(kept: Kept) -> None:
     rotation = Rotation(kept.database, vault(NEW, OLD))
     rows = await rotation._older(tables.connections, None)

@@ -16,7 +16,6 @@ from connector_gateway.core.processes import (
     HEARTBEAT_SECONDS,
     LIVE_SECONDS,
     LOOK_SECONDS,
-    REMEMBERED_SECONDS,
     Processes,
 )
 from connector_gateway.core.runs import Recording, Run, Runs
@@ -33,7 +32,6 @@ from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, Workspace
 from connector_gateway.kit.upstream import Exchange
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import AlreadyServed
-from connector_gateway.storage.recount import Peers
 from harness.clocks import HandClock
 from harness.postgres import temporary_database
 from harness.rehearsing import list_things, put_thing
@@ -100,7 +98,7 @@ class Node:
 
 
 def run_of(clock: HandClock) -> Run:
-    """A run whose identifier has the time of *clock*, by which whole days of the history are dropped."""
+    """A run whose identifier has the time of *clock*, by which the oldest are found."""
     return Run("test", RunId(f"run_{ulid(int(clock.at * 1000) << 80)}"))
 
 
@@ -110,7 +108,7 @@ async def node(common_database_url: str, clock: HandClock) -> AsyncIterator[Node
         yield Node(database, clock)
 
 
-@requirement("runs:row")
+@requirement("common-111")
 async def test_a_run_is_told_as_it_went(node: Node) -> None:
     run = await node.record()
     told = await node.runs.show(run.run_id, node.workspace_id)
@@ -150,7 +148,7 @@ async def test_a_connection_named_at_endless_length_is_cut_off(node: Node) -> No
     assert 200 == len((await node.runs.show(run.run_id, None))["connection_id"])
 
 
-@requirement("runs:own-workspace")
+@requirement("common-116")
 async def test_a_run_of_another_workspace_is_not_found(node: Node) -> None:
     run = await node.record()
 
@@ -166,7 +164,7 @@ async def test_runs_are_listed_newest_first_and_page_by_page(node: Node) -> None
     assert made[::-1][2:] == await node.listed(before=first[-1])
 
 
-@requirement("runs:list")
+@requirement("common-115")
 async def test_runs_are_filtered(node: Node) -> None:
     good = (await node.record()).run_id
     node.clock.at += 10
@@ -179,7 +177,7 @@ async def test_runs_are_filtered(node: Node) -> None:
     assert [] == await node.listed(status="error", operation="list_things")
 
 
-@requirement("calls:run-id-form")
+@requirement("common-41")
 def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
     minted = [run_id() for _ in range(5000)]
 
@@ -191,7 +189,7 @@ def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
 # The dead
 
 
-@requirement("runs:interrupted")
+@requirement("common-113")
 async def test_what_a_dead_process_was_doing_is_interrupted(database_url: str, clock: HandClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
         dead, living = Node(database, clock), Node(database, clock)
@@ -222,7 +220,7 @@ async def test_an_embedded_database_has_no_other_process(database_url: str, cloc
     assert ("interrupted" if database.embedded else "running") == status
 
 
-@requirement("runs:retention")
+@requirement("common-119")
 async def test_runs_past_their_time_are_purged(node: Node) -> None:
     old = (await node.record(run=run_of(node.clock))).run_id
     node.clock.at += 20 * DAY
@@ -234,10 +232,22 @@ async def test_runs_past_their_time_are_purged(node: Node) -> None:
     assert old != young
 
 
+async def test_an_older_run_that_comes_after_later_ones_were_purged_is_purged_too(node: Node) -> None:
+    await node.record(run=run_of(node.clock))
+    node.clock.at += 31 * DAY
+    first = await node.runs.purge(node.clock.at - 30 * DAY)
+    node.clock.at -= 40 * DAY
+    await node.record(run=run_of(node.clock))
+    node.clock.at += 40 * DAY
+    later = [await node.runs.purge(node.clock.at - 30 * DAY) for _ in range(2)]
+
+    assert (1, [0, 1]) == (first, later)
+
+
 # Storage that is away
 
 
-@requirement("storage:unavailable", "storage:owed")
+@requirement("common-137", "common-138")
 async def test_a_run_whose_end_cannot_be_committed_ends_with_that_and_is_on_record_later(node: Node) -> None:
     run = Run("test")
     with read_only(node.database):
@@ -260,7 +270,7 @@ async def test_a_refusal_that_cannot_be_committed_is_told_as_storage_being_away(
     assert ("error", 503, "storage_unavailable") == (run.status, run.http_status, run.code)
 
 
-@requirement("storage:unavailable")
+@requirement("common-137")
 async def test_a_write_is_not_begun_where_its_run_cannot_be_opened(node: Node) -> None:
     run, begun = Run("test"), []
 
@@ -287,7 +297,7 @@ async def test_a_run_that_is_cancelled_while_storage_is_away_stays_cancelled(nod
     assert "interrupted" == (await node.runs.show(run.run_id, None))["status"]
 
 
-@requirement("storage:lost-runs")
+@requirement("common-140")
 async def test_a_run_of_a_living_process_whose_end_was_lost_is_interrupted_at_the_next_beat(node: Node) -> None:
     lost, going_on = Run("test"), Run("test")
     async with node.record_of(going_on, put_thing) as recording:
@@ -312,53 +322,6 @@ async def test_a_process_knows_how_old_its_last_sign_of_life_is(node: Node) -> N
     node.clock.at += 0.1
 
     assert (False, True, False) == (before, young, node.processes.alive)
-
-
-async def test_a_process_knows_until_when_others_may_have_sent_something(database_url: str, clock: HandClock) -> None:
-    async with Database(database_url, clock=clock.now) as database:
-        dead, living = Node(database, clock), Node(database, clock)
-        await dead.processes.beat()
-        unknown = living.processes.peers()
-        clock.at += DEAD_AFTER_SECONDS - 1
-        await living.processes.beat()
-        clock.at += HEARTBEAT_SECONDS
-        await living.processes.beat()
-        known = living.processes.peers()
-        clock.at += LIVE_SECONDS
-        out_of_touch = living.processes.peers()
-
-    silent = DEAD_AFTER_SECONDS - 1 + HEARTBEAT_SECONDS - LIVE_SECONDS
-    assert Peers(living.process_id, HEARTBEAT_SECONDS, {dead.process_id: silent}) == known
-    assert [None, None] == [unknown, out_of_touch]
-
-
-async def test_after_nobody_could_give_signs_of_life_others_may_be_sending_still(
-    database_url: str, clock: HandClock
-) -> None:
-    async with Database(database_url, clock=clock.now) as database:
-        other, living = Node(database, clock), Node(database, clock)
-        await other.processes.beat()
-        await living.processes.beat()
-        clock.at += DEAD_AFTER_SECONDS - 1
-        await living.processes.beat()
-        right_after = living.processes.peers()
-        clock.at += LIVE_SECONDS - 0.1
-        await living.processes.give_sign_of_life()
-        clock.at += 0.1
-        later = living.processes.peers()
-
-    silent = [peers.silent[other.processes._process_id] for peers in (right_after, later) if peers is not None]
-    assert [0, DEAD_AFTER_SECONDS - 1] == pytest.approx(silent)
-
-
-async def test_a_process_that_ended_a_day_ago_is_forgotten(node: Node) -> None:
-    await Node(node.database, node.clock).processes.beat()
-    await node.processes.beat()
-    node.clock.at += REMEMBERED_SECONDS + 1
-    await node.processes.beat()
-    known = node.processes.peers()
-
-    assert Peers(node.process_id, REMEMBERED_SECONDS, {}) == known
 
 
 async def test_a_sign_of_life_that_could_not_be_committed_is_none(node: Node) -> None:
@@ -415,7 +378,7 @@ class Beating(HandClock):
         await self.other.processes.give_sign_of_life()
 
 
-@requirement("storage:alone")
+@requirement("common-141")
 async def test_a_second_process_is_refused_while_the_first_gives_signs_of_life(new_postgres: str) -> None:
     clock = Beating()
     async with Database(new_postgres, clock=clock.now) as database:
@@ -440,7 +403,7 @@ async def test_a_process_takes_the_place_of_one_that_died(new_postgres: str, clo
     assert (LIVE_SECONDS, "") == (waited, next_one.stopping.reason)
 
 
-@requirement("storage:alone")
+@requirement("common-141")
 async def test_of_two_that_start_together_or_after_a_lapse_the_later_one_stops(
     new_postgres: str, clock: HandClock
 ) -> None:
@@ -470,7 +433,7 @@ async def test_who_is_to_be_alone_looks_before_there_are_tables(postgres_server:
 # Stopping
 
 
-@requirement("stopping:cut-off")
+@requirement("common-144")
 async def test_a_call_that_is_cut_off_at_the_end_is_told_so_and_recorded(node: Node) -> None:
     run = Run("test")
     node.stopping.begin()

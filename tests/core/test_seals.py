@@ -37,7 +37,7 @@ async def hand_over(app: App, connector: str, secret: str) -> None:
     await app.database.put(insert(tables.hooks), row)
 
 
-@requirement("settings:sealed")
+@requirement("common-149")
 async def test_a_start_without_the_secret_that_sealed_a_connection_is_refused(database_url: str) -> None:
     first = installation(database_url, FIRST)
     async with first.database:
@@ -54,7 +54,7 @@ async def test_a_start_without_the_secret_that_sealed_a_connection_is_refused(da
     )
 
 
-@requirement("settings:sealed")
+@requirement("common-149")
 async def test_a_start_without_the_secret_that_sealed_a_deliverys_is_refused(database_url: str) -> None:
     app = installation(database_url, SECOND)
     async with app.database:
@@ -72,7 +72,7 @@ async def see(app: App, connection_id: str, sealed_by: str, observed_at: float) 
     await app.database.put(insert(tables.events), row | {"observed_at": observed_at, "data": {}, "sealed": sealed})
 
 
-@requirement("settings:sealed", "secrets:unreadable-events")
+@requirement("common-149", "secrets-9")
 @pytest.mark.parametrize("sealed_by", [(FIRST, SECOND), (SECOND, FIRST)], ids=["oldest", "newest"])
 async def test_a_start_without_the_secret_that_sealed_events_is_refused_until_their_connection_is_removed(
     database_url: str, sealed_by: tuple[str, str]
@@ -91,7 +91,7 @@ async def test_a_start_without_the_secret_that_sealed_events_is_refused_until_th
     assert "removed" == removed["status"]
 
 
-@requirement("settings:sealed")
+@requirement("common-149")
 async def test_with_both_secrets_it_starts_and_what_the_earlier_one_sealed_is_opened(database_url: str) -> None:
     first = installation(database_url, FIRST)
     async with first.database:
@@ -106,7 +106,7 @@ async def test_with_both_secrets_it_starts_and_what_the_earlier_one_sealed_is_op
     assert {"token": "ntn_secret_one"} == credentials
 
 
-@requirement("settings:sealed")
+@requirement("common-149")
 async def test_where_the_secret_is_lost_what_it_sealed_can_be_removed(database_url: str) -> None:
     first = installation(database_url, FIRST)
     async with first.database:

@@ -64,7 +64,7 @@ async def test_what_is_not_refused_in_that_way_ends_the_write(stage: Stage) -> N
     assert 1 == stage.shelf.asked
 
 
-@requirement("idempotency:never-two")
+@requirement("common-93")
 async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: Stage, clock: HandClock) -> None:
     stage.shelf.troubles = [REFUSED, doubtful("silent")]
     await refusal(stage)
@@ -76,7 +76,7 @@ async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: Stage, 
     assert (["cup"], 2) == (stage.shelf.things, stage.shelf.asked)
 
 
-@requirement("idempotency:never-two")
+@requirement("common-93")
 async def test_what_was_refused_is_no_twin_of_what_is_made(stage: Stage) -> None:
     stage.shelf.troubles = [REFUSED, None, doubtful("cut", done=True)]
     await stage.app._processes.beat()

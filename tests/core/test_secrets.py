@@ -35,7 +35,7 @@ def test_secrets_that_are_too_short_are_refused(secrets: list[str]) -> None:
         SecretKeys(secrets)
 
 
-@requirement("secrets:strength")
+@requirement("secrets-4")
 @pytest.mark.parametrize(
     ("secret", "bits"),
     [
@@ -57,7 +57,7 @@ def test_a_secret_that_could_be_guessed_is_told_its_entropy(secret: str, bits: i
     assert f"its entropy is about {bits} bits, and needs to be 128 or more" == weakness(secret)
 
 
-@requirement("secrets:strength")
+@requirement("secrets-4")
 @pytest.mark.parametrize(
     "secret",
     [
@@ -73,27 +73,27 @@ def test_a_secret_that_chance_made_is_strong(secret: str) -> None:
     assert "" == weakness(secret)
 
 
-@requirement("secrets:strength")
+@requirement("secrets-4")
 @pytest.mark.parametrize("make", [partial(token_hex, 16), partial(token_urlsafe, 16), partial(token_urlsafe, 32)])
 def test_secrets_of_128_random_bits_are_strong_whatever_words_they_happen_to_have(make: Callable[[], str]) -> None:
     assert {""} == {weakness(make()) for _ in range(20)}
 
 
-@requirement("secrets:decrypt-only")
+@requirement("secrets-3")
 def test_a_key_that_only_decrypts_opens_what_it_sealed() -> None:
     keys = SecretKeys([NEW], decrypt_only=[OLD])
 
     assert SECRETS == Vault(keys).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
 
 
-@requirement("secrets:decrypt-only")
+@requirement("secrets-3")
 def test_nothing_is_sealed_with_a_key_that_only_decrypts() -> None:
     keys = SecretKeys([NEW], decrypt_only=[OLD])
 
     assert SECRETS == vault(NEW).open(Vault(keys).seal(SECRETS, OWNER), OWNER)
 
 
-@requirement("secrets:decrypt-only")
+@requirement("secrets-3")
 def test_a_cursor_that_is_signed_with_a_key_that_only_decrypts_is_forged() -> None:
     keys = SecretKeys([NEW], decrypt_only=[OLD])
 
@@ -181,7 +181,7 @@ def test_a_cursor_travels_in_an_address_as_it_is() -> None:
     assert issued.replace("-", "").replace("_", "").isalnum()
 
 
-@requirement("calls:cursor-bound")
+@requirement("common-40")
 @pytest.mark.parametrize(
     "bound", [("conn_2", {"query": None}), ("conn_1", {"query": "a"}), ("conn_1",), ("conn_1", {"query": None}, "x")]
 )
@@ -218,7 +218,7 @@ def respelled(issued: str) -> list[str]:
     return [f"{issued}=", f"{issued}==", f"{issued[:4]}*{issued[4:]}", f"{issued[:4]}\n{issued[4:]}", *unused]
 
 
-@requirement("calls:cursor-forged", "secrets:one-spelling")
+@requirement("common-39", "secrets-7")
 @pytest.mark.parametrize("way", range(5))
 def test_a_cursor_has_one_spelling(way: int) -> None:
     issued = cursors(OLD).issue({"after": 12345})
@@ -228,7 +228,7 @@ def test_a_cursor_has_one_spelling(way: int) -> None:
         cursors(OLD).read(other)
 
 
-@requirement("calls:cursor-forged")
+@requirement("common-39")
 @pytest.mark.parametrize("forged", ["", "x", "A", "====", "AAAA", "ä", "\ud800", "a" * 8192, "../..", "eyJhIjoxfQ"])
 def test_a_forged_cursor_is_refused(forged: str) -> None:
     with pytest.raises(InvalidCursor) as refused:

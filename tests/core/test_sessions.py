@@ -1,5 +1,6 @@
 """Sessions of the console, on both databases."""
 
+import asyncio
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator
 
@@ -8,10 +9,11 @@ from sqlalchemy import delete, func, insert, select
 
 from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.sessions import SESSION_SECONDS, Session, Sessions
+from connector_gateway.core.sessions import LINK_SECONDS, SESSION_SECONDS, Session, Sessions
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from harness.clocks import HandClock
+from harness.requirement import requirement
 
 SECRETS = ["the first secret of tests", "the second secret of tests"]
 
@@ -143,3 +145,34 @@ def test_a_visitor_cannot_choose_any_token(sessions: Sessions, planted: str) -> 
 
 def test_a_session_does_not_show_its_secrets() -> None:
     assert "Session()" == repr(Session("held", "carried"))
+
+
+@requirement("administration-21")
+async def test_of_several_uses_of_a_link_one_begins_a_session(sessions: Sessions, database: Database) -> None:
+    link = await sessions.create_link()
+    elsewhere = Sessions(database, SecretKeys(SECRETS[:1]), "operator", sessions._clock)
+    together = await asyncio.gather(*(one.begin_by_link(link) for one in [sessions, elsewhere] * 3))
+    begun = [session for session in together if session is not None]
+
+    assert 1 == len(begun)
+    assert begun[0] == await elsewhere.find(begun[0].token)
+    assert await sessions.begin_by_link(link) is None
+
+
+@requirement("administration-21")
+async def test_a_link_works_for_ten_minutes(sessions: Sessions, clock: HandClock) -> None:
+    links = [await sessions.create_link() for _ in range(2)]
+    clock.at += LINK_SECONDS - 1
+    in_time = await sessions.begin_by_link(links[0])
+    await sessions.purge()
+    clock.at += 1
+
+    assert in_time is not None
+    assert await sessions.begin_by_link(links[1]) is None
+
+
+@requirement("administration-21")
+async def test_a_link_is_no_session_and_a_session_is_no_link(sessions: Sessions) -> None:
+    session, link = await sessions.begin(), await sessions.create_link()
+
+    assert [None, None] == [await sessions.find(link), await sessions.begin_by_link(session.token)]

@@ -33,7 +33,7 @@ class Queue:
         self.stopping.begin()
 
 
-@requirement("stopping:waiting")
+@requirement("common-143")
 async def test_who_waits_for_a_turn_is_refused_at_once_and_gives_the_turn_back() -> None:
     queue = Queue()
     await queue.pacer().admit(ONE, FAR)

@@ -42,7 +42,7 @@ async def test_a_burst_of_wrong_tokens_is_answered_at_once(throttle: TokenThrott
     assert began == clock.at
 
 
-@requirement("throttle:delayed")
+@requirement("limits-2")
 async def test_answers_are_delayed_once_the_burst_is_used_up(throttle: TokenThrottle, clock: HandClock) -> None:
     began = clock.at
     await fail(throttle, BURST + 2)
@@ -73,7 +73,7 @@ async def outcomes(throttle: TokenThrottle, addresses: list[str]) -> Counter[str
     return Counter(type(one).__name__ for one in ended)
 
 
-@requirement("throttle:delayed")
+@requirement("limits-2")
 def test_wrong_tokens_beyond_those_delayed_are_refused_and_nothing_is_left_of_them() -> None:
     async def guess() -> list[Counter[str]]:
         throttle = TokenThrottle(LoopClock())
@@ -85,7 +85,7 @@ def test_wrong_tokens_beyond_those_delayed_are_refused_and_nothing_is_left_of_th
     assert [refused, {"NoneType": 1}] == in_no_time(guess())
 
 
-@requirement("throttle:bounded")
+@requirement("limits-3")
 def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_delay_a_hundred_answers() -> None:
     async def guess() -> Counter[str]:
         throttle = TokenThrottle(LoopClock())
@@ -107,7 +107,7 @@ async def test_the_remedy_of_a_refusal_is_a_correct_token(throttle: TokenThrottl
     assert 1 == refused.value.retry_after
 
 
-@requirement("throttle:bounded")
+@requirement("limits-3")
 async def test_only_so_many_addresses_are_remembered(throttle: TokenThrottle) -> None:
     for number in range(MAX_ADDRESSES + 10):
         await throttle.delay(str(number))

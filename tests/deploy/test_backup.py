@@ -72,7 +72,7 @@ def made(gateway: Gateway) -> Counter[str]:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-@requirement("keys:restored")
+@requirement("keys-11")
 def test_what_is_restored_serves_and_does_no_write_twice(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

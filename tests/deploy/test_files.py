@@ -61,7 +61,7 @@ def told_by(gateway: Gateway) -> tuple[str, str]:
     return gateway.address, gateway.admin_address
 
 
-@requirement("stopping:retiring")
+@requirement("common-218")
 @pytest.mark.parametrize("kind", ["like nginx", "nginx"])
 def test_gateways_behind_a_balancer_are_replaced_in_turn_without_a_failed_call(
     kind: str, deployment: Deployment, tmp_path: Path

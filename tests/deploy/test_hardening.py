@@ -29,7 +29,7 @@ INSIDE = ("10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.100.1
 SYSTEMD = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed here")
 
 
-@requirement("deployment:few-rights")
+@requirement("deployment-11")
 @pytest.mark.parametrize("name", PODS)
 def test_a_pod_has_no_rights(name: str) -> None:
     pod = PODS[name]
@@ -42,7 +42,7 @@ def test_a_pod_has_no_rights(name: str) -> None:
         assert {"memory", "ephemeral-storage"} == container["resources"]["limits"].keys()
 
 
-@requirement("deployment:few-rights")
+@requirement("deployment-11")
 @pytest.mark.parametrize("name", SERVICES)
 def test_a_container_gains_no_rights_and_dumps_no_core(name: str) -> None:
     service = SERVICES[name]
@@ -50,18 +50,18 @@ def test_a_container_gains_no_rights_and_dumps_no_core(name: str) -> None:
     assert (["no-new-privileges:true"], 0) == (service["security_opt"], service["ulimits"]["core"])
 
 
-@requirement("deployment:few-rights")
+@requirement("deployment-11")
 @pytest.mark.parametrize("name", OURS)
 def test_a_container_that_keeps_nothing_has_no_rights(name: str) -> None:
     assert (True, ["ALL"]) == (SERVICES[name]["read_only"], SERVICES[name]["cap_drop"])
 
 
-@requirement("deployment:few-rights")
+@requirement("deployment-11")
 def test_the_image_runs_as_a_user_without_rights() -> None:
     assert "\nUSER 10001:10001\n" in CONTAINERFILE
 
 
-@requirement("deployment:networks")
+@requirement("deployment-10")
 def test_ports_are_published_on_loopback_and_stores_reach_nobody() -> None:
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
 
@@ -72,7 +72,7 @@ def test_ports_are_published_on_loopback_and_stores_reach_nobody() -> None:
     ]
 
 
-@requirement("deployment:networks")
+@requirement("deployment-10")
 def test_every_pod_has_a_policy_for_both_directions() -> None:
     selected = [one["podSelector"]["matchLabels"]["app.kubernetes.io/name"] for one in POLICIES.values()]
 
@@ -80,7 +80,7 @@ def test_every_pod_has_a_policy_for_both_directions() -> None:
     assert [["Ingress", "Egress"]] * len(PODS) == [one["policyTypes"] for one in POLICIES.values()]
 
 
-@requirement("deployment:networks")
+@requirement("deployment-10")
 @pytest.mark.parametrize("address", INSIDE)
 def test_no_policy_lets_a_gateway_reach_what_is_inside_by_its_address(address: str) -> None:
     blocks = [to["ipBlock"] for rule in POLICIES["connector-gateway"]["egress"] for to in rule["to"] if "ipBlock" in to]
@@ -94,7 +94,7 @@ def reaches(block: Mapping[str, Any], address: str) -> bool:
     return found in ip_network(block["cidr"]) and not any(found in ip_network(one) for one in block.get("except", []))
 
 
-@requirement("deployment:networks")
+@requirement("deployment-10")
 def test_the_operators_port_is_not_open_to_the_ingress() -> None:
     rules = POLICIES["connector-gateway"]["ingress"]
 
@@ -105,7 +105,7 @@ def test_the_operators_port_is_not_open_to_the_ingress() -> None:
     assert [[{"port": "http"}], [{"port": "admin"}]] == [rule["ports"] for rule in rules]
 
 
-@requirement("deployment:tls-stores-shown")
+@requirement("deployment-15")
 def test_the_stores_are_reached_by_tls() -> None:
     (valkey,) = PODS["valkey"]["containers"]
 
@@ -116,7 +116,7 @@ def test_the_stores_are_reached_by_tls() -> None:
     assert "--port 0 --tls-port 6379" in valkey["args"][0]
 
 
-@requirement("deployment:digests")
+@requirement("deployment-12")
 def test_no_image_is_named_by_a_tag_alone() -> None:
     images = [container["image"] for pod in PODS.values() for container in pod["containers"]]
     named = [one["image"] for name, one in SERVICES.items() if not name.startswith("gateway-")]
@@ -130,7 +130,7 @@ def test_no_image_is_named_by_a_tag_alone() -> None:
     assert [] == [name for name in re.findall(r"[A-Z]+_IMAGE", str(COMPOSE)) if f"\n{name}=\n" not in example]
 
 
-@requirement("deployment:locked")
+@requirement("deployment-13")
 def test_every_extra_is_locked_with_what_it_is_added_to() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     run = dict(PINNED.findall(LOCKS["run"]))
@@ -141,7 +141,7 @@ def test_every_extra_is_locked_with_what_it_is_added_to() -> None:
         assert {re.split("[<>=]", one)[0] for one in wanted} <= locked.keys()
 
 
-@requirement("deployment:locked")
+@requirement("deployment-13")
 @pytest.mark.parametrize("name", LOCKS)
 def test_a_lock_has_a_hash_for_each_package_and_names_no_index(name: str) -> None:
     stanzas = re.split(r"^(?=[A-Za-z0-9])", LOCKS[name], flags=re.MULTILINE)
@@ -151,7 +151,7 @@ def test_a_lock_has_a_hash_for_each_package_and_names_no_index(name: str) -> Non
 
 
 @SYSTEMD
-@requirement("deployment:few-rights")
+@requirement("deployment-11")
 def test_systemd_finds_little_that_the_service_could_still_be_denied() -> None:
     unit = str(DEPLOY / "connector-gateway.service")
     command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", unit]

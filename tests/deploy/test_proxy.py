@@ -77,7 +77,7 @@ def asked(port: int, path: str) -> int:
         return int(client.makefile("rb").readline().split()[1])
 
 
-@requirement("deployment:proxy-log")
+@requirement("deployment-8")
 def test_no_token_code_or_query_is_logged(program: str, gateway: Installation, tmp_path: Path) -> None:
     port = free_port()
     with nginx(backends(gateway), port, tmp_path, program):
@@ -90,7 +90,7 @@ def test_no_token_code_or_query_is_logged(program: str, gateway: Installation, t
     assert next(line["run_id"] for line in lines if line["path"] == "/v1/runs").startswith("run_")
 
 
-@requirement("deployment:proxy-log")
+@requirement("deployment-8")
 def test_nor_is_it_where_the_gateways_are_away_or_too_much_is_asked(program: str, tmp_path: Path) -> None:
     port, nobody = free_port(), (free_port(), free_port())
     slow = {"limit_req_zone": "$client zone=requests:10m rate=1r/m", "limit_req": "zone=requests burst=20 nodelay"}
@@ -102,7 +102,7 @@ def test_nor_is_it_where_the_gateways_are_away_or_too_much_is_asked(program: str
     assert MARK not in "".join(one.read_text(encoding="utf-8") for one in tmp_path.glob("*.log"))
 
 
-@requirement("deployment:proxy-limits")
+@requirement("deployment-7")
 def test_an_address_that_asks_too_often_is_refused_in_our_shape(
     program: str, gateway: Installation, tmp_path: Path
 ) -> None:
@@ -119,7 +119,7 @@ def test_an_address_that_asks_too_often_is_refused_in_our_shape(
     )
 
 
-@requirement("deployment:proxy-limits")
+@requirement("deployment-7")
 def test_an_address_with_too_many_connections_is_refused(program: str, gateway: Installation, tmp_path: Path) -> None:
     port = free_port()
     half = b"POST /v1/connectors/notes/pages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"
@@ -133,7 +133,7 @@ def test_an_address_with_too_many_connections_is_refused(program: str, gateway: 
         wait_until(lambda: asked(port, "/healthz") == 200)
 
 
-@requirement("deployment:proxy-limits")
+@requirement("deployment-7")
 @pytest.mark.parametrize(
     ("directive", "sent"),
     [
@@ -152,7 +152,7 @@ def test_a_client_that_sends_too_slowly_is_cut(directive: str, sent: bytes, prog
             client.recv(1)
 
 
-@requirement("deployment:proxy-operators")
+@requirement("deployment-9")
 def test_operators_have_a_listener_of_their_own(program: str, gateway: Installation, tmp_path: Path) -> None:
     port = free_port()
     paths = ("/console/sign-in", "/v1/workspaces", "/v1/keys", "/metrics")
@@ -182,7 +182,7 @@ class Echo(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-@requirement("deployment:proxy-limits")
+@requirement("deployment-7")
 def test_what_a_client_says_of_its_address_is_not_passed_on(program: str, tmp_path: Path) -> None:
     port, server = free_port(), HTTPServer(("127.0.0.1", 0), Echo)
     forged = {"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"}

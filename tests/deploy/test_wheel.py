@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from connector_gateway.http.guides import guides
 from harness.requirement import requirement
 
 REPOSITORY = Path(__file__).parents[2]
@@ -43,14 +44,20 @@ def run(command: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@requirement("deployment:no-sandbox")
+@requirement("deployment-3")
 def test_the_wheel_has_the_gateway_alone(wheel: Path) -> None:
     packages = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
 
     assert {"connector_gateway"} == {name for name in packages if not name.endswith(".dist-info")}
 
 
-@requirement("deployment:no-sandbox")
+def test_the_wheel_has_the_guides_that_are_served(wheel: Path) -> None:
+    names = {name.removeprefix("connector_gateway/docs/") for name in zipfile.ZipFile(wheel).namelist()}
+
+    assert set() == guides().keys() - names
+
+
+@requirement("deployment-3")
 @pytest.mark.parametrize("name", ["dev", "sandbox"])
 def test_what_needs_the_sandbox_says_what_to_install(command: Path, name: str) -> None:
     ended = run(command, name)

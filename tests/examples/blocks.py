@@ -3,9 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from documentation import Pages
-
-from examples.documented import Block, blocks_of
+from examples.documented import WRITTEN, Block, blocks_of
 
 GUIDE = "docs/guide"
 SANDBOX = ("sandbox/guides/test_pages.py", {"python": 1, "js": 1})
@@ -38,7 +36,7 @@ RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
 }
 """Pages with a test of their own: which, and how many blocks of each language it runs."""
 
-PAGES = sorted(path for path in Pages().reached() if path.endswith(".md") and "/decisions/" not in path)
+PAGES = [path for path in WRITTEN if "/decisions/" not in path]
 
 
 def shown(page: str) -> list[Block]:

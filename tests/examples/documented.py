@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+FOLDERS = ("*.md", "client/*.md", "sandbox/*.md", "docs/**/*.md", "src/**/*.md")
+WRITTEN = sorted(str(page.relative_to(ROOT)) for folder in FOLDERS for page in ROOT.glob(folder))
+"""The pages of the documentation, as paths in the project."""
+
 BLOCK = re.compile(
     r"^(?:<!-- not run: (?P<reason>.*?) -->\n)?^(?P<indent> *)```(?P<language>\S*)\n(?P<text>.*?)^ *```$",
     re.DOTALL | re.MULTILINE,

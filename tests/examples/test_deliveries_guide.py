@@ -103,7 +103,7 @@ def faults(gateway: Gateway, bodies: list[Any]) -> list[str]:
     return [fault.message for body in bodies for fault in checked.iter_errors(body)]
 
 
-@requirement("webhooks:managed", "webhooks:message", "webhooks:replay", "webhooks:secret", "webhooks:described")
+@requirement("deliveries-1", "deliveries-3", "deliveries-4", "deliveries-7", "deliveries-11")
 def test_a_message_is_delivered_and_replayed_as_written(gateway: Gateway) -> None:
     connection = gateway.connections["chat"]
     prove(gateway, connection)

@@ -80,7 +80,8 @@ class Browser:
         """Fill in the form of *page* that has this button, and press it."""
         form = page.form(button)
         values = {
-            str(one["name"]): str(one.get("value", "")) for one in form.select("input[name]:not([type=checkbox])")
+            str(one["name"]): str(one.get("value", ""))
+            for one in form.select("input[name]:not([type=checkbox]), input[type=checkbox][checked]")
         }
         chosen = {str(one["name"]): _chosen(one) for one in form.select("select[name]")}
         texts = {str(one["name"]): one.text for one in form.select("textarea[name]")}

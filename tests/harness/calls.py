@@ -1,6 +1,6 @@
 """Every operation of every room, called as callers do, with what they name there and also not there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -59,9 +59,24 @@ def read(gateway: Gateway, room: str, reading: Reading) -> Reply:
     return gateway.request(reading.method, f"/v1/connectors/{room}{reading.path}", **sent)
 
 
-def write(gateway: Gateway, world: World, name: str, content: str, key: str) -> Reply:
-    """What is answered to a write."""
+def write(gateway: Gateway, world: World, name: str, content: str, key: str | None) -> Reply:
+    """What is answered to a write, with or without a key."""
     kind = KINDS[name]
     method, path, body = kind.request(world, content)
     sent = {"connection_id": gateway.connections[kind.room], **body}
-    return gateway.request(method, f"/v1/connectors/{kind.room}{path}", json=sent, headers={"Idempotency-Key": key})
+    return gateway.request(
+        method, f"/v1/connectors/{kind.room}{path}", json=sent, headers={"Idempotency-Key": key} if key else {}
+    )
+
+
+def defects(world: World, name: str, content: str, reply: Reply) -> Iterator[str]:
+    """Yield what is wrong with the objects upstream after *reply* to a write."""
+    kind, made = KINDS[name], list(KINDS[name].made(world, content))
+    if reply.status != 200:
+        yield f"in the end {reply.status} {reply.body['error']}"
+        return
+    for part, told in enumerate(kind.told(reply.data)):
+        parts = [one for one in made if one.part == part]
+        if len(parts) != kind.expected(reply.data, part) or told not in {None, *[one.id for one in parts]}:
+            yield f"{told} is returned, {parts} are there"
+        yield from (f"{one.id}: {one.flaws}" for one in parts if one.flaws)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
+from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, async_playwright
 
 from harness.serving import OPERATOR
@@ -14,38 +15,19 @@ from harness.serving import OPERATOR
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 """The first is the same engine without what surrounds a page, and takes two thirds of the processor's time."""
 
-WIDE, NARROW = 1400, 400
+WIDE, MIDDLE, NARROW = 1400, 1280, 390
 HEIGHT = 900
 
-CONTRAST = """() => {
-  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  const read = (colour) => {
-    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
-    return canvas.getImageData(0, 0, 1, 1).data;
-  };
-  const light = (rgb) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => {
-    const c = rgb[i] / 255; return sum + weight * (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-  }, 0);
-  const behind = (node) => {
-    for (let one = node; one; one = one.parentElement) {
-      const colour = getComputedStyle(one).backgroundColor;
-      if (read(colour)[3] === 255) return read(colour);
-    }
-    return read(getComputedStyle(document.documentElement).colorScheme.includes("dark") &&
-      matchMedia("(prefers-color-scheme: dark)").matches ? "#121212" : "#fff");
-  };
-  const poor = [];
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const node = texts.currentNode.parentElement;
-    if (!texts.currentNode.data.trim() || !node.checkVisibility() || node.closest("svg, option, noscript")) continue;
-    const [one, other] = [light(read(getComputedStyle(node).color)), light(behind(node))].sort((a, b) => b - a);
-    const ratio = (one + 0.05) / (other + 0.05);
-    if (ratio < 4.5) poor.push(`${texts.currentNode.data.trim().slice(0, 40)}: ${ratio.toFixed(2)}`);
-  }
-  return poor;
+WRAPPED = """() => {
+  const brand = document.querySelector(".brand");
+  const parts = [...document.querySelectorAll(".top button, .top nav a, .side a")];
+  const side = document.querySelector(".side");
+  const row = side && getComputedStyle(side).display === "flex" ? [...side.children].map((one) => one.offsetTop) : [0];
+  const bar = document.querySelector(".top").offsetHeight;
+  return new Set(row).size > 1 || brand.offsetHeight > 30 || parts.some((one) => one.offsetHeight > 45)
+    || bar > (innerWidth < 736 && document.querySelector(".top :is(.search, nav)") ? 110 : 60);
 }"""
-"""Tells the texts of a page that stand out too little from what is behind them."""
+"""Tells if the header or the navigation takes more lines than it has been given."""
 
 
 def chromium_path() -> str:
@@ -105,10 +87,15 @@ class Window:
         wider: int = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         return wider
 
-    async def poor_contrasts(self) -> list[str]:
-        """The texts that stand out too little."""
-        found: list[str] = await self.page.evaluate(CONTRAST)
-        return found
+    async def is_wrapped(self) -> bool:
+        """Return whether the header takes more lines than it has been given."""
+        wrapped: bool = await self.page.evaluate(WRAPPED)
+        return wrapped
+
+    async def violations(self) -> list[str]:
+        """Return what axe-core finds wrong for people with disabilities, such as poor contrast."""
+        found = await Axe().run(self.page)
+        return [f"{one['id']}: {node['target']}" for one in found.response["violations"] for node in one["nodes"]]
 
     def _asked(self, request: Request) -> None:
         if not request.url.startswith((self.base_url, *self.visited, "data:")):

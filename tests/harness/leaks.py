@@ -40,7 +40,7 @@ MOST_ROWS = 1000
 ANSWER = "an answer to "
 TOLD_ON_PURPOSE: Mapping[str, re.Pattern[str]] = {
     "an API key": re.compile(f"{ANSWER}POST (/v1|/console)/keys"),
-    "a session": re.compile(f"{ANSWER}POST /console/sign-in"),
+    "a session": re.compile(f"{ANSWER}(GET|POST) /console/sign-in"),
     "a connect link": re.compile(ANSWER),
     "a webhook's secret": re.compile(f"{ANSWER}POST (/v1|/console)/webhooks"),
     "a hook's secret": re.compile(f"{ANSWER}(GET|DELETE) /v1/hooks/"),
@@ -112,6 +112,8 @@ def listen() -> None:
     _after(Tokens, "_grant", lambda grant: LEAKS.learn(filter(None, (grant.token, grant.refresh_token)), "a token"))
     _after(Keys, "create", lambda made: LEAKS.learn([made["key"]], "an API key"))
     _after(Sessions, "begin", lambda session: LEAKS.learn([session.token], "a session"))
+    _after(Sessions, "create_link", lambda link: LEAKS.learn([link], "a sign-in link"))
+    _after(Sessions, "begin_by_link", lambda session: LEAKS.learn([session.token] if session else [], "a session"))
     _after(ConnectLinks, "issue", lambda issued: LEAKS.learn([issued["connect_url"].split("/")[-1]], "a connect link"))
     _after(Consents, "begin", _departing)
     _overhear_databases()

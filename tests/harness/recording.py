@@ -10,8 +10,8 @@ from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
-from connector_gateway.http.management import MANAGEMENT
 from connector_gateway.http.routes import PREFIX
+from connector_gateway.management.routes import MANAGEMENT
 from harness.normalising import Normaliser
 from harness.playing import playing
 from harness.publishing import published, publishing

@@ -17,10 +17,10 @@ from connector_gateway.core.runs import Run
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import Call
 from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.errors import Doubt, GatewayError, OutcomeUnknown, UpstreamRefused
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.operation import Connector, reads, writes
-from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Page, Params, Result
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream
@@ -323,8 +323,9 @@ def connectors(shelf: Shelf) -> Mapping[str, Connector[Any]]:
         client=lambda upstream: ShelfClient(shelf, upstream),
         operations=(put_thing, place_thing, make_thing, label_thing, cover_thing, put_blindly, put_pair, list_things),
         settle_seconds=SETTLE_SECONDS,
-        rejections=Rejections(
-            lambda answer: str(answer.status), (Rejection({400}, "here"), Rejection({500}, "here", ended=True))
+        error_table=ErrorTable(
+            lambda answer: Reason(str(answer.status)),
+            rejections=(Rejection({400}, "here"), Rejection({500}, "here", ended=True)),
         ),
     )
     return {"shelf": connector}

@@ -3,6 +3,6 @@
 import pytest
 
 
-def requirement(*requirement_ids: str) -> pytest.MarkDecorator:
-    """Mark a test as showing the requirements with these identifiers, which stand in the register."""
-    return pytest.mark.requirement(*requirement_ids)
+def requirement(*clauses: str) -> pytest.MarkDecorator:
+    """Mark a test as showing these clauses of the contract, such as ``notes-7``."""
+    return pytest.mark.requirement(*clauses)

@@ -67,8 +67,8 @@ class Rooms:
 
 
 @contextmanager
-def rooms(sandbox: Sandbox, folder: Path, **settings: str) -> Iterator[Rooms]:
-    """A started gateway with all rooms in front of *sandbox*."""
+def rooms(sandbox: Sandbox, folder: Path, **settings: Any) -> Iterator[Rooms]:
+    """A started gateway with all rooms in front of *sandbox*; *settings* are those of ``serving``."""
     pace = {f"GATEWAY_{room.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for room in CONNECTORS}
     more: dict[str, Any] = pace | {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS)} | settings
     with serving(sandbox, folder, connectors=UNHURRIED, files=NoNetwork(2, 12_000_000), **more) as gateway:

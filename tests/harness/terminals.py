@@ -6,22 +6,32 @@ import pty
 import re
 import struct
 import termios
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from harness.starting import start
 
 STYLES = re.compile("\x1b\\[[0-9;]*m")
 
 
-def typed(columns: int, *command: str, environment: Mapping[str, str]) -> tuple[int, list[str]]:
-    """Run a command of ours in a terminal of so many *columns*: its exit status, and the lines without their styles."""
+def typed(
+    columns: int, *command: str, environment: Mapping[str, str], answers: Sequence[str] = ()
+) -> tuple[int, list[str]]:
+    """Run a command of ours in a terminal of so many *columns*: its exit status, and the lines without their styles.
+
+    Each prompt is given the next one of *answers*.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     bare = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR"}}
     told = {**bare, "TERM": "xterm-256color", **environment}
-    process = start(*command, stdin=theirs, stdout=theirs, stderr=theirs, env=told)
+    # In a session of its own, prompts do not ask at the terminal of the tests.
+    process = start(*command, stdin=theirs, stdout=theirs, stderr=theirs, env=told, start_new_session=True)
     os.close(theirs)
-    shown = b"".join(iter(lambda: _read(ours), b""))
+    shown, given = b"", iter(answers)
+    while chunk := _read(ours):
+        shown += chunk
+        if shown.endswith(b": "):
+            os.write(ours, f"{next(given)}\n".encode())
     os.close(ours)
     return process.wait(30), STYLES.sub("", shown.decode()).splitlines()
 

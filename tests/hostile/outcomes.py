@@ -11,7 +11,11 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.remedies import remedy_of
 from connector_gateway.core.writing import LOOK_FIRST
+from connector_gateway.kit.errors import OutcomeUnknown
+from harness.calls import defects
 from harness.playing import playing
 from harness.rooms import Rooms, rooms
 from harness.serving import Gateway, Reply
@@ -138,7 +142,7 @@ class Walk:
         if case.keyed:
             # A doubt ends within the settle time, which is shorter than a repeat waits.
             again = self._write(case, content)
-            yield from self._wrong_end(case, content, again)
+            yield from defects(self.started.world, case.name, content, again)
         else:
             made = [len(list(KINDS[case.name].made(self.started.world, content)))]
             yield from (f"{number} were made" for number in made if number > KINDS[case.name].parts)
@@ -158,20 +162,10 @@ class Walk:
             yield "answered 200 for what was not done"
         if not case.rejects and reply.status != 200 and not case.keyed:
             remedy = reply.body["error"]["remedy"]
-            yield from [f"the remedy is {remedy!r}"] * (remedy != LOOK_FIRST)
+            wanted = remedy_of(OutcomeUnknown("", remedy=LOOK_FIRST), "http", [CONNECTORS[case.room]])
+            yield from [f"the remedy is {remedy!r}"] * (remedy != wanted)
         if not case.rejects and not case.keyed and len(sent) > 1:
             yield f"sent {len(sent)} times without a key"
-
-    def _wrong_end(self, case: Case, content: str, reply: Reply) -> Iterator[str]:
-        kind, made = KINDS[case.name], list(KINDS[case.name].made(self.started.world, content))
-        if reply.status != 200:
-            yield f"in the end {reply.status} {reply.body['error']}"
-            return
-        for part, told in enumerate(kind.told(reply.data)):
-            parts = [one for one in made if one.part == part]
-            if len(parts) != kind.expected(reply.data, part) or told not in {None, *[one.id for one in parts]}:
-                yield f"{told} is returned, {parts} are there"
-            yield from (f"{one.id}: {one.flaws}" for one in parts if one.flaws)
 
 
 @contextmanager

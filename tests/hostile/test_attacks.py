@@ -40,7 +40,7 @@ def beside_it(attack: Attack, sandbox: Sandbox, folder: Path) -> Seen:
         return seen
 
 
-@requirement("clients:nobody-else-notices")
+@requirement("common-181")
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 def test_nobody_else_notices_much_of_it(sandbox: Sandbox, tmp_path: Path, attack: Attack) -> None:
     seen = tries(lambda: beside_it(attack, sandbox, tmp_path), HELD_MS)

@@ -13,7 +13,6 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
         yield started
 
 
-# @requirement("outcomes:listed", "outcomes:shape", "outcomes:redirects", "outcomes:unkeyed")
 def test_no_response_releases_a_write_that_was_done(walk: Walk) -> None:
     cases = list(some_cases())
 

@@ -25,7 +25,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
         yield started
 
 
-@requirement("doors:paths")
+@requirement("common-162")
 @pytest.mark.parametrize("room", CONNECTORS)
 def test_no_text_leads_elsewhere(started: Rooms, room: str) -> None:
     given = list(answers(started, room, TRICKS))
@@ -35,7 +35,7 @@ def test_no_text_leads_elsewhere(started: Rooms, room: str) -> None:
     assert [] == [(str(placed), text, reply.code) for placed, text, reply in given if reply.status >= 500]
 
 
-@requirement("doors:paths")
+@requirement("common-162")
 @pytest.mark.parametrize("trick", ["..", ".", "../..", "%2e%2e", "a/b", "?x=1", " ", "//"])
 @pytest.mark.parametrize(
     ("room", "path"),

@@ -47,7 +47,7 @@ def kept(installation: Installation) -> Any:
         return database.execute(REFUSED).fetchone()
 
 
-@requirement("runs:refused-bounded")
+@requirement("common-121")
 def test_whoever_calls_on_after_the_minute_is_used_up_fills_no_disk(installation: Installation) -> None:
     refused = call_on(installation, narrow_key(installation), 1 + RECORDED + MORE)[1:]
     wait_until(lambda: kept(installation) == (RECORDED, MORE))

@@ -74,7 +74,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installa
             yield installation, outside(installation, sandbox)
 
 
-@requirement("doors:slow-texts")
+@requirement("common-166")
 @pytest.mark.parametrize("room", CONNECTORS)
 def test_nobody_waits_for_a_text_that_is_made_to_be_slow(started: tuple[Installation, Rooms], room: str) -> None:
     installation, rooms = started

@@ -23,7 +23,7 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
         yield installation
 
 
-@requirement("throttle:never-refused")
+@requirement("limits-1")
 def test_operator_and_keys_notice_nothing_of_two_hundred_wrong_tokens_a_second(installation: Installation) -> None:
     noticed = [compare(installation)]
     while len(noticed) < TRIES and noticed[-1].slower >= SLOWER:
@@ -34,7 +34,7 @@ def test_operator_and_keys_notice_nothing_of_two_hundred_wrong_tokens_a_second(i
     assert min(one.slower for one in noticed) < SLOWER, [one.medians_ms() for one in noticed]
 
 
-@requirement("throttle:bounded")
+@requirement("limits-3")
 def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_are_remembered_in_little_memory(
     installation: Installation,
 ) -> None:

@@ -11,12 +11,11 @@ from typing import Any
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from harness.calls import Reading, read, write, writings
+from harness.calls import Reading, defects, read, write, writings
 from harness.playing import playing
 from harness.rooms import Rooms, rooms
 from harness.serving import Reply
 from hostile.proxy import Mangling, mangling
-from simulation.writes import KINDS
 from workspace_sandbox import EMULATORS
 
 TRIES = 6
@@ -85,19 +84,7 @@ class Hostile(Rooms):
             if reply.status == 200:
                 break
         self.proxy.stop()
-        yield from self._settled(name, content, write(gateway, self.world, name, content, content))
-
-    def _settled(self, name: str, content: str, reply: Reply) -> Iterator[str]:
-        """What is wrong once a write was answered in peace."""
-        kind, made = KINDS[name], list(KINDS[name].made(self.world, content))
-        if reply.status != 200:
-            yield f"in the end {reply.body}"
-            return
-        for part, told in enumerate(kind.told(reply.data)):
-            parts = [one for one in made if one.part == part]
-            if len(parts) != kind.expected(reply.data, part) or told not in {None, *[one.id for one in parts]}:
-                yield f"{told} is told, {parts} are there"
-            yield from (f"{one.id}: {one.flaws}" for one in parts if one.flaws)
+        yield from defects(self.world, name, content, write(gateway, self.world, name, content, content))
 
     # What is remembered
 

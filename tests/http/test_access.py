@@ -48,7 +48,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return logged
 
 
-@requirement("settings:access-log")
+@requirement("common-151")
 def test_an_answer_is_logged_with_its_run_and_without_its_query(
     gateway: Gateway, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,7 +82,7 @@ def test_an_answer_is_logged_with_its_run_and_without_its_query(
         (f"/v1{'/runs' * 100}", f"/v1{'/runs' * 39}/…"),
     ],
 )
-@requirement("settings:access-log", "secrets:paths")
+@requirement("common-151", "secrets-6")
 def test_a_path_is_logged_without_what_may_be_a_token(
     gateway: Gateway, capsys: pytest.CaptureFixture[str], path: str, logged: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_path_is_logged_without_what_may_be_a_token(
 
 
 @pytest.mark.parametrize("text", ["<b>[docs]", "\x1b[31mred\x07\x9b2J", "a\nb", "\u202efdp.exe", "x" * 150])
-@requirement("settings:access-log")
+@requirement("common-151")
 def test_whatever_an_address_holds_is_logged_on_one_line_of_ascii(
     gateway: Gateway, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
@@ -104,7 +104,7 @@ def test_whatever_an_address_holds_is_logged_on_one_line_of_ascii(
     assert all(line.isascii() and line.isprintable() for line in told)
 
 
-@requirement("settings:access-log")
+@requirement("common-151")
 def test_a_refusal_is_logged_too(gateway: Gateway, capsys: pytest.CaptureFixture[str]) -> None:
     reply = gateway.request("GET", "/v1/connectors/notes/databases", headers={"Authorization": "Bearer nobody"})
     (line,) = lines(capsys)
@@ -112,7 +112,7 @@ def test_a_refusal_is_logged_too(gateway: Gateway, capsys: pytest.CaptureFixture
     assert (401, reply.body["run_id"]) == (line["status"], line["run_id"])
 
 
-@requirement("settings:access-log")
+@requirement("common-151")
 def test_nothing_is_logged_unless_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path) as gateway:
         gateway.get("/notes/databases", limit=1)
@@ -120,7 +120,7 @@ def test_nothing_is_logged_unless_it_is_wanted(tmp_path: Path, capsys: pytest.Ca
     assert '"answered"' not in capsys.readouterr().out
 
 
-@requirement("throttle:forwarded")
+@requirement("limits-5")
 def test_behind_a_trusted_proxy_the_client_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     proxied: dict[str, Any] = {
         "GATEWAY_ACCESS_LOG": "on",

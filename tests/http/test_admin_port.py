@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from connector_gateway.http.console.routes import ROUTES
-from connector_gateway.http.management import MANAGEMENT
+from connector_gateway.management.routes import MANAGEMENT
 from harness.databases import postgres_on
 from harness.installed import Installation, installed
 from harness.playing import playing
@@ -49,7 +49,7 @@ def statuses(address: str) -> set[int]:
         return {http.request(method, re.sub(r"\{\w+\}", "x", path)).status_code for method, path in OURS}
 
 
-@requirement("deployment:public-port")
+@requirement("deployment-1")
 def test_what_operators_use_is_found_at_their_port_only(apart: Installation) -> None:
     assert {404} == statuses(apart.base_url)
     assert 404 not in {
@@ -58,13 +58,13 @@ def test_what_operators_use_is_found_at_their_port_only(apart: Installation) -> 
     }
 
 
-@requirement("deployment:public-port")
+@requirement("deployment-1")
 @pytest.mark.parametrize("path", ["//console", "/console/", "/v1/../console", "/%63onsole", "/CONSOLE", "/metrics/"])
 def test_no_spelling_leads_there(apart: Installation, path: str) -> None:
     assert 404 == asked(apart, path, f"127.0.0.1:{apart.port}")
 
 
-@requirement("deployment:public-port")
+@requirement("deployment-1")
 def test_a_header_that_names_the_other_port_leads_nowhere(apart: Installation) -> None:
     other = apart.admin_url.removeprefix("http://")
 
@@ -84,7 +84,7 @@ def asked(installation: Installation, path: str, host: str) -> int:
     return status
 
 
-@requirement("deployment:public-token")
+@requirement("deployment-2")
 def test_the_operator_token_opens_nothing_at_the_public_port(apart: Installation) -> None:
     refused = [httpx.get(f"{apart.base_url}{path}", headers=OPERATORS) for path in ("/v1/connections", "/v1/runs")]
     taken = [httpx.get(f"{apart.admin_url}{path}", headers=OPERATORS) for path in ("/v1/connections", "/v1/runs")]
@@ -94,7 +94,7 @@ def test_the_operator_token_opens_nothing_at_the_public_port(apart: Installation
     assert [200, 200] == [one.status_code for one in taken]
 
 
-@requirement("deployment:public-port")
+@requirement("deployment-1")
 def test_keys_are_served_at_the_public_port(apart: Installation) -> None:
     key = {"Authorization": f"Bearer {apart.key}"}
     paths = ("/v1/connections", "/v1/runs", f"/v1/connections/{apart.connections['notes']}", "/healthz", "/readyz")
@@ -102,7 +102,7 @@ def test_keys_are_served_at_the_public_port(apart: Installation) -> None:
     assert [200] * 5 == [httpx.get(apart.base_url + path, headers=key).status_code for path in paths]
 
 
-@requirement("deployment:public-port")
+@requirement("deployment-1")
 def test_no_hint_leads_from_the_public_port_to_a_route_that_is_not_there(apart: Installation) -> None:
     hints = [httpx.get(f"{address}/v1/workspace").json()["error"]["details"] for address in told_by(apart)]
 

@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from connector_gateway.http.management import MANAGEMENT, ManagementRoute
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.routes import MANAGEMENT
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 
@@ -64,7 +65,7 @@ def anna(gateway: Gateway) -> Iterator[Asking]:
     gateway.operator("DELETE", f"/v1/operators/{made.data['operator_id']}")
 
 
-@requirement("operators:viewer")
+@requirement("administration-3")
 @pytest.mark.parametrize("route", READS, ids=lambda route: route.name)
 def test_a_viewer_reads_what_an_admin_reads(
     gateway: Gateway, viewer: Asking, things: dict[str, str], route: ManagementRoute
@@ -77,7 +78,7 @@ def test_a_viewer_reads_what_an_admin_reads(
     assert ("hook_not_found" if route.name == "show_hook" else 200) == (seen.code if seen.status != 200 else 200)
 
 
-@requirement("operators:viewer", "audit:refused")
+@requirement("administration-3", "administration-9")
 @pytest.mark.parametrize("route", CHANGES, ids=lambda route: route.name)
 @pytest.mark.parametrize("body", [{}, {"name": 5}], ids=["empty", "wrong"])
 def test_a_viewer_changes_nothing_and_the_attempt_is_recorded(
@@ -91,12 +92,12 @@ def test_a_viewer_changes_nothing_and_the_attempt_is_recorded(
     assert ("admin_role_required", "127.0.0.1") == (entry["outcome"], entry["address"])
 
 
-@requirement("operators:viewer")
+@requirement("administration-3")
 def test_a_viewer_is_refused_however_the_body_looks(viewer: Asking) -> None:
     assert "admin_role_required" == viewer("POST", "/v1/workspaces", content=b"{no json").code
 
 
-@requirement("operators:discreet")
+@requirement("administration-4")
 def test_a_viewer_does_not_see_a_token_that_was_handed_over(gateway: Gateway, viewer: Asking) -> None:
     gateway.run(gateway.app.hooks._keep_secret("notes", "secret_handed_over"))
     seen, known = viewer("GET", "/v1/hooks/notes").data, gateway.operator("GET", "/v1/hooks/notes").data
@@ -105,7 +106,7 @@ def test_a_viewer_does_not_see_a_token_that_was_handed_over(gateway: Gateway, vi
     assert (None, "secret_handed_over") == (seen["verification_token"], known["verification_token"])
 
 
-@requirement("operators:named")
+@requirement("administration-1")
 def test_an_admin_does_what_the_built_in_operator_does(gateway: Gateway, anna: Asking) -> None:
     workspace = anna("POST", "/v1/workspaces", json={"name": "Anna's"}).data
     (entry,) = entries(gateway, object_id=workspace["workspace_id"])
@@ -113,7 +114,7 @@ def test_an_admin_does_what_the_built_in_operator_does(gateway: Gateway, anna: A
     assert (True, "create_workspace") == (entry["actor"].startswith("anna-"), entry["act"])
 
 
-@requirement("operators:revoked")
+@requirement("administration-5")
 def test_a_revoked_operator_is_refused(gateway: Gateway) -> None:
     made = gateway.operator("POST", "/v1/operators", json={"name": "rosa", "role": "admin"}).data
     rosa = asking(gateway, made["token"])
@@ -128,7 +129,7 @@ def test_an_operators_token_calls_no_operation(gateway: Gateway, anna: Asking) -
     assert "invalid_api_key" == anna("GET", "/v1/connectors/shelf/things").code
 
 
-@requirement("audit:acts")
+@requirement("administration-7")
 def test_every_act_over_http_has_an_entry(gateway: Gateway) -> None:
     act = gateway.operator
     workspace = act("POST", "/v1/workspaces", json={"name": "Audited"}).data["workspace_id"]
@@ -167,7 +168,7 @@ def test_every_act_over_http_has_an_entry(gateway: Gateway) -> None:
     ] == told
 
 
-@requirement("audit:acts")
+@requirement("administration-7")
 def test_windows_for_handing_over_a_secret_and_what_comes_of_them_are_recorded(gateway: Gateway) -> None:
     url = gateway.operator("POST", "/v1/hooks/notes/window").data["url"]
     gateway.request("POST", urlsplit(url).path, json={"verification_token": "secret_given"})
@@ -183,7 +184,7 @@ def test_windows_for_handing_over_a_secret_and_what_comes_of_them_are_recorded(g
     ] == told
 
 
-@requirement("audit:acts")
+@requirement("administration-7")
 def test_operators_are_recorded_themselves(gateway: Gateway) -> None:
     made = gateway.operator("POST", "/v1/operators", json={"name": "otto", "role": "viewer"}).data
     gateway.operator("DELETE", "/v1/operators/otto")
@@ -194,7 +195,7 @@ def test_operators_are_recorded_themselves(gateway: Gateway) -> None:
     )
 
 
-@requirement("audit:acts")
+@requirement("administration-7")
 def test_a_managing_key_is_an_actor(gateway: Gateway) -> None:
     wanted = {"workspace_id": gateway.workspace_id, "scope": "read", "manages_connections": True}
     key = gateway.operator("POST", "/v1/keys", json=wanted).data
@@ -206,7 +207,7 @@ def test_a_managing_key_is_an_actor(gateway: Gateway) -> None:
     assert ("change_connection", {"changed": ["name"]}) == (entry["act"], entry["details"])
 
 
-@requirement("audit:refused")
+@requirement("administration-9")
 def test_an_act_that_fails_is_recorded_with_its_code(gateway: Gateway) -> None:
     unknown = "key_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"
     gateway.operator("DELETE", f"/v1/keys/{unknown}")
@@ -215,7 +216,7 @@ def test_an_act_that_fails_is_recorded_with_its_code(gateway: Gateway) -> None:
     assert ("revoke_key", "key_not_found") == (entry["act"], entry["outcome"])
 
 
-@requirement("audit:refused")
+@requirement("administration-9")
 def test_a_key_that_tries_to_manage_is_recorded(gateway: Gateway) -> None:
     key = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"}).data
     asking(gateway, key["key"])("POST", "/v1/workspaces", json={"name": "mine"})
@@ -224,7 +225,7 @@ def test_a_key_that_tries_to_manage_is_recorded(gateway: Gateway) -> None:
     assert ("create_workspace", "operator_token_required") == (entry["act"], entry["outcome"])
 
 
-@requirement("audit:bounded")
+@requirement("administration-10")
 def test_a_wrong_token_is_recorded_once_and_counted(gateway: Gateway) -> None:
     guess = asking(gateway, "a wrong token")
     replies = [guess("GET", "/v1/workspaces").status for _ in range(5)]
@@ -234,7 +235,7 @@ def test_a_wrong_token_is_recorded_once_and_counted(gateway: Gateway) -> None:
     assert [("invalid_api_key", "127.0.0.1")] == [(entry["outcome"], entry["address"]) for entry in found]
 
 
-@requirement("audit:listed")
+@requirement("administration-14")
 def test_the_trail_comes_page_by_page(gateway: Gateway) -> None:
     first = gateway.operator("GET", "/v1/audit", params={"limit": 2})
     second = gateway.operator("GET", "/v1/audit", params={"limit": 2, "cursor": first.body["next_cursor"]})
@@ -243,7 +244,7 @@ def test_the_trail_comes_page_by_page(gateway: Gateway) -> None:
     assert list(range(numbers[0], numbers[0] - 4, -1)) == numbers
 
 
-@requirement("audit:listed")
+@requirement("administration-14")
 @pytest.mark.parametrize("name", ["actor", "act", "object_id", "workspace_id", "outcome"])
 def test_a_filter_that_nothing_fits_finds_nothing(gateway: Gateway, name: str) -> None:
     assert [] == entries(gateway, **{name: "nothing"})
@@ -253,7 +254,7 @@ def test_the_trail_is_not_for_keys(gateway: Gateway) -> None:
     assert "operator_token_required" == gateway.request("GET", "/v1/audit").code
 
 
-@requirement("audit:discreet")
+@requirement("administration-15")
 def test_no_secret_is_in_the_trail(gateway: Gateway) -> None:
     new = {"workspace_id": gateway.workspace_id, "connector": "notes", "credentials": {"token": "ntn_kept_out"}}
     gateway.operator("POST", "/v1/connections", json={**new, "verify": False})
@@ -264,14 +265,14 @@ def test_no_secret_is_in_the_trail(gateway: Gateway) -> None:
     assert [] == [secret for secret in ("ntn_kept_out", "ntn_refused", made["key"]) if secret in text]
 
 
-@requirement("audit:chained")
+@requirement("administration-11")
 def test_what_was_done_over_http_can_be_verified(gateway: Gateway) -> None:
     verdict = gateway.run(gateway.app.audit.verify())
 
     assert verdict.broken is None
 
 
-@requirement("console:shapes")
+@requirement("administration-18")
 def test_a_run_names_the_parameters_that_were_sent(gateway: Gateway) -> None:
     run_id = gateway.get("/notes/databases", limit=2).body["run_id"]
     wrong = gateway.get("/notes/databases", limit="many").body["run_id"]

@@ -45,15 +45,15 @@ async def sent(answer: HttpResponse, method: str = "GET", client: Held | None = 
 async def test_a_body_in_one_piece_leaves_at_once() -> None:
     start, *bodies = await sent(HttpResponse(200, b"{}"))
 
-    assert (b"content-length", b"2") in start["headers"]
-    assert [{"type": "http.response.body", "body": b"{}"}] == bodies
+    assert (b"content-length", b"3") in start["headers"]
+    assert [{"type": "http.response.body", "body": b"{}\n"}] == bodies
 
 
 async def test_a_body_in_pieces_leaves_piece_by_piece() -> None:
     start, *bodies = await sent(HttpResponse(200, b'{"a":"', more=[b"long", b'"}']))
 
-    assert (b"content-length", b"12") in start["headers"]
-    assert [(b'{"a":"', True), (b"long", True), (b'"}', False)] == [
+    assert (b"content-length", b"13") in start["headers"]
+    assert [(b'{"a":"', True), (b"long", True), (b'"}\n', False)] == [
         (message["body"], message.get("more_body", False)) for message in bodies
     ]
 
@@ -63,18 +63,18 @@ async def test_only_the_length_is_told_of_a_body_that_was_not_asked_for(more: li
     answer = HttpResponse(200, b"{}", more=more)
     start, *bodies = await sent(answer, "HEAD")
 
-    assert (b"content-length", b"%d" % len(b"".join([b"{}", *more]))) in start["headers"]
+    assert (b"content-length", b"%d" % len(b"".join([b"{}", *more, b"\n"]))) in start["headers"]
     assert [{"type": "http.response.body", "body": b""}] == bodies
 
 
-@requirement("clients:held-bytes")
+@requirement("common-176")
 async def test_a_large_body_is_counted_while_it_leaves_in_parts() -> None:
     client = Held()
     _, *bodies = await sent(HttpResponse(200, b"x" * 150_000, more=[b"y" * 70_000]), client=client)
 
-    assert [220_000, 0] == client.noted
-    assert b"x" * 150_000 + b"y" * 70_000 == b"".join(message["body"] for message in bodies)
-    assert [65536, 65536, 18928, 65536, 4464, 0] == [len(message["body"]) for message in bodies]
+    assert [220_001, 0] == client.noted
+    assert b"x" * 150_000 + b"y" * 70_000 + b"\n" == b"".join(message["body"] for message in bodies)
+    assert [65536, 65536, 18928, 65536, 4464, 1, 0] == [len(message["body"]) for message in bodies]
 
 
 @pytest.mark.parametrize(("size", "method"), [(1000, "GET"), (200_000, "HEAD")])

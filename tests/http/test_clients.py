@@ -61,7 +61,7 @@ def latest(gateway: Gateway) -> dict[str, Any]:
 # What is read at all
 
 
-@requirement("limits:before-body")
+@requirement("common-168")
 def test_a_key_that_has_no_calls_left_is_told_so_before_its_body_is_read(gateway: Gateway, speaker: Speaker) -> None:
     caller = gateway.with_key(calls_per_minute=1)
     caller.get("/shelf/things")
@@ -72,7 +72,7 @@ def test_a_key_that_has_no_calls_left_is_told_so_before_its_body_is_read(gateway
     assert body["run_id"] == gateway.request("GET", f"/v1/runs/{body['run_id']}").body["data"]["run_id"]
 
 
-@requirement("limits:before-body")
+@requirement("common-168")
 def test_a_key_that_may_only_read_is_told_so_before_the_body_is_read(gateway: Gateway, speaker: Speaker) -> None:
     speaker.ask("POST", THINGS, authorised(gateway.with_key("read")), JSON, "Content-Length: 1000")
     status, body = speaker.answer()
@@ -91,7 +91,7 @@ def test_who_sends_the_rest_of_a_body_that_nobody_reads_goes_on_with_the_same_co
     assert (401, (200, {"status": "alive"})) == (first, speaker.answer())
 
 
-@requirement("clients:header-twice")
+@requirement("common-169")
 @pytest.mark.parametrize("header", ["Authorization", "Idempotency-Key", "Content-Type"])
 def test_a_header_that_decides_something_must_stand_once(gateway: Gateway, speaker: Speaker, header: str) -> None:
     headers = {"Authorization": f"Bearer {gateway.key}", "Content-Type": "application/json", "Idempotency-Key": "k"}
@@ -103,7 +103,7 @@ def test_a_header_that_decides_something_must_stand_once(gateway: Gateway, speak
     assert header.lower() in body["error"]["message"]
 
 
-@requirement("clients:header-twice")
+@requirement("common-169")
 def test_a_key_of_a_write_that_stands_twice_is_found_in_the_history(gateway: Gateway, speaker: Speaker) -> None:
     speaker.ask("POST", THINGS, authorised(gateway), JSON, *["Idempotency-Key: k"] * 2, "Content-Length: 2", body=b"{}")
     _, body = speaker.answer()
@@ -121,7 +121,7 @@ def test_other_routes_refuse_a_second_authorisation_as_well(gateway: Gateway, sp
 # Headers and trailers
 
 
-@requirement("clients:headers")
+@requirement("common-171")
 @pytest.mark.parametrize(
     "head",
     [
@@ -139,14 +139,14 @@ def test_headers_that_are_too_large_are_refused_in_our_shape(gateway: Gateway, s
     assert b"" == speaker.hear()
 
 
-@requirement("clients:headers")
+@requirement("common-171")
 def test_a_header_without_end_is_refused_before_it_ends(gateway: Gateway, speaker: Speaker) -> None:
     speaker.say("GET /healthz HTTP/1.1\r\nX-Endless: " + "x" * 400_000)
 
     assert 431 == speaker.answer()[0]
 
 
-@requirement("clients:headers")
+@requirement("common-171")
 def test_trailers_without_end_break_the_connection(gateway: Gateway, speaker: Speaker) -> None:
     speaker.ask("POST", THINGS, authorised(gateway), JSON, "Transfer-Encoding: chunked")
     speaker.say("2\r\n{}\r\n0\r\n" + f"X-More: {'x' * 100}\r\n" * 1000)
@@ -176,7 +176,7 @@ def test_chunks_with_endless_extensions_break_the_connection(gateway: Gateway, s
     assert b"" == speaker.hear()
 
 
-@requirement("clients:malformed")
+@requirement("common-170")
 @pytest.mark.parametrize(
     "text", ["HELLO\r\n\r\n", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /é HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02"]
 )
@@ -201,7 +201,7 @@ def test_a_few_requests_may_be_sent_ahead(gateway: Gateway, speaker: Speaker) ->
     assert 51 == speaker.hear().count(b"HTTP/1.1 200 OK")
 
 
-@requirement("clients:ahead")
+@requirement("common-170")
 def test_requests_without_end_sent_ahead_break_the_connection(gateway: Gateway, speaker: Speaker) -> None:
     speaker.say("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * (MAX_AHEAD + 2))
 
@@ -218,7 +218,7 @@ def refusals(gateway: Gateway, reason: str) -> float:
     return sum(s.value for s in samples if s.name == "gateway_protocol_refusals_total" and s.labels["reason"] == reason)
 
 
-@requirement("clients:refusals-counted")
+@requirement("common-190")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -265,7 +265,7 @@ def test_many_refusals_are_told_in_a_few_lines() -> None:
 # Time
 
 
-@requirement("clients:slow-headers")
+@requirement("common-172")
 def test_headers_that_do_not_come_in_time_are_refused(gateway: Gateway, speaker: Speaker) -> None:
     speaker.say("GET /healthz HTTP/1.1\r\nX-Slow: ")
     wait_until(lambda: waits_for(gateway, Phase.HEAD))
@@ -278,7 +278,7 @@ def test_headers_that_do_not_come_in_time_are_refused(gateway: Gateway, speaker:
     assert b"" == speaker.hear()
 
 
-@requirement("clients:slow-headers")
+@requirement("common-172")
 def test_who_connects_and_says_nothing_is_cut(gateway: Gateway, speaker: Speaker) -> None:
     wait_until(lambda: waits_for(gateway, Phase.NEW))
     passing(gateway, HEAD_SECONDS)
@@ -296,7 +296,7 @@ def test_empty_lines_do_not_keep_a_connection_open(gateway: Gateway, speaker: Sp
     assert 408 == speaker.answer()[0]
 
 
-@requirement("clients:slow-body")
+@requirement("common-173")
 def test_a_body_that_does_not_come_in_time_is_refused_and_found_in_the_history(
     gateway: Gateway, speaker: Speaker
 ) -> None:
@@ -311,7 +311,7 @@ def test_a_body_that_does_not_come_in_time_is_refused_and_found_in_the_history(
     assert (body["run_id"], "request_incomplete") == (latest(gateway)["run_id"], latest(gateway)["code"])
 
 
-@requirement("clients:slow-body")
+@requirement("common-173")
 def test_a_call_whose_body_breaks_off_is_not_carried_out(gateway: Gateway, shelf: Shelf) -> None:
     gateway.get("/shelf/things")
     before = latest(gateway)["run_id"]
@@ -345,7 +345,7 @@ def stall(speaker: Speaker, gateway: Gateway) -> None:
     wait_until(lambda: unread(gateway) == 1)
 
 
-@requirement("clients:unread")
+@requirement("common-174")
 def test_an_answer_that_nobody_reads_is_cut(gateway: Gateway) -> None:
     with speaking(gateway.base_url, buffer_bytes=4096) as speaker:
         stall(speaker, gateway)
@@ -366,7 +366,7 @@ def narrow(tmp_path: Path) -> Iterator[Gateway]:
         yield gateway
 
 
-@requirement("clients:connections")
+@requirement("common-175")
 def test_a_connection_too_many_of_one_address_is_told_so(narrow: Gateway) -> None:
     with speaking(narrow.base_url) as one, speaking(narrow.base_url) as two:
         one.ask("GET", "/healthz")
@@ -407,7 +407,7 @@ def clients(**limits: int) -> Clients:
     return Clients(ClientLimits(**limits))
 
 
-@requirement("clients:held-bytes")
+@requirement("common-176")
 def test_of_what_is_held_too_much_those_are_cut_that_stood_still_longest() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=1000)
     slowest, slow, newest = Peer("a", 1), Peer("a", 2), Peer("a", 0)
@@ -418,7 +418,7 @@ def test_of_what_is_held_too_much_those_are_cut_that_stood_still_longest() -> No
     assert [True, False, False] == [peer.was_cut for peer in (slowest, slow, newest)]
 
 
-@requirement("clients:held-bytes")
+@requirement("common-176")
 def test_an_address_does_not_cost_another_its_answers() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=1000)
     other, newest = Peer("b", 0), Peer("a", 5)
@@ -472,7 +472,7 @@ def test_of_ipv6_a_network_counts_as_one_address(address: str, counted_as: str) 
 # What names a connection
 
 
-@requirement("connections:shape")
+@requirement("common-177")
 @pytest.mark.parametrize("named", ["conn_x", "c" * 60_000, "../conn_01KAJ5T6M0Q7Z3X9V2B8N4C1DF", "conn_é"])
 def test_what_cannot_name_a_connection_is_neither_remembered_nor_repeated_at_length(
     gateway: Gateway, named: str

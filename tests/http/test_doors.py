@@ -25,7 +25,7 @@ def connect(gateway: Gateway, credentials: Any) -> Reply:
     return gateway.operator("POST", "/v1/connections", json=body)
 
 
-@requirement("doors:credentials")
+@requirement("common-161")
 @pytest.mark.parametrize(
     "token",
     [
@@ -47,7 +47,7 @@ def test_credentials_that_no_header_carries_are_refused_when_they_are_set(gatewa
     assert SECRET not in str(reply.body)
 
 
-@requirement("doors:credentials")
+@requirement("common-161")
 def test_credentials_that_replace_others_are_refused_as_well(gateway: Gateway) -> None:
     made = connect(gateway, {"token": SECRET}).data["connection_id"]
     reply = gateway.operator("PATCH", f"/v1/connections/{made}", json={"credentials": {"token": "two\nlines"}})
@@ -55,7 +55,7 @@ def test_credentials_that_replace_others_are_refused_as_well(gateway: Gateway) -
     assert (422, ["credentials.token"]) == (reply.status, [detail["parameter"] for detail in reply.details])
 
 
-@requirement("doors:credentials")
+@requirement("common-161")
 @pytest.mark.parametrize("credentials", [SECRET, [SECRET], {"token": [SECRET]}, {"token": {"token": SECRET}}, 5])
 def test_credentials_of_another_type_are_not_repeated(gateway: Gateway, credentials: Any) -> None:
     reply = connect(gateway, credentials)
@@ -89,7 +89,7 @@ def knock(gateway: Gateway, method: str = "GET", path: str = "/v1/workspaces", *
     return gateway.request(method, path, headers={"Authorization": f"Bearer guess-{next(_numbers)}"} | headers)
 
 
-@requirement("throttle:delayed")
+@requirement("limits-2")
 @pytest.mark.parametrize(("method", "path"), GUARDED)
 def test_wrong_tokens_are_delayed_on_every_route(guarded: Gateway, method: str, path: str) -> None:
     for _ in range(BURST):
@@ -100,7 +100,7 @@ def test_wrong_tokens_are_delayed_on_every_route(guarded: Gateway, method: str, 
     assert guarded.app._steady.now() - began >= DELAY_SECONDS
 
 
-@requirement("throttle:never-refused")
+@requirement("limits-1")
 def test_correct_tokens_are_accepted_at_once_while_wrong_ones_from_the_same_address_wait(guarded: Gateway) -> None:
     for _ in range(BURST):
         knock(guarded)
@@ -127,7 +127,7 @@ def test_correct_tokens_are_accepted_at_once_while_wrong_ones_from_the_same_addr
     assert refused.body["error"]["remedy"].startswith("Send a correct token: it is accepted at once")
 
 
-@requirement("throttle:forwarded")
+@requirement("limits-5")
 @pytest.mark.parametrize(
     ("other", "delayed"),
     [
@@ -149,7 +149,7 @@ def test_wrong_tokens_count_by_the_address_that_a_trusted_proxy_names(
     assert delayed == (guarded.app._steady.now() - began >= DELAY_SECONDS)
 
 
-@requirement("throttle:networks")
+@requirement("limits-4")
 def test_a_network_of_ipv6_counts_as_one_address(guarded: Gateway) -> None:
     for number in range(BURST):
         knock(guarded, **{"X-Forwarded-For": f"2001:db8:0:1::{number:x}"})

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
+from connector_gateway.core.remedies import general_remedy
 from connector_gateway.kit.errors import GatewayError, catalogue
 from harness.requirement import requirement
 from harness.serving import Gateway
@@ -14,17 +15,17 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 
 
 @pytest.mark.parametrize("error", ERRORS)
-@requirement("errors:docs")
+@requirement("common-184")
 def test_the_page_of_a_code_says_what_it_means_and_what_to_do(gateway: Gateway, error: type[GatewayError]) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs/errors/{error.code}")
     said = re.sub(r"<[^>]+>", "", page.text).replace("&#39;", "'").replace("&lt;", "<").replace("&gt;", ">")
 
     assert 200 == page.status_code
     assert f"Status {error.status}." in said
-    assert error.remedy in said
+    assert general_remedy(error, [site.connector for site in gateway.app.settings.sites.values()]) in said
 
 
-@requirement("errors:docs")
+@requirement("common-184")
 def test_an_error_leads_to_its_page(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases", limit="many")
     page = gateway.http.get(gateway.base_url + reply.body["error"]["docs"])
@@ -33,7 +34,7 @@ def test_an_error_leads_to_its_page(gateway: Gateway) -> None:
     assert (200, True) == (page.status_code, "<h1>invalid_parameters</h1>" in page.text)
 
 
-@requirement("errors:docs")
+@requirement("common-184")
 def test_a_page_names_the_operations_that_may_end_so(gateway: Gateway) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs/errors/page_in_trash").text
 
@@ -79,14 +80,26 @@ def test_the_front_leads_a_browser_to_the_reference(gateway: Gateway) -> None:
     assert (302, "/docs") == (front.status_code, front.headers["location"])
 
 
+@requirement("common-229")
 def test_the_front_tells_others_where_to_look(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/")
 
-    assert (404, "route_not_found") == (reply.status, reply.code)
-    assert "/docs" in reply.body["error"]["remedy"]
+    assert (200, "/docs") == (reply.status, reply.body["reference"])
+    assert {200} == {
+        gateway.http.get(gateway.base_url + reply.body[name]).status_code
+        for name in ("openapi", "guides", "errors", "health")
+    }
+
+
+@requirement("common-230")
+@pytest.mark.parametrize(
+    "path", ["/", "/healthz", "/openapi.json", "/v1/runs", "/nowhere", "/v1/connectors/notes/databases"]
+)
+def test_json_ends_with_a_newline(gateway: Gateway, path: str) -> None:
+    assert b"}\n" == gateway.http.get(gateway.base_url + path).content[-2:]
 
 
 def test_nothing_is_written_to_the_front(gateway: Gateway) -> None:
     front = gateway.http.post(f"{gateway.base_url}/", headers=BROWSER)
 
-    assert 404 == front.status_code
+    assert 405 == front.status_code

@@ -31,7 +31,7 @@ async def client_of(header: str, *values: str, peer: str = PROXY) -> str:
     return str(application.client[0])
 
 
-@requirement("throttle:forwarded")
+@requirement("limits-5")
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -65,7 +65,7 @@ async def test_x_forwarded_for_is_read_from_the_right(values: list[str], expecte
     assert expected == await client_of("x-forwarded-for", *values)
 
 
-@requirement("throttle:forwarded")
+@requirement("limits-5")
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -100,7 +100,7 @@ async def test_forwarded_is_read_from_the_right(values: list[str], expected: str
     assert expected == await client_of("forwarded", *values)
 
 
-@requirement("throttle:forwarded")
+@requirement("limits-5")
 @pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded"])
 @pytest.mark.parametrize("value", [CLIENT, f"for={CLIENT}"])
 async def test_who_is_no_trusted_proxy_names_nobody_else(header: str, value: str) -> None:

@@ -44,7 +44,7 @@ def answers(installation: Installation, count: int) -> list[tuple[int, Any]]:
     return [(answer.status_code, answer.json().get("error", {}).get("code")) for answer in told]
 
 
-@requirement("storage:full-disk")
+@requirement("common-158")
 def test_a_full_disk_is_503_and_not_ready_until_there_is_room_again(installation: Installation) -> None:
     with full_disk(installation):
         told = answers(installation, 5)

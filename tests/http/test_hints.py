@@ -19,7 +19,7 @@ NOTES = [
 ]
 
 
-@requirement("calls:unknown-parameter")
+@requirement("common-26")
 def test_a_mistyped_parameter_of_a_query_is_recognised(gateway: Gateway) -> None:
     reply = gateway.get("/notes/databases", querry="leads")
     (fault,) = reply.body["error"]["details"]
@@ -29,7 +29,7 @@ def test_a_mistyped_parameter_of_a_query_is_recognised(gateway: Gateway) -> None
     assert "Parameter querry cannot be used as given. Did you mean query?" == reply.body["error"]["message"]
 
 
-@requirement("calls:did-you-mean")
+@requirement("common-182")
 def test_a_mistyped_parameter_of_a_body_is_recognised(gateway: Gateway) -> None:
     reply = gateway.post("/notes/pages", databaseId="d", properties={})
     faults = {fault["parameter"]: fault for fault in reply.body["error"]["details"]}
@@ -38,7 +38,7 @@ def test_a_mistyped_parameter_of_a_body_is_recognised(gateway: Gateway) -> None:
     assert "connection_id" in faults["databaseId"]["allowed"]
 
 
-@requirement("calls:did-you-mean")
+@requirement("common-182")
 def test_what_travels_in_the_path_is_not_listed_beside_it(gateway: Gateway) -> None:
     reply = gateway.request("PATCH", "/v1/connectors/notes/pages/p", json={"propertys": {}})
     faults = {fault["parameter"]: fault for fault in reply.body["error"]["details"]}
@@ -54,7 +54,7 @@ def test_a_name_that_is_like_nothing_is_only_told_what_is_allowed(gateway: Gatew
     assert {"parameter", "message", "allowed"} == set(fault)
 
 
-@requirement("calls:did-you-mean")
+@requirement("common-182")
 def test_a_mistyped_connector_is_recognised(gateway: Gateway) -> None:
     reply = gateway.request("GET", "/v1/connectors/note/databases")
     (fault,) = reply.body["error"]["details"]
@@ -72,7 +72,7 @@ def test_a_mistyped_connector_is_recognised(gateway: Gateway) -> None:
         ("/v1/connectors/notes/page/0123", NOTES[2]),
     ],
 )
-@requirement("calls:near-routes")
+@requirement("common-183")
 def test_a_mistyped_path_is_recognised_among_those_of_its_connector(gateway: Gateway, path: str, meant: str) -> None:
     reply = gateway.request("GET", path)
     (fault,) = reply.body["error"]["details"]
@@ -82,7 +82,7 @@ def test_a_mistyped_path_is_recognised_among_those_of_its_connector(gateway: Gat
 
 
 @pytest.mark.parametrize("path", ["/v1/connectors", "/v1/connectors/"])
-@requirement("calls:near-routes")
+@requirement("common-183")
 def test_an_address_that_ends_before_the_connector_is_told_which_there_are(gateway: Gateway, path: str) -> None:
     reply = gateway.request("GET", path)
 
@@ -91,7 +91,7 @@ def test_an_address_that_ends_before_the_connector_is_told_which_there_are(gatew
 
 
 @pytest.mark.parametrize("path", ["/v1/connectors/notes", "/v1/connectors/notes/"])
-@requirement("calls:near-routes")
+@requirement("common-183")
 def test_an_address_that_ends_after_the_connector_is_told_what_may_follow(gateway: Gateway, path: str) -> None:
     reply = gateway.request("GET", path)
 
@@ -109,14 +109,14 @@ def test_an_address_that_ends_after_the_connector_is_told_what_may_follow(gatewa
         ("/doc", "GET /docs"),
     ],
 )
-@requirement("calls:near-routes")
+@requirement("common-183")
 def test_a_mistyped_path_is_recognised_among_all(gateway: Gateway, path: str, meant: str) -> None:
     reply = gateway.request("GET", path)
 
     assert [{"did_you_mean": meant}] == reply.facts
 
 
-@requirement("calls:pasted-addresses")
+@requirement("common-185")
 def test_the_pasted_address_of_a_page_is_its_identifier(gateway: Gateway) -> None:
     page_id = gateway.examples("notes")["page_id"]
     address = quote(f"https://www.notion.so/acme/Some-title-{page_id.replace('-', '')}?pvs=4", safe="")
@@ -140,7 +140,7 @@ def test_an_address_in_a_path_is_told_to_be_encoded(gateway: Gateway) -> None:
         ("", "The request carries no API key."),
     ],
 )
-@requirement("calls:missing-key", "calls:key-explained")
+@requirement("common-56", "common-186")
 def test_who_sends_a_key_in_another_way_is_told_what_is_missing(gateway: Gateway, header: str, said: str) -> None:
     sent = header.format(key=gateway.key)
     reply = gateway.request("GET", "/v1/connectors/notes/databases", headers={"Authorization": sent})
@@ -157,7 +157,7 @@ def test_who_sends_a_key_in_another_way_is_told_what_is_missing(gateway: Gateway
         ("Bearer API_KEY", "The API key is not one of ours: those begin with cgw_."),
     ],
 )
-@requirement("calls:key-explained")
+@requirement("common-186")
 def test_a_key_that_cannot_be_one_is_told_apart_from_one_that_is_unknown(
     gateway: Gateway, header: str, said: str
 ) -> None:
@@ -169,7 +169,7 @@ def test_a_key_that_cannot_be_one_is_told_apart_from_one_that_is_unknown(
     assert gateway.key not in str(reply.body)
 
 
-@requirement("calls:did-you-mean")
+@requirement("common-182")
 def test_an_unknown_option_of_a_third_party_is_recognised_as_well() -> None:
     (told,) = shortened([{"property": "Stage", "value": "opne", "allowed": ["Open", "Won"]}])
 

@@ -54,7 +54,7 @@ def by_command(gateway: Gateway, key: str) -> Result:
     )
 
 
-@requirement("keys:one-form")
+@requirement("keys-1")
 @pytest.mark.parametrize("key", ["clé", FOUR_BYTES * 1000, '%"literal"'], ids=["accent", "long", "percent"])
 async def test_all_surfaces_mean_one_key(gateway: Gateway, target: dict[str, Any], key: str) -> None:
     async with agent(gateway) as agents:
@@ -72,14 +72,14 @@ async def test_all_surfaces_mean_one_key(gateway: Gateway, target: dict[str, Any
     assert 1 == posted(gateway)
 
 
-@requirement("keys:one-form", "idempotency:header")
+@requirement("common-85", "keys-1")
 def test_header_and_body_may_carry_the_same_key(gateway: Gateway, target: dict[str, Any]) -> None:
     both = by_header(gateway, {**target, "idempotency_key": "ключ "}, "ключ".encode())
 
     assert 200 == both.status
 
 
-@requirement("keys:unfit")
+@requirement("keys-6")
 @pytest.mark.parametrize("key", [*UNFIT, "a\ud800b", FOUR_BYTES * 1001, ""], ids=ascii)
 def test_what_is_no_key_is_refused_in_the_same_way_everywhere(
     gateway: Gateway, target: dict[str, Any], key: str
@@ -99,7 +99,7 @@ def test_what_is_no_key_is_refused_in_the_same_way_everywhere(
     assert 0 == posted(gateway)
 
 
-@requirement("keys:unfit")
+@requirement("keys-6")
 @pytest.mark.parametrize("key", UNFIT)
 async def test_a_tool_refuses_what_is_no_key(gateway: Gateway, key: str) -> None:
     card = {"list_id": gateway.examples("boards")["list_ids"][0], "name": "Once", "idempotency_key": key}
@@ -112,7 +112,7 @@ async def test_a_tool_refuses_what_is_no_key(gateway: Gateway, key: str) -> None
     )
 
 
-@requirement("keys:unfit")
+@requirement("keys-6")
 @pytest.mark.parametrize("value", [b"cl\xe9", b'%"cl%e9"', b'%"open'])
 def test_a_header_that_is_no_text_is_refused(gateway: Gateway, target: dict[str, Any], value: bytes) -> None:
     refused = by_header(gateway, target, value)
@@ -121,7 +121,7 @@ def test_a_header_that_is_no_text_is_refused(gateway: Gateway, target: dict[str,
     assert "RFC 9651" in refused.details[0]["message"]
 
 
-@requirement("keys:unfit")
+@requirement("keys-6")
 def test_a_repeated_header_is_refused(gateway: Gateway) -> None:
     with speaking(gateway.base_url) as speaker:
         speaker.ask(
@@ -143,14 +143,14 @@ def test_a_repeated_header_is_refused(gateway: Gateway) -> None:
     )
 
 
-@requirement("idempotency:header-differs")
+@requirement("common-86")
 def test_a_header_and_a_body_that_differ_are_refused(gateway: Gateway, target: dict[str, Any]) -> None:
     refused = by_header(gateway, {**target, "idempotency_key": "clé"}, b"cle")
 
     assert (422, "Should equal the header Idempotency-Key") == (refused.status, refused.details[0]["message"])
 
 
-@requirement("keys:target")
+@requirement("keys-9")
 def test_a_key_of_another_channel_is_refused(gateway: Gateway, target: dict[str, Any]) -> None:
     first = gateway.post("/chat/messages", **target, idempotency_key="one channel")
     refused = gateway.post("/chat/messages", **{**target, "channel": "random"}, idempotency_key="one channel")
@@ -159,13 +159,13 @@ def test_a_key_of_another_channel_is_refused(gateway: Gateway, target: dict[str,
     assert first.body["run_id"] == refused.details[0]["first_run_id"]
 
 
-@requirement("keys:differs")
+@requirement("keys-10")
 def test_other_parameters_are_warned_of(gateway: Gateway, target: dict[str, Any]) -> None:
     first = gateway.post("/chat/messages", **target, idempotency_key="other text")
     again = gateway.post("/chat/messages", **{**target, "text": "Twice"}, idempotency_key="other text")
 
     assert first.data == again.data
-    assert "The parameters differ from those of the first call" in again.headers["warning"]
+    assert f"This is the result of {first.body['run_id']}, the first call" in again.headers["warning"]
 
 
 @pytest.mark.parametrize("key", ["a\0b", "a\ud800b"], ids=ascii)

@@ -29,7 +29,7 @@ def test_twelve_calls_behind_a_look_up_that_hangs_end_together(tmp_path: Path) -
     assert [path] == [sent["path"] for run in runs for sent in run["upstream"]]
 
 
-@requirement("calls:upstream-conflict")
+@requirement("common-54")
 def test_a_write_behind_one_that_hangs_is_refused_after_the_queueing_time(tmp_path: Path) -> None:
     with (
         playing(notes=NotesEmulator) as sandbox,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Executable, update
 
-from connector_gateway.http.management import MANAGEMENT
-from connector_gateway.http.management.declared import ManagementRoute
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.storage import tables
 from harness.requirement import requirement
 from harness.serving import OPERATOR, Gateway, Reply
@@ -62,7 +62,7 @@ def faults(reply: Reply) -> list[str]:
 # Workspaces
 
 
-@requirement("management:workspaces", "plans:free-or-paid")
+@requirement("common-109", "common-122")
 def test_a_workspace_is_made_listed_and_changed(gateway: Gateway) -> None:
     workspace = made(gateway, "/v1/workspaces", name="Acme", plan="paid")
     changed = gateway.operator(
@@ -75,7 +75,7 @@ def test_a_workspace_is_made_listed_and_changed(gateway: Gateway) -> None:
     assert changed == listed[0]
 
 
-@requirement("plans:free-or-paid")
+@requirement("common-109")
 def test_a_workspace_is_free_unless_said_otherwise(gateway: Gateway) -> None:
     assert "free" == made(gateway, "/v1/workspaces", name="Acme")["plan"]
 
@@ -149,7 +149,7 @@ OPERATORS_ONLY = [
 ]
 
 
-@requirement("management:operator-only")
+@requirement("common-126")
 @pytest.mark.parametrize(("method", "path"), OPERATORS_ONLY)
 def test_a_key_may_not_manage(gateway: Gateway, method: str, path: str) -> None:
     reply = gateway.request(method, path, content=b"{")
@@ -170,7 +170,7 @@ def test_without_a_valid_token_nothing_is_said(
     assert "Bearer" == reply.headers["www-authenticate"]
 
 
-@requirement("runs:own-workspace", "auth:workspace")
+@requirement("common-59", "common-116")
 def test_a_foreign_workspaces_key_sees_nothing_of_it(gateway: Gateway, connection: str) -> None:
     foreign = keyed(gateway, made(gateway, "/v1/workspaces", name="Other")["workspace_id"])
     own_run = gateway.get("/shelf/things").body["run_id"]
@@ -183,7 +183,7 @@ def test_a_foreign_workspaces_key_sees_nothing_of_it(gateway: Gateway, connectio
     assert [] == foreign("GET", f"/v1/connections?workspace_id={gateway.workspace_id}").data
 
 
-@requirement("management:operator-only", "runs:show")
+@requirement("common-114", "common-126")
 def test_a_key_sees_its_own_workspaces_connections_and_runs(gateway: Gateway, workspace: str, connection: str) -> None:
     own = keyed(gateway, workspace)
     run = own("GET", "/v1/connectors/shelf/things").body["run_id"]
@@ -201,7 +201,7 @@ MANAGING = OPERATORS_ONLY[-5:]
 """What keys may do that have the right to."""
 
 
-@requirement("management:keys-that-manage")
+@requirement("connections-27")
 def test_a_key_that_manages_connections_makes_changes_and_removes_them(gateway: Gateway, workspace: str) -> None:
     own = keyed(gateway, workspace, manages_connections=True)
     body = {"workspace_id": workspace, "connector": "notes"} | UNASKED
@@ -215,7 +215,7 @@ def test_a_key_that_manages_connections_makes_changes_and_removes_them(gateway: 
     assert [] == own("GET", "/v1/connections").data
 
 
-@requirement("management:keys-that-manage")
+@requirement("connections-27")
 def test_a_key_that_manages_connections_reaches_none_of_another_workspace(
     gateway: Gateway, workspace: str, connection: str
 ) -> None:
@@ -234,7 +234,7 @@ def test_a_key_that_manages_connections_reaches_none_of_another_workspace(
     assert ("", "active") == tuple(gateway.operator("GET", path).data[name] for name in ("name", "status"))
 
 
-@requirement("management:keys-that-manage", "management:operator-only")
+@requirement("common-126", "connections-27")
 @pytest.mark.parametrize(("method", "path"), OPERATORS_ONLY[:-5])
 def test_a_key_that_manages_connections_manages_nothing_else(
     gateway: Gateway, workspace: str, method: str, path: str
@@ -244,7 +244,7 @@ def test_a_key_that_manages_connections_manages_nothing_else(
     assert (403, "operator_token_required") == (reply.status, reply.code)
 
 
-@requirement("management:keys-that-manage")
+@requirement("connections-27")
 @pytest.mark.parametrize("scope", ["read", "read_write"])
 @pytest.mark.parametrize(("method", "path"), MANAGING)
 def test_other_keys_manage_no_connections(gateway: Gateway, workspace: str, method: str, path: str, scope: str) -> None:
@@ -253,7 +253,7 @@ def test_other_keys_manage_no_connections(gateway: Gateway, workspace: str, meth
     assert (403, "operator_token_required") == (reply.status, reply.code)
 
 
-@requirement("management:keys-that-manage")
+@requirement("connections-27")
 def test_a_key_that_is_limited_to_connections_manages_none(gateway: Gateway, workspace: str, connection: str) -> None:
     body = {"workspace_id": workspace, "scope": "read", "connection_ids": [connection], "manages_connections": True}
 
@@ -263,7 +263,7 @@ def test_a_key_that_is_limited_to_connections_manages_none(gateway: Gateway, wor
 # Keys
 
 
-@requirement("management:keys")
+@requirement("common-123")
 def test_a_key_is_shown_once(gateway: Gateway, workspace: str) -> None:
     created = made(gateway, "/v1/keys", workspace_id=workspace, scope="read", name="ci")
     listed = gateway.operator("GET", f"/v1/keys?workspace_id={workspace}").data
@@ -274,7 +274,7 @@ def test_a_key_is_shown_once(gateway: Gateway, workspace: str) -> None:
     assert created["key"] not in str(listed)
 
 
-@requirement("management:keys", "calls:invalid-key")
+@requirement("common-57", "common-123")
 def test_a_revoked_key_is_worthless_at_once(gateway: Gateway, workspace: str) -> None:
     created = made(gateway, "/v1/keys", workspace_id=workspace, scope="read")
     header = {"Authorization": f"Bearer {created['key']}"}
@@ -286,7 +286,7 @@ def test_a_revoked_key_is_worthless_at_once(gateway: Gateway, workspace: str) ->
     assert revoked["revoked_at"] is not None
 
 
-@requirement("keys:expiry", "calls:invalid-key")
+@requirement("common-57", "common-65")
 def test_an_expired_key_is_worthless(gateway: Gateway, workspace: str) -> None:
     soon = (datetime.now(UTC) + timedelta(minutes=1)).isoformat()
     asking = keyed(gateway, workspace, expires_at=soon)
@@ -296,7 +296,7 @@ def test_an_expired_key_is_worthless(gateway: Gateway, workspace: str) -> None:
     assert "invalid_api_key" == asking("GET", "/v1/runs").code
 
 
-@requirement("keys:ends-ahead")
+@requirement("common-192")
 def test_a_key_that_would_have_ended_already_is_refused(gateway: Gateway, workspace: str) -> None:
     body = {"workspace_id": workspace, "scope": "read", "expires_at": "2001-01-01T00:00:00Z"}
 
@@ -305,7 +305,7 @@ def test_a_key_that_would_have_ended_already_is_refused(gateway: Gateway, worksp
     assert (422, ["expires_at"]) == (reply.status, [fault["parameter"] for fault in reply.details])
 
 
-@requirement("runs:filters-known")
+@requirement("common-205")
 @pytest.mark.parametrize(
     ("query", "parameter", "meant"),
     [
@@ -327,14 +327,14 @@ def test_runs_are_not_looked_for_by_names_that_there_are_not(
     )
 
 
-@requirement("keys:own-limit")
+@requirement("common-68")
 def test_a_key_may_have_a_limit_of_its_own(gateway: Gateway, workspace: str) -> None:
     own = keyed(gateway, workspace, calls_per_minute=2)
 
     assert "1" == own("GET", "/v1/connections").headers["x-service-ratelimit-remaining"]
 
 
-@requirement("keys:connections")
+@requirement("common-67")
 def test_a_key_may_be_limited_to_connections(gateway: Gateway, workspace: str, connection: str) -> None:
     own = keyed(gateway, workspace, connection_ids=["conn_other"])
     reply = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}")
@@ -342,7 +342,7 @@ def test_a_key_may_be_limited_to_connections(gateway: Gateway, workspace: str, c
     assert "connection_not_found" == reply.code
 
 
-@requirement("keys:operations")
+@requirement("common-191")
 def test_a_key_may_be_limited_to_operations(gateway: Gateway, workspace: str, connection: str) -> None:
     own = keyed(gateway, workspace, operations=["notes_read_*"])
     refused = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}")
@@ -354,7 +354,7 @@ def test_a_key_may_be_limited_to_operations(gateway: Gateway, workspace: str, co
     assert 200 == own("GET", f"/v1/runs/{refused.body['run_id']}").status
 
 
-@requirement("auth:scopes")
+@requirement("common-60")
 @pytest.mark.parametrize(
     ("more", "parameters"),
     [
@@ -383,7 +383,7 @@ def test_a_key_that_does_not_fit_is_refused(
 # Connections
 
 
-@requirement("management:connections")
+@requirement("common-124")
 def test_a_connection_is_made_and_its_secrets_are_never_shown(gateway: Gateway, workspace: str) -> None:
     body = {"workspace_id": workspace, "connector": "notes", "name": "Ours"} | UNASKED
     created = gateway.operator("POST", "/v1/connections", json=body)
@@ -401,7 +401,7 @@ def test_a_connection_is_made_and_its_secrets_are_never_shown(gateway: Gateway, 
     assert "settings" in changed.data
 
 
-@requirement("management:secrets")
+@requirement("common-125")
 def test_secrets_are_not_readable_in_the_database(gateway: Gateway, connection: str) -> None:
     database = gateway.app.settings.database_url.removeprefix("sqlite:///")
     with open(database, "rb") as file, open(database + "-wal", "rb") as log:  # noqa: PTH123  # both as bytes
@@ -411,7 +411,7 @@ def test_secrets_are_not_readable_in_the_database(gateway: Gateway, connection: 
     assert CREDENTIALS["token"].encode() not in kept
 
 
-@requirement("service:connection")
+@requirement("common-8")
 def test_new_credentials_are_used_by_the_next_call(gateway: Gateway) -> None:
     body = {
         "workspace_id": gateway.workspace_id,
@@ -428,7 +428,7 @@ def test_new_credentials_are_used_by_the_next_call(gateway: Gateway) -> None:
     assert ("connection_revoked", "active", 200) == (before.code, changed["status"], after.status)
 
 
-@requirement("management:connections")
+@requirement("common-124")
 def test_a_removed_connection_is_gone_and_its_history_stays(gateway: Gateway, workspace: str, connection: str) -> None:
     own = keyed(gateway, workspace)
     run = own("GET", f"/v1/connectors/notes/databases?connection_id={connection}").body["run_id"]
@@ -482,7 +482,7 @@ def test_a_connection_that_does_not_fit_is_refused(
         ),
     ],
 )
-@requirement("calls:did-you-mean")
+@requirement("common-182")
 def test_an_unknown_name_within_a_parameter_lists_what_is_allowed_there(
     gateway: Gateway, workspace: str, more: dict[str, Any], told: dict[str, Any]
 ) -> None:
@@ -492,7 +492,7 @@ def test_an_unknown_name_within_a_parameter_lists_what_is_allowed_there(
     assert told == reply.facts[-1]
 
 
-@requirement("connections:paged")
+@requirement("connections-26")
 def test_connections_are_told_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
     made_connections = [connect(gateway, workspace) for _ in range(5)]
     own = keyed(gateway, workspace)
@@ -505,7 +505,7 @@ def test_connections_are_told_newest_first_page_by_page(gateway: Gateway, worksp
     assert third.body["next_cursor"] is None
 
 
-@requirement("management:pages")
+@requirement("common-217")
 def test_keys_are_told_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
     made_keys = [made(gateway, "/v1/keys", workspace_id=workspace, scope="read")["key_id"] for _ in range(3)]
     address = f"/v1/keys?workspace_id={workspace}&limit=2"
@@ -516,7 +516,7 @@ def test_keys_are_told_newest_first_page_by_page(gateway: Gateway, workspace: st
     assert second.body["next_cursor"] is None
 
 
-@requirement("management:pages")
+@requirement("common-217")
 def test_workspaces_are_told_newest_first_page_by_page(gateway: Gateway) -> None:
     older, newer = [made(gateway, "/v1/workspaces", name="One of many")["workspace_id"] for _ in range(2)]
     first = gateway.operator("GET", "/v1/workspaces?limit=1")
@@ -525,7 +525,7 @@ def test_workspaces_are_told_newest_first_page_by_page(gateway: Gateway) -> None
     assert [newer, older] == [page.data[0]["workspace_id"] for page in (first, second)]
 
 
-@requirement("connections:paged")
+@requirement("connections-26")
 @pytest.mark.parametrize("more", ["&connector=mail", "&workspace_id=ws_other"])
 def test_a_cursor_of_connections_holds_for_its_own_filters(gateway: Gateway, workspace: str, more: str) -> None:
     made_connections = [connect(gateway, workspace) for _ in range(2)]
@@ -553,7 +553,7 @@ def test_a_limited_key_goes_through_its_connections_page_by_page(gateway: Gatewa
 # Runs
 
 
-@requirement("runs:list")
+@requirement("common-115")
 def test_runs_are_told_newest_first_page_by_page(gateway: Gateway, workspace: str) -> None:
     own = keyed(gateway, workspace)
     made_runs = [own("GET", "/v1/connectors/shelf/things").body["run_id"] for _ in range(7)]
@@ -566,7 +566,7 @@ def test_runs_are_told_newest_first_page_by_page(gateway: Gateway, workspace: st
     assert third.body["next_cursor"] is None
 
 
-@requirement("rates:every-route")
+@requirement("limits-6")
 @pytest.mark.parametrize("route", MANAGEMENT, ids=lambda route: route.name)
 def test_every_request_with_a_key_counts_as_a_call(gateway: Gateway, workspace: str, route: ManagementRoute) -> None:
     own = keyed(gateway, workspace, calls_per_minute=2)
@@ -603,7 +603,7 @@ def test_a_cursor_holds_for_its_own_workspace(gateway: Gateway, workspace: str) 
     assert "invalid_cursor" == keyed(gateway, workspace)("GET", f"/v1/runs?limit=1&cursor={cursor}").code
 
 
-@requirement("runs:list")
+@requirement("common-115")
 def test_runs_are_filtered(gateway: Gateway, workspace: str) -> None:
     body = {"workspace_id": workspace, "connector": "shelf", "credentials": {"token": "shelf-token-1"}}
     connection = made(gateway, "/v1/connections", **body)["connection_id"]
@@ -639,7 +639,7 @@ def test_a_cursor_of_ones_own_making_is_refused(gateway: Gateway, cursor: str) -
     assert 422 == reply.status
 
 
-@requirement("management:shapes")
+@requirement("common-128")
 def test_management_answers_and_refusals_have_their_shapes(gateway: Gateway) -> None:
     page, bad = gateway.operator("GET", "/v1/workspaces"), gateway.operator("POST", "/v1/workspaces", json={})
     good = gateway.operator("POST", "/v1/workspaces", json={"name": "Shapely"})
@@ -662,7 +662,7 @@ def test_bodies_are_read_as_strictly_as_those_of_calls(
     assert status == gateway.request("POST", "/v1/workspaces", headers=headers, content=content).status
 
 
-@requirement("keys:connections")
+@requirement("common-67")
 def test_a_key_limited_to_some_connections_sees_only_those_and_their_runs(gateway: Gateway) -> None:
     gateway.get("/notes/databases", limit=1)
     limited = gateway.with_key("read", connection_ids=["conn_elsewhere"])

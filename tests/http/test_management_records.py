@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.http.management import MANAGEMENT, ManagementRoute
 from connector_gateway.http.openapi import openapi
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.routes import MANAGEMENT
 from harness.requirement import requirement
 from harness.serving import Gateway
 
@@ -62,7 +63,7 @@ def made(gateway: Gateway) -> dict[str, Any]:
     }
 
 
-@requirement("management:shapes")
+@requirement("common-128")
 @pytest.mark.parametrize("name", ["create_workspace", "create_key", "create_connection", "create_webhook", "show_run"])
 def test_an_object_has_the_documented_fields_and_no_others(made: dict[str, Any], name: str) -> None:
     route = next(route for route in MANAGEMENT if route.name == name)
@@ -124,7 +125,7 @@ def test_a_page_documents_its_cursor_and_a_list_has_none() -> None:
     assert {f"list_{name}" for name in lists} == paged
 
 
-@requirement("envelope:milliseconds")
+@requirement("common-17")
 def test_times_sort_as_texts(made: dict[str, Any]) -> None:
     times = [made["create_workspace"]["created_at"], made["create_key"]["created_at"], made["show_run"]["started_at"]]
 

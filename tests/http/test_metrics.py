@@ -36,7 +36,7 @@ def figures(gateway: Gateway) -> dict[tuple[str, ...], float]:
     }
 
 
-@requirement("health:metrics")
+@requirement("common-131")
 def test_requests_upstream_are_counted_by_status_and_refusals_by_budget(gateway: Gateway) -> None:
     gateway.fault("notes", fault="throttle", seconds=0.01, times=1)
     gateway.get("/notes/databases", limit=1)
@@ -48,7 +48,7 @@ def test_requests_upstream_are_counted_by_status_and_refusals_by_budget(gateway:
     assert told["gateway_upstream_seconds_sum", "notes"] > 0
 
 
-@requirement("health:metrics")
+@requirement("common-131")
 def test_commits_connections_and_the_process_are_told(gateway: Gateway) -> None:
     gateway.get("/notes/databases", limit=1)
     told = figures(gateway)
@@ -62,7 +62,7 @@ def test_commits_connections_and_the_process_are_told(gateway: Gateway) -> None:
     assert told["process_resident_memory_bytes",] > 1_000_000
 
 
-@requirement("health:metrics")
+@requirement("common-131")
 def test_a_delivery_is_counted_by_what_became_of_it(gateway: Gateway) -> None:
     gateway.request("POST", "/hooks/chat", json={"type": "unsigned"})
 

@@ -9,7 +9,7 @@ from harness.serving import serving
 from workspace_sandbox.notes import NotesEmulator
 
 
-@requirement("calls:overloaded")
+@requirement("common-78")
 def test_a_call_too_many_is_refused_at_once_and_found_in_the_history(tmp_path: Path) -> None:
     with (
         playing(notes=NotesEmulator) as sandbox,

@@ -30,19 +30,19 @@ def test_it_needs_no_key(gateway: Gateway, path: str) -> None:
     assert (200, 200, b"") == (answer.status_code, head.status_code, head.content)
 
 
-@requirement("health:alive")
+@requirement("common-129")
 def test_it_says_that_it_is_alive(gateway: Gateway) -> None:
     assert {"status": "alive"} == gateway.request("GET", "/healthz").body
 
 
-@requirement("health:ready")
+@requirement("common-130")
 def test_it_says_that_it_is_ready_and_what_it_looked_at(gateway: Gateway) -> None:
     assert {"status": "ready", "checks": {"database": "ok"}, "shared_store": "memory"} == gateway.request(
         "GET", "/readyz"
     ).body
 
 
-@requirement("health:ready")
+@requirement("common-130")
 def test_it_is_not_ready_without_its_database(gateway: Gateway) -> None:
     with read_only(gateway.app.database):
         reply = gateway.request("GET", "/readyz")
@@ -59,7 +59,7 @@ def counted(gateway: Gateway, name: str = "gateway_calls_total", **labels: str) 
     return sum(sample.value for sample in samples if sample.name == name and labels == sample.labels)
 
 
-@requirement("health:metrics")
+@requirement("common-131")
 def test_calls_are_counted_by_operation_and_status(gateway: Gateway) -> None:
     labels = {"connector": "shelf", "operation": "list_things", "status": "200"}
     before = counted(gateway, **labels)
@@ -115,7 +115,7 @@ def found(document: Any, reference: str) -> Any:
     return document
 
 
-@requirement("health:openapi")
+@requirement("common-132")
 def test_the_document_is_openapi_3_1(document: dict[str, Any]) -> None:
     assert "3.1.0" == document["openapi"]
     assert all(found(document, reference) for reference in references(document))
@@ -134,7 +134,7 @@ def test_operations_have_names_of_their_own(document: dict[str, Any]) -> None:
     assert sorted(set(names)) == sorted(names)
 
 
-@requirement("auth:bearer", "calls:missing-key")
+@requirement("common-56")
 def test_every_route_of_the_document_is_there(gateway: Gateway, document: dict[str, Any]) -> None:
     replies = [
         gateway.request(method.upper(), re.sub(r"{\w+}", "x", path), headers={"Authorization": ""})
@@ -152,7 +152,7 @@ def test_the_document_of_all_rooms_names_every_operation() -> None:
     assert sum(len(connector.operations) for connector in CONNECTORS.values()) == len(operations)
 
 
-@requirement("errors:remedy")
+@requirement("common-45")
 def test_every_error_has_a_code_of_its_own_a_status_and_a_remedy() -> None:
     errors = list(catalogue())
 
@@ -206,7 +206,7 @@ def test_the_viewer_calls_the_address_that_it_came_from_and_tells_nobody(gateway
     assert "http" not in script.replace("defaultHttpClient", "")
 
 
-@requirement("health:docs")
+@requirement("common-133")
 def test_the_reference_names_every_operation(gateway: Gateway, document: dict[str, Any]) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs").text
 
@@ -223,7 +223,7 @@ def test_threads_do_not_pile_up(gateway: Gateway) -> None:
 # Who may see what
 
 
-@requirement("docs:confined")
+@requirement("common-179")
 @pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/errors/invalid_json"])
 def test_pages_load_nothing_from_elsewhere_and_stand_in_no_frame(gateway: Gateway, path: str) -> None:
     headers = gateway.http.get(gateway.base_url + path).headers
@@ -233,7 +233,7 @@ def test_pages_load_nothing_from_elsewhere_and_stand_in_no_frame(gateway: Gatewa
     assert "nosniff" == headers["x-content-type-options"]
 
 
-@requirement("health:metrics-token")
+@requirement("common-178")
 def test_metrics_are_shown_for_their_token_where_one_is_set(tmp_path: Path) -> None:
     with serving(Sandbox({}), tmp_path, connectors={}, GATEWAY_METRICS_TOKEN="m" * 32) as gateway:
         shown = gateway.request("GET", "/metrics", headers={"Authorization": "Bearer " + "m" * 32})
@@ -252,7 +252,7 @@ def test_metrics_are_shown_for_their_token_where_one_is_set(tmp_path: Path) -> N
 # Where there is nothing
 
 
-@requirement("calls:no-such-page")
+@requirement("common-193")
 @pytest.mark.parametrize("path", ["/console/nope", "/docs/errors/nope", "/nowhere"])
 def test_a_browser_is_shown_a_page_where_there_is_none(gateway: Gateway, path: str) -> None:
     answer = gateway.http.get(gateway.base_url + path, headers={"Accept": "text/html,*/*;q=0.8"})
@@ -262,7 +262,7 @@ def test_a_browser_is_shown_a_page_where_there_is_none(gateway: Gateway, path: s
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
 
-@requirement("calls:no-such-page")
+@requirement("common-193")
 def test_that_page_leads_to_the_one_that_was_probably_meant(gateway: Gateway) -> None:
     url = f"{gateway.base_url}/docs/errors/ratelimited"
     answer = gateway.http.get(url, headers={"Accept": "text/html"})
@@ -270,7 +270,7 @@ def test_that_page_leads_to_the_one_that_was_probably_meant(gateway: Gateway) ->
     assert 'href="/docs/errors/rate_limited"' in answer.text
 
 
-@requirement("calls:no-such-page")
+@requirement("common-193")
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/v1/nope"), ("POST", "/console/nope"), ("GET", "/v1/connectors/x")]
 )

@@ -25,7 +25,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield gateway
 
 
-@requirement("quotas:refused")
+@requirement("limits-7")
 def test_a_refusal_over_http_names_the_quota(gateway: Gateway) -> None:
     reply = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"})
 
@@ -33,20 +33,19 @@ def test_a_refusal_over_http_names_the_quota(gateway: Gateway) -> None:
     assert [{"quota": "keys", "count": 1, "limit": 1, "setting": "GATEWAY_QUOTA_KEYS"}] == reply.facts
 
 
-@requirement("quotas:refused")
+@requirement("limits-7")
 def test_the_console_shows_what_to_do(gateway: Gateway) -> None:
     browser = Browser(gateway)
     with browser.http:
         browser.sign_in()
-        workspace = browser.open(f"/console/workspaces/{gateway.workspace_id}")
-        page = browser.submit(workspace, "Create the key", name="one more", scope="read")
+        page = browser.submit(browser.open("/console/keys/create"), "Create key", name="one more")
 
     assert 409 == page.status
     assert "The workspace has reached its quota of keys: 1 of 1." in page.alert
     assert "Revoke a key that is no longer needed, or have the operator raise GATEWAY_QUOTA_KEYS." in page.alert
 
 
-@requirement("quotas:consents")
+@requirement("limits-9")
 def test_a_browser_beyond_the_pending_consents_of_a_link_is_shown_a_page(gateway: Gateway) -> None:
     link = invited(gateway)["connect_url"]
     with user(gateway) as someone:

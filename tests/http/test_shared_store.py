@@ -38,7 +38,7 @@ def gateway(own: Server, tmp_path: Path) -> Iterator[Gateway]:
         yield gateway
 
 
-@requirement("shared:clocks")
+@requirement("common-194")
 def test_two_processes_share_a_minute_of_a_key(own: Server, new_postgres: str, tmp_path: Path) -> None:
     with playing(notes=NotesEmulator) as sandbox:
         url, rooms = own.url, {"notes": NOTES}
@@ -52,7 +52,7 @@ def test_two_processes_share_a_minute_of_a_key(own: Server, new_postgres: str, t
     assert [200] * 7 + [429] * 3 == statuses
 
 
-@requirement("shared:visible")
+@requirement("common-197")
 def test_it_is_told_that_a_process_counts_by_itself_until_the_store_is_back(own: Server, gateway: Gateway) -> None:
     before = gateway.get("/notes/databases", limit=1)
     own.stop()
@@ -69,7 +69,7 @@ def test_it_is_told_that_a_process_counts_by_itself_until_the_store_is_back(own:
     assert "gateway_shared_store_local_counts_total 0.0" not in figures.decode()
 
 
-@requirement("shared:unavailable")
+@requirement("common-198")
 def test_after_a_minute_calls_are_refused_and_the_service_is_not_ready(
     own: Server, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ async def telling(folder: Path, told: bytes) -> AsyncIterator[Siblings]:
     [(TOLD + END, ["1.0", "12.0"]), (TOLD, ["0.0"]), (TOLD[:-6], ["0.0"])],
     ids=["whole", "without its end", "cut in a line"],
 )
-@requirement("workers:metrics")
+@requirement("common-211")
 async def test_what_a_worker_told_counts_only_where_it_is_whole(
     tmp_path: Path, told: bytes, expected: list[str]
 ) -> None:

@@ -79,7 +79,7 @@ def runs(folder: Path) -> dict[str, tuple[Any, ...]]:
     return {row.run_id: tuple(row[1:]) for row in rows}
 
 
-@requirement("stopping:waiting")
+@requirement("common-143")
 def test_a_call_that_waits_for_its_turn_is_refused_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
     # One for asking whose the connection is when it is made, and one for the first call.
     settings = {"GATEWAY_NOTES_BUDGET": "2/60", "GATEWAY_QUEUE_SECONDS": "1000"}
@@ -104,7 +104,7 @@ def test_a_call_that_waits_for_its_turn_is_refused_at_once(sandbox: Sandbox, tmp
     assert took < 5
 
 
-@requirement("stopping:waiting")
+@requirement("common-143")
 def test_a_call_that_waits_for_another_with_its_key_is_refused_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 0.5}
     with installed(sandbox, tmp_path) as installation:
@@ -119,7 +119,7 @@ def test_a_call_that_waits_for_another_with_its_key_is_refused_at_once(sandbox: 
     assert [200, 503] == [None if answer is None else answer.status_code for answer in answers]
 
 
-@requirement("stopping:retiring")
+@requirement("common-218")
 def test_one_that_retires_says_so_and_takes_calls_until_ctrl_c(sandbox: Sandbox, tmp_path: Path) -> None:
     with installed(sandbox, tmp_path, GATEWAY_RETIRE_SECONDS="1000") as installation:
         assert installation.process is not None
@@ -134,7 +134,7 @@ def test_one_that_retires_says_so_and_takes_calls_until_ctrl_c(sandbox: Sandbox,
     assert ["close", "close"] == [one.headers["connection"] for one in (told, answer)]
 
 
-@requirement("stopping:cut-off")
+@requirement("common-144")
 def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 1.9}
     with installed(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
@@ -151,7 +151,7 @@ def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sand
     assert ("error", 503, "overloaded") == runs(tmp_path)[body["run_id"]]
 
 
-@requirement("stopping:cut-off")
+@requirement("common-144")
 def test_a_second_ctrl_c_cuts_calls_off_which_are_answered_all_the_same(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 60}
     with installed(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
@@ -175,7 +175,7 @@ def takes_connections(installation: Installation) -> bool:
         return not probe.connect_ex(("127.0.0.1", httpx.URL(installation.base_url).port))
 
 
-@requirement("stopping:cut-off", "calls:outcome-unknown")
+@requirement("common-80", "common-144")
 def test_a_write_that_is_cut_off_while_it_is_carried_out_is_told_as_unknown(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1.9}
     with installed(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:

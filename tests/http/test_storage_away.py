@@ -27,7 +27,7 @@ def gateway(database_url: str, tmp_path: Path) -> Iterator[Gateway]:
         yield gateway
 
 
-@requirement("storage:unavailable", "storage:owed")
+@requirement("common-137", "common-138")
 def test_a_read_is_told_so_with_its_run_which_is_in_the_history_later(gateway: Gateway) -> None:
     with read_only(gateway.app.database):
         reply = gateway.get("/notes/databases", limit=1)
@@ -39,7 +39,7 @@ def test_a_read_is_told_so_with_its_run_which_is_in_the_history_later(gateway: G
     assert ("error", 503, "storage_unavailable") == (run["status"], run["http_status"], run["code"])
 
 
-@requirement("storage:unavailable")
+@requirement("common-137")
 @pytest.mark.parametrize("key", ["key-1", None])
 def test_a_write_is_not_sent_and_can_be_repeated(gateway: Gateway, key: str | None) -> None:
     body = {"database_id": gateway.examples("notes")["database_id"], "properties": {}, "idempotency_key": key}
@@ -54,7 +54,7 @@ def test_a_write_is_not_sent_and_can_be_repeated(gateway: Gateway, key: str | No
     assert 1 == gateway.journal("notes").count(("POST", "/v1/pages", 200))
 
 
-@requirement("health:ready")
+@requirement("common-130")
 def test_it_is_not_ready_while_its_database_takes_no_writes(gateway: Gateway) -> None:
     with read_only(gateway.app.database):
         away = gateway.request("GET", "/readyz")
@@ -64,7 +64,7 @@ def test_it_is_not_ready_while_its_database_takes_no_writes(gateway: Gateway) ->
     assert 200 == back.status
 
 
-@requirement("storage:alone")
+@requirement("common-141")
 def test_a_second_gateway_on_the_database_is_refused(gateway: Gateway) -> None:
     second = App(gateway.app.settings, connectors={"notes": NOTES})
 

@@ -33,7 +33,7 @@ def spans(collector: Inbox) -> dict[int, Span]:
     return {span.kind: span for span in sent.resource_spans[0].scope_spans[0].spans}
 
 
-@requirement("conventions:traceparent")
+@requirement("common-135")
 def test_a_call_and_its_request_upstream_are_spans_of_the_callers_trace(collector: Inbox, tmp_path: Path) -> None:
     with (
         playing(notes=NotesEmulator) as sandbox,

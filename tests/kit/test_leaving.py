@@ -44,7 +44,7 @@ async def sent(third: Third, frozen: float, others: int) -> tuple[float, Upstrea
     return clock.at - NOON, upstream
 
 
-@requirement("limits:no-late-requests")
+@requirement("common-220")
 @pytest.mark.parametrize(("frozen", "others", "left_at"), [(0, 2, 0), (0.5, 2, 0.5), (8, 2, 8), (8, 3, 9)])
 async def test_a_request_whose_process_stood_still_leaves_in_a_window_with_room(
     third: Third, frozen: float, others: int, left_at: float

@@ -93,7 +93,7 @@ def test_a_client_proves_itself_by_basic_with_a_body_of_json() -> None:
     assert "application/json" == headers["Content-Type"]
 
 
-@requirement("connect:discreet")
+@requirement("connections-24")
 def test_clients_and_grants_show_no_secrets() -> None:
     assert "secret" not in repr(CLIENT)
     assert "hidden" not in repr(Grant("hidden", "hidden"))
@@ -131,7 +131,7 @@ def test_the_code_of_a_refusal_is_read(status: int, body: object, code: str | No
     assert code == standard_refusal(answer(status, body))
 
 
-@requirement("accounts:tested")
+@requirement("connections-16")
 def test_scopes_that_operations_need_are_missed_and_others_are_not() -> None:
     oauth = OAuth("Scoped", PLAIN.authorize, PLAIN.token, scopes={"read": ["list"], "write": ["change"], "email": []})
 

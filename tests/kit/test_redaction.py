@@ -67,7 +67,7 @@ def test_a_secret_is_hidden_in_names_and_values_of_any_depth() -> None:
     assert {"told": [{"…": 1}, ["…", None, 2.5]], "other": True} == REDACTION.value(given)
 
 
-@requirement("secrets:vendor-echo")
+@requirement("common-160")
 def test_an_error_tells_no_secret_in_any_of_its_parts() -> None:
     error = UpstreamRefused(f"No: {SECRET}", {"vendor_message": SECRET}, private=f"{{'token': '{SECRET}'}}")
 

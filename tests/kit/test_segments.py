@@ -16,7 +16,7 @@ def refused(path: str) -> bool:
     return False
 
 
-@requirement("doors:paths")
+@requirement("common-162")
 @pytest.mark.parametrize("path", ["/v1/pages/..", "/v1/./pages", "/v1/pages/", "/v1//pages", "/..", "/v1/../x"])
 def test_a_value_that_is_no_segment_is_refused(path: str) -> None:
     assert refused(path)

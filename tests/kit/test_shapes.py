@@ -72,7 +72,7 @@ class Moment(Result):
     ended_at: Instant | None = None
 
 
-@requirement("envelope:milliseconds")
+@requirement("common-17")
 @pytest.mark.parametrize(
     ("given", "told"),
     [

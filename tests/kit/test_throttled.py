@@ -4,8 +4,8 @@ import pytest
 
 from connector_gateway.core.pacing import ConnectionPacer
 from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
 from connector_gateway.storage.memory import InMemory
@@ -14,7 +14,7 @@ from harness.requirement import requirement
 from kit.third import Door, Third
 
 TIMES = Timeouts(queue_seconds=30, run_seconds=120)
-REJECTIONS = Rejections(lambda _: "", (Rejection({429}, "this test"),))
+TABLE = ErrorTable(lambda _: Reason(), rejections=(Rejection({429}, "this test"),))
 DONE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
 
@@ -29,7 +29,7 @@ async def second(third: Third, *, first_writes: bool, seconds: int) -> float:
     pacer = ConnectionPacer("notes", {"all": Budget(100, 1)}, "account", InMemory(clock), clock)
     async with Transport(5.0) as transport:
         third_party = ThirdParty(
-            {"base": third.address}, lambda _: {}, standard_throttle, transport, clock, clock.now, rejections=REJECTIONS
+            {"base": third.address}, lambda _: {}, standard_throttle, transport, clock, clock.now, error_table=TABLE
         )
         upstream = Upstream(third_party, Door(), pacer, TIMES, Trace())
         await upstream.send("POST", "/search", Charge("all"), writes=first_writes, json={})
@@ -37,7 +37,7 @@ async def second(third: Third, *, first_writes: bool, seconds: int) -> float:
     return clock.at - NOON
 
 
-@requirement("limits:retry-after")
+@requirement("common-75")
 @pytest.mark.parametrize("seconds", [30, 90])
 async def test_who_has_only_read_is_told_at_once_of_a_long_wait(third: Third, seconds: int) -> None:
     with pytest.raises(UpstreamRateLimited) as refused:
@@ -47,7 +47,7 @@ async def test_who_has_only_read_is_told_at_once_of_a_long_wait(third: Third, se
     assert 2 == len(third.requests)
 
 
-@requirement("limits:retry-after")
+@requirement("common-75")
 @pytest.mark.parametrize(("first_writes", "seconds"), [(False, 29), (True, 29), (True, 90)])
 async def test_a_short_wait_and_half_a_write_are_waited_for(third: Third, *, first_writes: bool, seconds: int) -> None:
     assert seconds == await second(third, first_writes=first_writes, seconds=seconds)

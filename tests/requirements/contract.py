@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from requirements.requirement import NOT_BUILT
+NOT_BUILT = "Not built yet."
+"""How a clause ends that is decided and not kept yet."""
 
 PROJECT = Path(__file__).parents[2]
 PAGES = [path for path in sorted((PROJECT / "docs" / "contract").glob("*.md")) if path.stem != "README"]

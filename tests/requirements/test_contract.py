@@ -1,18 +1,31 @@
-"""The contract and the requirements name the same promises."""
+"""Every clause of the contract is shown by a test, and tests name no other."""
 
+import ast
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE
 from requirements.contract import PAGES, PROJECT, clauses
-from requirements.register import REGISTER
-from requirements.requirement import NOT_BUILT
 
 CLAUSES = [clause for page in PAGES for clause in clauses(page)]
+TESTS = Path(__file__).parents[1]
 STANDING = [clause for clause in CLAUSES if not clause.withdrawn]
-CITED = {entry.clause for entry in REGISTER}
 CITATION = re.compile(rf"(?<!\*)\b(?:{'|'.join(page.stem for page in PAGES)})-[0-9]+\b")
+
+
+@pytest.fixture(scope="module")
+def shown() -> Mapping[str, str]:
+    """Return every clause that a test names, with where it does."""
+    return {
+        ast.literal_eval(argument): f"{path.relative_to(TESTS)}:{node.lineno}"
+        for path in sorted(TESTS.rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "requirement"
+        for argument in node.args
+    }
 
 
 def test_the_contract_has_clauses() -> None:
@@ -26,14 +39,20 @@ def test_the_clauses_of_a_page_bear_its_name_and_every_number_once(page: Path) -
     assert [(page.stem, number) for number in range(1, len(found) + 1)] == found
 
 
-def test_requirements_cite_only_clauses_that_stand() -> None:
+def test_tests_cite_only_clauses_that_stand(shown: Mapping[str, str]) -> None:
     names = {clause.name for clause in STANDING}
 
-    assert [] == [f"{entry.requirement_id} cites {entry.clause}" for entry in REGISTER if entry.clause not in names]
+    assert [] == [f"{name} at {where}" for name, where in shown.items() if name not in names]
 
 
-def test_every_clause_is_cited_by_a_requirement() -> None:
-    assert [] == [clause.name for clause in STANDING if clause.name not in CITED]
+def test_every_clause_that_is_built_is_shown_by_a_test(shown: Mapping[str, str]) -> None:
+    checked = {name for check in (*OF_OPERATIONS, *OF_THE_SERVICE) for name in check.clauses}
+
+    assert [] == [clause.name for clause in STANDING if clause.built and clause.name not in {*shown, *checked}]
+
+
+def test_no_clause_that_is_not_built_is_shown_by_a_test(shown: Mapping[str, str]) -> None:
+    assert [] == [clause.name for clause in STANDING if not clause.built and clause.name in shown]
 
 
 def test_documents_cite_only_clauses_that_stand() -> None:
@@ -42,12 +61,6 @@ def test_documents_cite_only_clauses_that_stand() -> None:
     cited = [(path.name, name) for path in documents for name in CITATION.findall(path.read_text(encoding="utf-8"))]
 
     assert [] == [(path, name) for path, name in cited if name not in names]
-
-
-def test_the_contract_marks_as_not_built_just_what_the_register_does() -> None:
-    missing = {entry.clause for entry in REGISTER if entry.gap == NOT_BUILT}
-
-    assert sorted(missing) == sorted(clause.name for clause in STANDING if not clause.built)
 
 
 @pytest.mark.parametrize("item", ["- Something.", "- **notes-7** Something", "- **notes-07** Something.", "  more"])

@@ -61,6 +61,12 @@ def test_a_fault_meets_as_many_requests_as_was_said(sandbox: Sandbox, control: h
     assert [502, 200] == [me(sandbox).status_code, me(sandbox).status_code]
 
 
+def test_responses_end_with_a_newline(control: httpx.Client) -> None:
+    texts = [control.get(path).text for path in ("/_control/clock", "/_control/nobody/requests")]
+
+    assert ["}\n", "}\n"] == [text[-2:] for text in texts]
+
+
 def test_faults_are_cleared(sandbox: Sandbox, control: httpx.Client) -> None:
     control.post("/notes/faults", json={"times": 5, "fault": "drop_before"})
     control.delete("/notes/faults")

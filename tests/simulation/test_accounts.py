@@ -70,7 +70,7 @@ def test_a_checklist_that_a_key_may_finish_is_not_adopted_through_another_connec
     assert [] == found
 
 
-@requirement("writes:locks")
+@requirement("writes-3")
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} and {WAYS[pair[1]]}")
 def test_two_connections_make_one_company(stage: Stage, pair: tuple[int, int]) -> None:
     kind = "crm.create_or_update_contact"

@@ -98,7 +98,7 @@ class Unexpected:
 
     def rejects(self, room: str) -> bool:
         """Whether the connector's table lists it as a proof that nothing was done."""
-        return CONNECTORS[room].rejections.doubt(Answer(self.status, {}, self._content(room))) is None
+        return CONNECTORS[room].error_table.doubt(Answer(self.status, {}, self._content(room))) is None
 
 
 BY_ITSELF = {"failure": FAILURES, "refusal": REFUSALS}

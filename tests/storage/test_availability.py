@@ -116,7 +116,7 @@ async def test_nobody_waits_for_a_lock_longer_than_set(hurried: Database) -> Non
     assert None is await hurried.write(adding("after"))  # type: ignore[func-returns-value]
 
 
-@requirement("storage:unconfirmed")
+@requirement("common-139")
 async def test_what_may_have_been_committed_is_not_tried_again(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,7 +184,7 @@ async def test_one_reader_too_many_is_refused_at_once(hurried: Database, monkeyp
 # What is owed
 
 
-@requirement("storage:owed")
+@requirement("common-138")
 async def test_what_is_owed_is_written_once_storage_is_back(database: Database) -> None:
     with read_only(database):
         database.eventually(adding("owed"))
@@ -309,7 +309,7 @@ async def test_a_server_that_is_not_there_is_told_as_unavailable() -> None:
 # Looking into the history
 
 
-@requirement("bounds:history-readers")
+@requirement("common-154")
 async def test_looks_into_the_history_delay_no_other_reader(database: Database) -> None:
     stuck = Stuck()
     browsing = [asyncio.create_task(database.browse(stuck)) for _ in range(20)]

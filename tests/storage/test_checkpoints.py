@@ -102,7 +102,7 @@ async def moved(database: Database, *turns: tuple[int, int]) -> list[tuple[str, 
     return told.made
 
 
-@requirement("bounds:purge")
+@requirement("common-155")
 async def test_a_log_begins_anew_once_little_was_written_during_a_turn(tmp_path: Path) -> None:
     much, more, little = LONG_PAGES, LONG_PAGES + 900, LONG_PAGES + 920
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
@@ -111,7 +111,7 @@ async def test_a_log_begins_anew_once_little_was_written_during_a_turn(tmp_path:
     assert [*[("PASSIVE", True)] * 3, ("RESTART", False)] == made
 
 
-@requirement("bounds:purge")
+@requirement("common-155")
 async def test_what_is_in_no_hurry_waits_until_little_is_left(tmp_path: Path) -> None:
     growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(TURNS + 2)]
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
@@ -122,7 +122,7 @@ async def test_what_is_in_no_hurry_waits_until_little_is_left(tmp_path: Path) ->
     assert [*[("PASSIVE", True)] * TURNS, *[("PASSIVE", False)] * 3, ("RESTART", False)] == made
 
 
-@requirement("bounds:purge")
+@requirement("common-155")
 async def test_a_log_whose_writers_are_faster_is_left_to_the_next_look(tmp_path: Path) -> None:
     growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(2 * TURNS)]
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:

@@ -30,7 +30,7 @@ async def encrypted(new_postgres: str, socket_of_server: Path, tmp_path: Path) -
         yield address_of(new_postgres, port, certified)
 
 
-@requirement("deployment:tls-database")
+@requirement("deployment-5")
 async def test_reads_writes_and_the_lock_go_through_tls(encrypted: str) -> None:
     async with Database(encrypted) as database:
         written = await database.write(lambda writing: writing.execute(text("SELECT 1")).scalar())
@@ -39,14 +39,14 @@ async def test_reads_writes_and_the_lock_go_through_tls(encrypted: str) -> None:
     assert (1, 2) == (written, read)
 
 
-@requirement("deployment:tls-database")
+@requirement("deployment-5")
 async def test_without_tls_the_same_server_is_not_reached(encrypted: str) -> None:
     with pytest.raises(StorageUnavailable):
         async with Database(encrypted.replace("verify-full", "disable"), seconds=2):
             pass
 
 
-@requirement("deployment:tls-database")
+@requirement("deployment-5")
 async def test_a_trusted_certificate_of_another_server_is_refused(
     new_postgres: str, socket_of_server: Path, tmp_path: Path
 ) -> None:
@@ -59,7 +59,7 @@ async def test_a_trusted_certificate_of_another_server_is_refused(
     assert 'does not match host name "127.0.0.1"' in refused.value.private
 
 
-@requirement("deployment:tls-database")
+@requirement("deployment-5")
 async def test_a_certificate_that_nobody_trusts_is_refused(encrypted: str, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = certificate(tmp_path / "other")

@@ -43,7 +43,7 @@ async def test_a_store_that_is_away_tells_nothing_and_is_not_overwritten(shared:
     assert (None, 7) == (told, kept)
 
 
-@requirement("keys:noticed")
+@requirement("keys-14")
 async def test_a_database_that_is_older_than_the_store_was_restored(shared: WithFallback, postgres_server: str) -> None:
     url = postgres_on(postgres_server)
     gaps: list[Lost] = []

@@ -11,7 +11,7 @@ from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
 from harness.requirement import requirement
 
 
-@requirement("storage:alone")
+@requirement("common-141")
 async def test_a_second_process_is_refused_in_a_sentence_that_names_the_first(tmp_path: Path) -> None:
     database = tmp_path / "gateway.db"
     async with FileLock(database):

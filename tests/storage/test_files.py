@@ -46,12 +46,12 @@ async def modes_while_open(folder: Path) -> dict[str, int]:
         return modes(folder)
 
 
-@requirement("storage:private-files")
+@requirement("common-159")
 async def test_only_their_owner_can_read_the_files_of_a_database(tmp_path: Path) -> None:
     assert OWN == await modes_while_open(tmp_path)
 
 
-@requirement("storage:private-files")
+@requirement("common-159")
 async def test_files_of_an_earlier_release_are_restricted_when_they_are_opened(tmp_path: Path) -> None:
     (tmp_path / "gateway.db").touch(0o664)
     (tmp_path / "gateway.db.lock").touch(0o664)
@@ -68,14 +68,14 @@ async def test_stricter_rights_stay(tmp_path: Path) -> None:
     assert 0o500 == modes(tmp_path)["data"]
 
 
-@requirement("storage:private-files")
+@requirement("common-159")
 def test_a_folder_is_made_for_its_owner(tmp_path: Path) -> None:
     make_private_folder(tmp_path / "made" / "here", "gateway.db")
 
     assert {"here": 0o700} == modes(tmp_path / "made")
 
 
-@requirement("storage:private-files")
+@requirement("common-159")
 def test_a_folder_with_a_database_becomes_its_owners_and_any_other_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "ours").mkdir(0o777)
     (tmp_path / "ours" / "gateway.db").touch()

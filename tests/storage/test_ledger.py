@@ -161,6 +161,19 @@ def test_a_closed_ledger_gives_no_place_before_it_opens() -> None:
     assert NOON + 30 == ledger.earliest(NOON, 1)
 
 
+def test_a_reopened_ledger_gives_the_places_that_it_gave_before_it_was_closed() -> None:
+    ledger = Ledger(Budget(1, 1))
+    ledger.insert(LedgerEntry(NOON, 1))
+    before = ledger.earliest(NOON, 1)
+    ledger.closed_until = NOON + 3600
+    closed = ledger.earliest(NOON, 1)
+
+    ledger.reopen()
+
+    assert (NOON + 1, NOON + 3600) == (before, closed)
+    assert before == ledger.earliest(NOON, 1)
+
+
 def test_a_closed_ledger_is_not_idle() -> None:
     ledger = Ledger(Budget(3, 1))
     ledger.closed_until = NOON + 30

@@ -76,7 +76,7 @@ async def test_ledgers_that_say_nothing_any_more_are_dropped(clock: HandClock) -
     assert 2 == (await memory.peek(take("key:1"))).remaining
 
 
-@requirement("bounds:idle-ledgers")
+@requirement("common-157")
 async def test_a_key_and_an_account_that_were_idle_for_a_minute_cost_less_than_a_kilobyte(clock: HandClock) -> None:
     memory = InMemory(clock)
     tracemalloc.start()

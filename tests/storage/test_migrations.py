@@ -41,7 +41,7 @@ async def test_a_database_from_before_the_first_release_is_refused_in_one_senten
         await asyncio.to_thread(database.migrate)
 
 
-@requirement("keys:upgrade")
+@requirement("keys-8")
 async def test_an_upgrade_keeps_owners_and_claims(empty_database_url: str) -> None:
     database = Database(empty_database_url)
     await asyncio.to_thread(schema._upgrade, database._engine, schema._configuration(), "0028")

@@ -118,20 +118,20 @@ async def test_each_fence_of_a_commit_is_told_apart_by_who_holds_the_claim(serve
 async def test_odd_values_come_through_as_they_are(served: Database) -> None:
     odd = '“\\x00” {"a": [1]} \\ \' % %s \n\t \u2028 😀'
     await served.put(INSERT, workspace("odd") | {"name": odd, "created_at": 1_700_000_000.123_456_7})
-    await served.put_all([], (CLAIM, claim("k", "r") | {"sealed": bytes(range(256)), "data": odd}))
+    await served.put_all([], (CLAIM, claim("k", "r") | {"sealed": bytes(range(256)), "status": None}))
 
     workspaces, claims = select(tables.workspaces), select(tables.claims)
     kept = await served.read(lambda reading: reading.execute(workspaces).one())
     claimed = await served.read(lambda reading: reading.execute(claims).one())
     assert (odd, 1_700_000_000.123_456_7) == (kept.name, kept.created_at)
-    assert (bytes(range(256)), odd) == (claimed.sealed, claimed.data)
+    assert (bytes(range(256)), None) == (claimed.sealed, claimed.status)
 
 
 async def test_a_commit_may_be_larger_than_what_a_socket_takes_at_once(served: Database) -> None:
-    rows = [claim(f"key {number}", f"run {number}") | {"data": str(number) * 500_000} for number in range(8)]
+    rows = [claim(f"key {number}", f"run {number}") | {"sealed": bytes(500_000)} for number in range(8)]
     held = await asyncio.gather(*(served.put_all([(INSERT, workspace(row["run_id"]))], (CLAIM, row)) for row in rows))
 
-    length = select(func.sum(func.length(tables.claims.c.data)))
+    length = select(func.sum(func.length(tables.claims.c.sealed)))
     assert [True] * 8 == held
     assert 4_000_000 == await served.read(lambda reading: reading.execute(length).scalar())
     assert 8 == len(await names(served))

@@ -45,7 +45,7 @@ async def test_spending_counts_down_and_then_tells_the_wait(shared: Counting, cl
     assert (3, 0, 40.0) == (refused.limit, refused.remaining, refused.retry_after)
 
 
-@requirement("calls:refused-uncounted")
+@requirement("common-72")
 async def test_what_was_refused_does_not_count(shared: Counting, clock: HandClock) -> None:
     for _ in range(10):
         await shared.spend(take())

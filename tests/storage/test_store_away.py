@@ -66,7 +66,7 @@ async def is_back(shared: WithFallback) -> bool:
     return shared.away_seconds is None
 
 
-@requirement("shared:local-share")
+@requirement("common-196")
 async def test_away_at_the_start_a_process_counts_its_share(own: Server) -> None:
     own.stop()
     async with with_fallback(own, processes=2) as shared:
@@ -74,7 +74,7 @@ async def test_away_at_the_start_a_process_counts_its_share(own: Server) -> None
         assert "local share" in shared.state
 
 
-@requirement("shared:local-share", "shared:visible")
+@requirement("common-196", "common-197")
 async def test_lost_in_the_middle_a_process_goes_on_with_its_share_and_is_back_by_itself(own: Server) -> None:
     async with with_fallback(own) as shared:
         before = await left(shared)
@@ -88,7 +88,7 @@ async def test_lost_in_the_middle_a_process_goes_on_with_its_share_and_is_back_b
         assert 1 == shared.counted_locally
 
 
-@requirement("shared:unavailable")
+@requirement("common-198")
 async def test_after_a_minute_calls_are_refused_with_when_to_come_back(own: Server) -> None:
     clock = Ahead()
     own.stop()
@@ -105,7 +105,7 @@ async def test_after_a_minute_calls_are_refused_with_when_to_come_back(own: Serv
     assert refused.value.retry_after is not None
 
 
-@requirement("shared:bounded-wait")
+@requirement("common-200")
 async def test_nobody_waits_long_for_a_store_that_hangs(own: Server) -> None:
     async with with_fallback(own, seconds=0.5) as shared:
         own.signal(signal.SIGSTOP)
@@ -117,7 +117,7 @@ async def test_nobody_waits_long_for_a_store_that_hangs(own: Server) -> None:
     assert [(5, 4, True), (5, 3, True), (5, 2, True)] == sorted(told, reverse=True)
 
 
-@requirement("shared:bounded-wait")
+@requirement("common-200")
 async def test_a_store_that_is_slow_within_bounds_is_waited_for(own: Server) -> None:
     async with with_fallback(own, seconds=5) as shared:
         own.client.client_pause(100)
@@ -125,7 +125,7 @@ async def test_a_store_that_is_slow_within_bounds_is_waited_for(own: Server) -> 
         assert (10, 9, False) == await left(shared)
 
 
-@requirement("shared:local-share")
+@requirement("common-196")
 async def test_a_full_store_counts_as_away_until_there_is_room(own: Server) -> None:
     async with with_fallback(own) as shared:
         own.client.config_set("maxmemory", 1)
@@ -136,7 +136,7 @@ async def test_a_full_store_counts_as_away_until_there_is_room(own: Server) -> N
     assert (5, 4, True) == meanwhile
 
 
-@requirement("shared:local-share")
+@requirement("common-196")
 async def test_a_store_that_may_only_be_read_counts_as_away(own: Server) -> None:
     async with with_fallback(own) as shared:
         own.client.replicaof("127.0.0.1", own.port)
@@ -154,7 +154,7 @@ async def test_a_server_that_is_too_old_counts_as_away(valkey_of_tests: Server) 
             await store.check()
 
 
-@requirement("shared:local-share")
+@requirement("common-196")
 async def test_what_others_took_of_a_short_window_leaves_it_before_the_share_begins(own: Server) -> None:
     second = Take("upstream:tables:base:account", Budget(5, 1))
     own.stop()
@@ -173,7 +173,7 @@ async def test_forgotten_scripts_are_told_again(own: Server) -> None:
         assert (10, 9, False) == await left(shared)
 
 
-@requirement("shared:restart")
+@requirement("common-195")
 async def test_windows_survive_a_restart_of_the_gateway(own: Server) -> None:
     async with with_fallback(own) as shared:
         await left(shared)
@@ -181,7 +181,7 @@ async def test_windows_survive_a_restart_of_the_gateway(own: Server) -> None:
         assert (10, 8, False) == await left(shared)
 
 
-@requirement("shared:installations")
+@requirement("common-202")
 async def test_another_installation_counts_for_itself(own: Server) -> None:
     async with with_fallback(own) as one, with_fallback(own, installation="two") as other:
         await left(one)
@@ -189,7 +189,7 @@ async def test_another_installation_counts_for_itself(own: Server) -> None:
         assert (10, 9, False) == await left(other)
 
 
-@requirement("shared:clocks")
+@requirement("common-194")
 async def test_processes_whose_clocks_are_an_hour_apart_share_one_budget(own: Server) -> None:
     async with with_fallback(own, clock=ShiftedClock(3600)) as one, with_fallback(own) as other:
         turns = [await shared.reserve([NOTES], 100) for shared in (one, other) * 6]
@@ -209,7 +209,7 @@ async def test_a_turn_whose_store_goes_away_is_waited_for_locally(own: Server) -
         turn.release()
 
 
-@requirement("shared:local-share")
+@requirement("common-196")
 async def test_what_a_process_has_used_through_the_store_counts_against_its_share(own: Server) -> None:
     async with with_fallback(own) as shared:
         await asyncio.gather(*(shared.reserve([NOTES], 0) for _ in range(5)))
@@ -218,7 +218,7 @@ async def test_what_a_process_has_used_through_the_store_counts_against_its_shar
         assert 50 < (await shared.reserve([NOTES], 0)).wait
 
 
-@requirement("shared:local-share")
+@requirement("common-196")
 async def test_what_was_used_of_the_share_is_told_to_the_store_when_it_is_back(own: Server) -> None:
     async with with_fallback(own) as shared:
         own.client.script_flush()
@@ -234,13 +234,11 @@ async def test_what_was_used_of_the_share_is_told_to_the_store_when_it_is_back(o
 
 async def test_who_waits_for_the_share_goes_back_to_the_queue_once_the_store_is_back(own: Server) -> None:
     async with with_fallback(own) as shared:
-        own.stop()
+        shared.lost(StoreAway("for a moment"))
         await shared.reserve([Take(NOTES.name, MINUTE, 5)], 0)
         turn = await shared.reserve([NOTES], 100)
         meanwhile = turn.wait
-        own.start()
         await until(lambda: is_back(shared))
-        own.client.set(f"{PREFIX}{{notes}}:began", 0)
 
         assert PROBE_SECONDS == meanwhile
         assert 0 == await turn.confirm()
@@ -350,7 +348,7 @@ async def test_a_share_is_never_less_than_one_request(
     assert share == (budget.limit, budget.per_seconds)
 
 
-@requirement("shared:idle")
+@requirement("common-203")
 async def test_whatever_is_in_the_store_ends_by_itself(own: Server) -> None:
     async with with_fallback(own) as shared:
         (await shared.reserve([NOTES], 10)).answered()
@@ -366,7 +364,7 @@ async def test_whatever_is_in_the_store_ends_by_itself(own: Server) -> None:
 # Leases
 
 
-@requirement("shared:leases")
+@requirement("common-201")
 async def test_an_object_is_held_by_one_process_at_a_time(own: Server) -> None:
     async with with_fallback(own) as one, with_fallback(own, fresh=False) as other:
         async with one.exclusive("page"):
@@ -377,7 +375,7 @@ async def test_an_object_is_held_by_one_process_at_a_time(own: Server) -> None:
             lease.check()
 
 
-@requirement("shared:leases")
+@requirement("common-201")
 async def test_who_was_frozen_beyond_the_end_of_his_lease_sends_nothing_more(own: Server) -> None:
     clock = Ahead()
     async with with_fallback(own, clock=clock) as shared, shared.exclusive("page") as lease:
@@ -388,7 +386,7 @@ async def test_who_was_frozen_beyond_the_end_of_his_lease_sends_nothing_more(own
             lease.check()
 
 
-@requirement("shared:leases")
+@requirement("common-201")
 async def test_without_the_store_an_object_is_held_only_by_the_one_process_there_is(own: Server) -> None:
     own.stop()
     async with with_fallback(own) as alone, with_fallback(own, processes=2) as one_of_two:

@@ -15,7 +15,7 @@ from harness.valkey import Server
 TAKE = Take("key:tls", Budget(3, 60))
 
 
-@requirement("deployment:tls-store")
+@requirement("deployment-4")
 async def test_what_is_behind_tls_is_counted_once_its_certificate_was_checked(
     valkey_of_tests: Server, tmp_path: Path
 ) -> None:
@@ -32,7 +32,7 @@ async def test_what_is_behind_tls_is_counted_once_its_certificate_was_checked(
     assert [2, 1] == left
 
 
-@requirement("deployment:tls-store")
+@requirement("deployment-4")
 async def test_a_trusted_certificate_of_another_server_is_refused(valkey_of_tests: Server, tmp_path: Path) -> None:
     certified = certificate(tmp_path, "127.0.0.2")
     async with behind_tls(valkey_of_tests.port, certified) as port:

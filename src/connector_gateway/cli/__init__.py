@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from connector_gateway import __version__
 from connector_gateway.cli.garbage import loading
+from connector_gateway.management import RESOURCES
 
 HERE = "connector_gateway.cli"
 SANDBOX = "workspace_sandbox.cli"
@@ -20,17 +21,13 @@ SANDBOX = "workspace_sandbox.cli"
 COMMANDS = {
     "dev": (f"{HERE}.dev", "Run gateway and sandbox together, with everything set up to try."),
     "serve": (f"{HERE}.serve", "Run the gateway, with settings from the environment."),
+    "console": (f"{HERE}.console", "Open the console in a browser, signed in."),
     "sandbox": (SANDBOX, "Run only the emulators of the third-party applications."),
-    "workspaces": (f"{HERE}.workspaces", "Create, list and change workspaces."),
-    "keys": (f"{HERE}.keys", "Create, list and revoke API keys."),
-    "connections": (f"{HERE}.connections", "Create, connect, test, list, change and remove connections."),
-    "hooks": (f"{HERE}.hooks", "Take, show and forget the tokens that deliveries are signed with."),
-    "webhooks": (f"{HERE}.webhooks", "Deliver observed events to addresses of workspaces."),
+    **{name: (f"{HERE}.management", summary) for name, summary in RESOURCES.items()},
+    "audit": (f"{HERE}.audit", RESOURCES["audit"]),
+    "runs": (f"{HERE}.runs", RESOURCES["runs"]),
     "restored": (f"{HERE}.restored", "Tell the service that its database was restored from a backup."),
     "vault": (f"{HERE}.vault", "Seal all secrets with the newest key."),
-    "operators": (f"{HERE}.operators", "Create, list and revoke operators."),
-    "audit": (f"{HERE}.audit", "List, export and verify the audit trail."),
-    "runs": (f"{HERE}.runs", "Explain calls by their run_id."),
     "env": (f"{HERE}.env", "Print a dev installation as exports for a shell."),
     "mcp": (f"{HERE}.mcp", "Give an agent the gateway's tools, over standard input and output."),
     "conformance": (f"{HERE}.conformance", "Check a service at any address against the contract."),
@@ -92,7 +89,8 @@ class Commands(click.Group):
         if cmd_name in NEED_SANDBOX and not has_sandbox():
             raise click.ClickException(WITHOUT_SANDBOX.format(cmd_name))
         with loading():
-            command: click.Command = getattr(import_module(module), cmd_name)
+            loaded = import_module(module)
+            command: click.Command = getattr(loaded, cmd_name, None) or loaded.management_group(cmd_name)
         command.short_help = summary
         return command
 

@@ -25,13 +25,14 @@ from connector_gateway.cli.dev import HOST, Place
 from connector_gateway.cli.dev_folder import DESCRIPTION, State, empty, keep, state_of, write
 from connector_gateway.cli.dev_reset import forget_applications
 from connector_gateway.cli.environment import settings_of
-from connector_gateway.cli.installation import environment, environment_of, stand_ins
+from connector_gateway.cli.installation import dev_settings, environment
 from connector_gateway.cli.output import console
 from connector_gateway.cli.printing import printable_json
 from connector_gateway.cli.serving import Server, server
 from connector_gateway.cli.tour import Stop, curl, stops
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.acts import Actor, acting
+from connector_gateway.core.files import Files
 from connector_gateway.kit.background import end
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
@@ -44,11 +45,6 @@ PROGRAM = "connector-gateway"
 
 SELDOM_SECONDS = "300"
 """How often everything is polled: since deliveries come at once, rarely; the environment may say otherwise."""
-
-SIGNED = {
-    name: connector.observing.signed_with for name, connector in CONNECTORS.items() if connector.observing is not None
-}
-"""What the stand-ins that deliver call their secret, by connector."""
 
 
 async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bool, quiet: bool) -> None:
@@ -85,20 +81,30 @@ async def _lines_of(sandbox: subprocess.Popen[bytes]) -> asyncio.StreamReader:
 
 async def _serve(place: Place, playing: Mapping[str, Any], lines: asyncio.StreamReader, *, quiet: bool) -> None:
     state = _state(place.data)
-    settings = settings_of(_defaults(quiet=quiet) | environment() | _environment(place, playing))
+    own = dev_settings(place.data, state, {**playing, "base_url": place.base_url})
+    settings = settings_of(_defaults(quiet=quiet) | environment() | own)
     goes_on = state.get("sandbox") == playing["state"]
     if not goes_on:
         await forget_applications(Database(settings.database_url), SystemClock())
-    app = App(settings)
-    running = server(app.http(), HOST, place.port, settings.stop_seconds, log_level=settings.log_level, is_read=True)
+    hosts = [url for described in playing["upstreams"].values() for url in _addresses(described).values()]
+    app = App(settings, files=Files(settings.upstream_timeout_seconds, settings.max_file_bytes, trusted=hosts))
+    examples: dict[str, Mapping[str, Any]] = {}
+    running = server(
+        app.http(examples), HOST, place.port, settings.stop_seconds, log_level=settings.log_level, is_read=True
+    )
     async with _heeding(lines, app), _serving(running):
         with acting(app.audit, Actor("cli", surface="cli")):
             state, links = await _set_up(app, state, playing, goes_on=goes_on)
+            sign_in = "" if quiet else await app.sign_in_link(place.base_url)
         keep(place.data, state)
         described = _description(place, playing, state, links)
+        examples |= {
+            name: {"connection_id": connection_id, **described["examples"][name]}
+            for name, connection_id in described["connections"].items()
+        }
         write(place.data / DESCRIPTION, described)
         if not quiet:
-            await _show(described, place.data)
+            await _show(described, place.data, sign_in)
 
 
 @contextlib.asynccontextmanager
@@ -165,26 +171,9 @@ def _state(data: Path) -> State:
     return state
 
 
-def _environment(place: Place, playing: Mapping[str, Any]) -> dict[str, str]:
-    upstreams, own = (
-        playing["upstreams"],
-        {
-            "GATEWAY_BASE_URL": place.base_url,
-            "GATEWAY_PRIVATE_WEBHOOKS": "on",
-            "GATEWAY_ADMIN_PORT": "",
-            "GATEWAY_SHARED_URL": "",
-        },
-    )
-    return stand_ins(upstreams, playing["clients"]) | environment_of(place.data) | _deliveries(upstreams) | own
-
-
-def _deliveries(upstreams: Mapping[str, Any]) -> dict[str, str]:
-    """The secrets that the sandbox signs its deliveries with."""
-    return {f"GATEWAY_{name.upper()}_HOOK_SECRET": upstreams[name][secret] for name, secret in SIGNED.items()}
-
-
 def _defaults(*, quiet: bool) -> dict[str, str]:
-    seldom = {f"GATEWAY_{name.upper()}_WATCH_SECONDS": SELDOM_SECONDS for name in SIGNED}
+    watched = [name for name, connector in CONNECTORS.items() if connector.observing is not None]
+    seldom = {f"GATEWAY_{name.upper()}_WATCH_SECONDS": SELDOM_SECONDS for name in watched}
     return seldom | ({"GATEWAY_LOG_LEVEL": "error"} if quiet else {})
 
 
@@ -315,8 +304,8 @@ async def _answer(session: aiohttp.ClientSession, described: Mapping[str, Any], 
         return json.dumps(await response.json(), ensure_ascii=False)
 
 
-async def _show(described: Mapping[str, Any], data: Path) -> None:
-    """Make one call through each connector, and print its envelope and how to call it again."""
+async def _show(described: Mapping[str, Any], data: Path, sign_in: str) -> None:
+    """Make one call through each connector, and print its envelope, how to call it again, and where all there is."""
     async with aiohttp.ClientSession() as session:
         tour = stops(described, CONNECTORS)
         # All at the same time, since some wait for their application's pace.
@@ -332,7 +321,7 @@ async def _show(described: Mapping[str, Any], data: Path) -> None:
     command, folder = _command(), shlex.quote(str(data))
     console.print(
         f"gateway   {described['base_url']}  (reference: {described['base_url']}/docs)\n"
-        f"console   {described['base_url']}/console  (sign in with the operator_token of {data / 'dev.json'})\n"
+        f"console   {sign_in}  (signs in once, within ten minutes; {command} console prints another)\n"
         f"sandbox   {described['sandbox_url']}\n"
         f'shell     eval "$({command} env --data {folder})"\n'
         f"history   {command} runs list --data {folder}\n"

@@ -1,19 +1,38 @@
-"""Groups of commands, whose help tells what each does in whole sentences."""
+"""Groups of commands, and commands that report all missing parameters together."""
 
 import click
 from typing_extensions import override
 
 
+class Command(click.Command):
+    """A command that names all of its missing options and arguments, rather than the first one."""
+
+    @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return the arguments that are left."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter:
+            # Parameters that were given are processed first, so that all others are missing.
+            missing = [param for param in self.params if param.required and param.name not in ctx.params]
+            if len(missing) < 2:
+                raise
+            named = ", ".join(param.get_error_hint(ctx) for param in missing)
+            raise click.UsageError(f"Missing parameters: {named}.", ctx) from None
+
+
 class Group(click.Group):
-    """A group whose help folds what a command does, rather than cutting it off."""
+    """A group whose help shows the summaries of its commands in full."""
+
+    command_class = Command
 
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Every command with its first sentence."""
+        """Write the first paragraph of each command's help."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _first_sentence(command)) for name, command in sorted(self.commands.items())])
+            formatter.write_dl([(name, _summary(command)) for name, command in sorted(self.commands.items())])
 
 
-def _first_sentence(command: click.Command) -> str:
-    """What *command* does, in one line however long."""
+def _summary(command: click.Command) -> str:
+    """Return the first paragraph of the help of *command*, on one line."""
     return " ".join((command.help or "").partition("\n\n")[0].split())

@@ -47,13 +47,34 @@ def environment_of(data: Path) -> dict[str, str]:
             f"There is no installation in {data}. Start one with 'make run' or 'connector-gateway serve', "
             "name the folder of one with --data, or set GATEWAY_DATABASE_URL and GATEWAY_SECRET_KEYS."
         )
-    described = describe(data)
-    base_url = described.get("base_url")
-    return stand_ins(described.get("upstreams", {}), described.get("clients", {})) | {
+    return dev_settings(data, state, describe(data))
+
+
+def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings of the dev installation in *data*: the same for ``dev`` itself and for all commands.
+
+    *described* has the addresses of gateway and emulators, as in ``dev.json``.
+    """
+    upstreams, base_url = described.get("upstreams", {}), described.get("base_url")
+    return {
+        **stand_ins(upstreams, described.get("clients", {})),
+        **_hook_secrets(upstreams),
         "GATEWAY_DATABASE_URL": f"sqlite:///{(data / 'gateway.db').resolve()}",
         "GATEWAY_SECRET_KEYS": state["secret_key"],
         "GATEWAY_OPERATOR_TOKEN": state["operator_token"],
+        "GATEWAY_PRIVATE_WEBHOOKS": "on",
+        "GATEWAY_ADMIN_PORT": "",
+        "GATEWAY_SHARED_URL": "",
         **({"GATEWAY_BASE_URL": base_url} if base_url else {}),
+    }
+
+
+def _hook_secrets(upstreams: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return the settings with the secrets that the emulators sign their deliveries with."""
+    return {
+        f"GATEWAY_{name.upper()}_HOOK_SECRET": upstreams[name][connector.observing.signed_with]
+        for name, connector in CONNECTORS.items()
+        if name in upstreams and connector.observing is not None
     }
 
 
@@ -92,7 +113,7 @@ def manage(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool
     except Unusable as fault:
         raise click.ClickException(str(fault)) from fault
     except GatewayError as error:
-        fail(_told(error), json=json)
+        fail(_body(error), json=json)
 
 
 def _user() -> str:
@@ -107,10 +128,12 @@ def act(data: Path | None, work: Callable[[App], Awaitable[Any]], *, json: bool,
     show(manage(data, work, json=json), json=json, columns=columns)
 
 
-def _told(error: GatewayError) -> Mapping[str, Any]:
-    """An error as the owner of the installation is told it: also why the database does not answer."""
+def _body(error: GatewayError) -> Mapping[str, Any]:
+    """Return the response for an error, which tells the owner of the installation why the database does not respond."""
+    public = described(error, "cli")
     why = f" {error.private}" if isinstance(error, StorageUnavailable) and error.private else ""
-    return {**described(error), "message": f"{error.message}{why}"}
+    retry = {} if error.retry_after is None else {"retry_after": error.retry_after}
+    return {"run_id": None, "error": {**public, "message": f"{public['message']}{why}"}, **retry}
 
 
 def _chosen(data: Path | None) -> dict[str, str]:

@@ -22,9 +22,9 @@ def mcp(data: Path | None) -> None:
     """
     # Standard output is the agent's; the package's own lines would only disturb who reads the other.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    base_url, key, _ = reached(data)
+    target = reached(data)
     try:
-        asyncio.run(bridge(base_url, key))
+        asyncio.run(bridge(target.base_url, target.key))
     except (MCPError, httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as fault:
         why = str(innermost(fault)) or type(innermost(fault)).__name__
-        raise click.ClickException(f"The gateway at {base_url} cannot be asked: {why.rstrip('.')}.") from fault
+        raise click.ClickException(f"The gateway at {target.base_url} cannot be asked: {why.rstrip('.')}.") from fault

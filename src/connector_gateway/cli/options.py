@@ -1,30 +1,84 @@
-"""What several commands take: a connector, JSON objects, and options that may be left out."""
+"""Options and arguments of commands, from declared fields."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import click
+from typing_extensions import override
 
 from connector_gateway.cli.json_text import value_of
-from connector_gateway.connectors import CONNECTORS
+from connector_gateway.kit.fields import Field
+from connector_gateway.kit.shapes import OffsetMissing, parse_instant
 
-connector = click.Choice(list(CONNECTORS))
-connector_argument = click.argument("connector", type=connector, metavar="CONNECTOR")
-limit = click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many to show.")
-cursor = click.option("--cursor", help="The next_cursor of the list before this one.")
-CHOICES = f"CONNECTOR is one of {', '.join(CONNECTORS)}."
+REPEATABLE = "May be repeated."
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Those of *options* that were given."""
-    return {name: value for name, value in options.items() if value is not None}
+class FieldOption(click.Option):
+    """An option for a declared field; its help includes the default that the service applies, and the limits."""
+
+    def __init__(self, field: Field, names: Sequence[str], remark: str = "", **attributes: Any) -> None:
+        parts = (plain(field.description), remark or (REPEATABLE if attributes.get("multiple") else ""))
+        super().__init__(names, help=" ".join(part for part in parts if part), **attributes)
+        self._field = field
+
+    @override
+    def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
+        """Return the remarks in brackets."""
+        extra = super().get_help_extra(ctx)
+        default, limit = self._field.default, self._field.max_length
+        if self.secondary_opts and default:
+            extra["default"] = self.opts[0].lstrip("-")
+        elif default is not None and default is not False and default != "":
+            extra.setdefault("default", str(default).lower())
+        if limit is not None and self._field.kind in {"text", "list"} and self._field.resource is None:
+            extra["range"] = f"at most {limit} {'items' if self._field.kind == 'list' else 'characters'}"
+        return extra
 
 
-def json_object(text: str, source: str) -> dict[str, Any]:
-    """The JSON object in *text*, which came from *source*."""
-    try:
-        value = value_of(text)
-    except ValueError as fault:
-        raise click.BadParameter(f"It is not JSON: {fault}.", param_hint=source) from fault
-    if not isinstance(value, dict):
-        raise click.BadParameter("A JSON object is expected.", param_hint=source)
-    return value
+class Instant(click.ParamType[datetime]):
+    """An ISO 8601 date, or date and time."""
+
+    name = "instant"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return the instant; a date alone is its midnight in UTC."""
+        try:
+            return parse_instant(value)
+        except OffsetMissing:
+            self.fail(f"{value!r} is a time without an offset: add Z for UTC, or one such as +01:00.", param, ctx)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is no ISO 8601 date and time, such as 2026-11-02T09:30:00Z.", param, ctx)
+
+
+class Json(click.ParamType[Any]):
+    """A JSON value, such as a list or an object."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value of the JSON text."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return value_of(value)
+        except ValueError as fault:
+            self.fail(f"{value!r} is not JSON: {fault}.", param, ctx)
+
+
+def bounded(field: Field) -> click.ParamType[Any]:
+    """Return the type of an integer, a choice or a text."""
+    if field.kind == "integer":
+        bounds = field.minimum, field.maximum
+        return click.INT if bounds == (None, None) else click.IntRange(*bounds)
+    return click.Choice(list(field.choices)) if field.choices else click.STRING
+
+
+def plain(text: str) -> str:
+    """Return a description on one line, without the marks of code."""
+    return " ".join(text.replace("``", "").split())
+
+
+def paragraphs(text: str) -> str:
+    """Return a description with its paragraphs, without the marks of code."""
+    return text.replace("``", "")

@@ -5,8 +5,8 @@ Only what any command needs is imported here, since building an App costs a comm
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -25,8 +25,21 @@ def set_here() -> dict[str, str]:
     return env_file.kept() | {name: value for name, value in os.environ.items() if value}
 
 
-def reached(data: Path | None) -> tuple[str, str, Mapping[str, Any]]:
-    """Address and key of the running gateway, and what a dev installation tells besides."""
+@dataclass(frozen=True)
+class Target:
+    """The running gateway that calls are sent to."""
+
+    base_url: str
+    key: str
+    connections: Mapping[str, str]
+    """Connections of the dev installation, by connector; empty if it is another gateway."""
+
+    how_to_start: str
+    """What to do, in a sentence, if it does not answer."""
+
+
+def reached(data: Path | None) -> Target:
+    """Return the running gateway that the environment, ``.env`` or a dev installation names."""
     settings = {} if data else set_here()
     described = describe(data or USUAL_FOLDER)
     base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
@@ -35,11 +48,7 @@ def reached(data: Path | None) -> tuple[str, str, Mapping[str, Any]]:
         raise click.ClickException(
             "No gateway is known: start one with 'make run', or set GATEWAY_URL and GATEWAY_API_KEY."
         )
-    return base_url, key, described
-
-
-def how_to_reach(base_url: str, data: Path | None) -> str:
-    """Return what to do, in a sentence, if the gateway at *base_url* does not answer."""
-    folder = data or USUAL_FOLDER
-    is_dev = base_url == describe(folder).get("base_url")
-    return f"Start it with '{how_to_start(folder)}'." if is_dev else "Start it, or name another with GATEWAY_URL."
+    if base_url != described.get("base_url"):
+        return Target(base_url, key, {}, "Start it, or name another with GATEWAY_URL.")
+    start = f"Start it with '{how_to_start(data or USUAL_FOLDER)}'."
+    return Target(base_url, key, described.get("connections", {}), start)

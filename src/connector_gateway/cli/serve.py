@@ -5,11 +5,12 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import gettempdir
 from typing import NoReturn
+from urllib.parse import urlsplit
 
 import click
 
@@ -21,11 +22,13 @@ from connector_gateway.cli.running import data_folder
 from connector_gateway.cli.serving import PORTS, PortTaken, bind, configure_log, server
 from connector_gateway.cli.supervised import Line, Place
 from connector_gateway.cli.supervisor import Supervisor, command
+from connector_gateway.core.acts import Actor, acting
+from connector_gateway.core.first_steps import FirstSteps, first_steps
 from connector_gateway.core.seals import SecretsMissing
+from connector_gateway.http.console import CONSOLE
 from connector_gateway.http.siblings import Siblings
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.settings import DATABASE_URL, Settings
-from connector_gateway.storage.engines import url_of
 from connector_gateway.storage.files import AlreadyServed, Unusable
 
 NOT_STARTED = 3
@@ -46,6 +49,16 @@ FOLDER_TOO_LONG = (
 
 OWN = ("GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL")
 """Where none of these is set, and no database is there yet, the first start makes them."""
+
+THIS_MACHINE = {"127.0.0.1", "localhost", "::1"}
+PROGRAM = "connector-gateway"
+COMMANDS = {
+    "workspace": "workspaces create NAME",
+    "connection": "connections create WORKSPACE CONNECTOR",
+    "key": "keys create WORKSPACE",
+    "call": "call CONNECTOR OPERATION",
+}
+"""The command for each step towards the first call."""
 
 LEFT_OUT = ("(Background on", "[SQL:", "[parameters:", "Is the server running")
 
@@ -101,13 +114,14 @@ def _supervise(settings: Settings, listening: list[socket.socket], data: Path | 
         _fail(FOLDER_TOO_LONG.format(gettempdir()))
     configure_log(settings.log_level)
     options = ("--workers", str(settings.workers), *(("--data", str(data)) if data else ()))
+    telling: list[asyncio.Task[None]] = []
     supervisor = Supervisor(
         command(*options),
         listening,
         settings.workers,
         stop_seconds=settings.stop_seconds,
         retire_seconds=settings.retire_seconds,
-        ready=lambda: _tell_all(settings, listening[0]),
+        ready=lambda: telling.append(asyncio.create_task(_tell_together(settings, listening[0]))),
     )
     return asyncio.run(supervisor.run())
 
@@ -183,40 +197,50 @@ def _keep(settings: Mapping[str, str]) -> None:
     )
 
 
-async def _tell(app: App, listening: socket.socket) -> None:
-    """Say what is served, and where."""
+async def _tell(app: App, listening: socket.socket, workers: int = 1) -> None:
+    """Print what is served and where, and what is left to do before the first call."""
+    settings = app.settings
+    operators_url = _address(listening, settings.admin_port) if settings.admin_port else settings.base_url
+    # It listens already: what is only printed here is no reason to end.
     try:
         connections = str(sum((await app.connections.count_by_status()).values()))
-    # It listens already: what is told here only is no reason to end.
+        steps, link = await first_steps(app.database), await _sign_in(app, operators_url)
     except StorageUnavailable:
-        connections = "not known, the database is away"
-    click.echo(
-        f"listening    {_address(listening)}\n"
-        f"{_operators(app.settings, listening)}"
-        f"reached at   {app.settings.base_url}\n"
-        f"database     {app.database.url.render_as_string()}\n"
-        f"connections  {connections}\n"
-        f"reference    {app.settings.base_url}/docs",
-        err=True,
-    )
+        connections, steps, link = "not known, the database is away", None, f"{operators_url}{CONSOLE}"
+    lines = {
+        "listening": _address(listening),
+        "reached at": settings.base_url,
+        "database": app.database.url.render_as_string(),
+        **({"workers": str(workers)} if workers > 1 else {}),
+        "connections": connections,
+        "reference": f"{settings.base_url}/docs",
+        "console": link,
+    }
+    click.echo("\n".join([*(f"{name:12} {value}" for name, value in lines.items()), *_left_to_do(steps)]), err=True)
 
 
-def _tell_all(settings: Settings, listening: socket.socket) -> None:
-    """Say what several workers serve, and where."""
-    click.echo(
-        f"listening    {_address(listening)}\n"
-        f"{_operators(settings, listening)}"
-        f"reached at   {settings.base_url}\n"
-        f"database     {url_of(settings.database_url).render_as_string()}\n"
-        f"workers      {settings.workers}\n"
-        f"reference    {settings.base_url}/docs",
-        err=True,
-    )
+async def _tell_together(settings: Settings, listening: socket.socket) -> None:
+    """Print the same where several workers serve."""
+    app = App(settings)
+    async with app.opened():
+        await _tell(app, listening, settings.workers)
 
 
-def _operators(settings: Settings, listening: socket.socket) -> str:
-    """A line that says where operators are served, if that is elsewhere."""
-    return f"operators    {_address(listening, settings.admin_port)}/console\n" if settings.admin_port else ""
+async def _sign_in(app: App, operators_url: str) -> str:
+    """Return a sign-in link, or the command that prints one where what is printed here is kept in a log."""
+    if not (sys.stderr.isatty() or urlsplit(app.settings.base_url).hostname in THIS_MACHINE):
+        return f"{operators_url}{CONSOLE}  (connector-gateway console prints a link that signs in)"
+    with acting(app.audit, Actor("cli", surface="cli")):
+        return f"{await app.sign_in_link(operators_url)}  (signs in once, within ten minutes)"
+
+
+def _left_to_do(steps: FirstSteps | None) -> Iterator[str]:
+    """Yield a line for each step towards the first call, unless all are done."""
+    if steps is None or steps.done:
+        return
+    yield "\nTo do in the console, or by these commands:"
+    for name, by in COMMANDS.items():
+        yield f"  [{'x' if getattr(steps, name) else ' '}] {name:12} {PROGRAM} {by}"
 
 
 def _address(listening: socket.socket, port: int | None = None) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import gc
 import logging
+import select
 import signal
 import socket
 import threading
@@ -18,7 +19,6 @@ import structlog
 import uvicorn
 
 from connector_gateway.cli.logs import LogOutput, for_people
-from connector_gateway.cli.retiring import take_the_last
 from connector_gateway.cli.supervised import Line
 from connector_gateway.core.runs import UNDER_WAY
 from connector_gateway.http import Served
@@ -38,6 +38,9 @@ COLLECT_FROM = 10_000
 """New objects from which on garbage is looked for: at Python's 700, calls under way are looked through again and again,
 which took a tenth of their time; what is no cycle is freed without it."""
 
+
+MAX_ROUNDS = 1_000
+"""Rounds of the event loop in which a process that makes room accepts connections that wait."""
 
 PORTS = click.IntRange(0, 65_535)
 """What can be listened on; 0 is any that is free."""
@@ -135,8 +138,19 @@ class Server(uvicorn.Server):
         self._stopping.announce()
         self._answer_for_the_last_time()
         await asyncio.sleep(self._retire_seconds)
-        await take_the_last(self._listening)
+        await self._accept_waiting()
         self._make_room()
+
+    async def _accept_waiting(self) -> None:
+        """Let the event loop accept the connections that wait, since the end of the socket resets them."""
+        waiting = select.poll()
+        for one in self._listening:
+            waiting.register(one, select.POLLIN)
+        # There may never be none, where others go on connecting.
+        for _ in range(MAX_ROUNDS):
+            if not waiting.poll(0):
+                return
+            await asyncio.sleep(0)
 
     def _supervised(self) -> AbstractAsyncContextManager[None]:
         """The line to the supervisor, where there is one."""

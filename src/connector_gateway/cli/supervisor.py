@@ -18,10 +18,6 @@ from connector_gateway.cli.supervised import READY, RETIRE, Place
 SILENT_SECONDS = 30.0
 """After so long without a word a worker is killed: it is frozen, or its event loop is stuck."""
 
-WAITS = 10
-"""How many waits that time is made of: one in which the supervisor itself stood still, as in a machine that is paused,
-ends late whatever the worker said, so no single one proves anything."""
-
 LAST_SECONDS = 10.0
 """What a worker needs at least to commit how its calls ended, after the time that these had to end."""
 
@@ -53,15 +49,9 @@ class Worker:
         """Ends with the process, and tells its exit status."""
 
     async def ready(self) -> bool:
-        """Wait until it takes calls, and tell the log where that takes long; whether it does, instead of having ended.
-
-        There is no end to the wait: a large database may be brought to a new schema meanwhile.
-        """
+        """Wait until it takes calls, instead of having ended; without a limit, since a migration may take long."""
         waiting = asyncio.create_task(self._ready.wait())
-        either = (waiting, self.life)
-        while not (await asyncio.wait(either, timeout=self._silent_seconds, return_when=asyncio.FIRST_COMPLETED))[0]:
-            seconds = round(monotonic() - self.began_at)
-            log.warning("a worker is still starting", worker=self.number, pid=self.process.pid, seconds=seconds)
+        await asyncio.wait((waiting, self.life), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
         return self._ready.is_set() and not self.life.done()
 
@@ -85,7 +75,9 @@ class Worker:
     async def _live(self) -> int:
         with closing(self._writer):
             with suppress(TimeoutError):
-                await self._listen()
+                while told := await self._heard():
+                    if READY in told:
+                        self._ready.set()
                 # One that has closed its line has nothing left to do.
                 async with asyncio.timeout(self._silent_seconds):
                     return await self.process.wait()
@@ -93,23 +85,16 @@ class Worker:
             self.send(signal.SIGKILL)
             return await self.process.wait()
 
-    async def _listen(self) -> None:
-        """Listen to signs of life until the line ends with the process; ``TimeoutError`` where there are none."""
-        with suppress(ConnectionError):
-            while told := await self._heard():
-                if READY in told:
-                    self._ready.set()
-
     async def _heard(self) -> bytes:
-        """What the worker told; empty where its line has ended."""
-        for _ in range(WAITS - 1):
-            with suppress(TimeoutError):
-                return await self._told_soon()
-        return await self._told_soon()
+        """Return the next signs of life, nothing where the line has ended; ``TimeoutError`` where there are none.
 
-    async def _told_soon(self) -> bytes:
-        async with asyncio.timeout(self._silent_seconds / WAITS):
-            return await self._reader.read(100)
+        A wait in which the supervisor itself stood still ends late whatever the worker said, so one proves nothing.
+        """
+        with suppress(ConnectionError):
+            with suppress(TimeoutError):
+                return await asyncio.wait_for(self._reader.read(100), self._silent_seconds / 2)
+            return await asyncio.wait_for(self._reader.read(100), self._silent_seconds / 2)
+        return b""
 
 
 class Supervisor:
@@ -134,16 +119,17 @@ class Supervisor:
         self._command = command
         self._listening = listening
         self._count = count
-        self._stop_seconds = stop_seconds
-        self._retire_seconds = retire_seconds
         self._ready = ready
         self._silent_seconds = silent_seconds
-        self._last_seconds = last_seconds
+        self._longest_end = retire_seconds + stop_seconds + max(last_seconds, stop_seconds / 2)
+        """How long a worker may take to end: to retire, for its calls, and for what they leave behind."""
+
         self._serving: dict[int, Worker] = {}
-        """Who is in each place; another is put there when that one dies."""
+        """Who is in each place."""
 
         self._workers: set[Worker] = set()
-        self._pauses = [0.0] * (count + 1)
+        """All that live, those too that are about to take a place or to end."""
+
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = asyncio.Event()
         self._replacing = asyncio.Lock()
@@ -156,37 +142,31 @@ class Supervisor:
         loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._replace_all()))
         with TemporaryDirectory(prefix="connector-gateway-") as folder:
             self._folder = Path(folder)
-            try:
-                return await self._serve()
-            finally:
-                for task in self._tasks:
-                    task.cancel()
-                await asyncio.gather(*self._tasks, return_exceptions=True)
+            status = await self._serve()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.gather(*(worker.end(self._longest_end) for worker in self._workers))
+            return status
 
     async def _serve(self) -> int:
         # The first one alone: it makes the schema, and where it cannot start, no other could.
-        first = await self._start(1)
+        first = self._serving[1] = await self._start(1)
         if not await first.ready():
             return 0 if self._stopped.is_set() else await first.life
-        self._take(first)
         for number in range(2, self._count + 1):
-            self._take(await self._start(number))
-        await asyncio.gather(*(worker.ready() for worker in self._serving.values()))
+            self._serving[number] = await self._start(number)
+        ready = [worker.ready() for worker in self._serving.values()]
+        for number in self._serving:
+            self._spawn(self._keep(number))
+        await asyncio.gather(*ready)
         if not self._stopped.is_set():
             self._ready()
         await self._stopped.wait()
         # Otherwise whoever connects would be let in by the system, and wait for nobody.
         for one in self._listening:
             one.close()
-        # Again where one was being started when the others were told to stop.
-        while self._workers:
-            await asyncio.gather(*(worker.end(self._longest_end) for worker in self._workers))
         return 0
-
-    @property
-    def _longest_end(self) -> float:
-        """How long a worker may take to end: to retire, for its calls, and for what they leave behind."""
-        return self._retire_seconds + self._stop_seconds + max(self._last_seconds, self._stop_seconds / 2)
 
     def _stop(self, number: signal.Signals) -> None:
         self._stopped.set()
@@ -215,66 +195,48 @@ class Supervisor:
         # In a group of its own, so that a terminal's Ctrl-C is passed on by the supervisor, and only by it.
         return await asyncio.create_subprocess_exec(*self._command(place), pass_fds=(*listening, line), process_group=0)
 
-    def _take(self, worker: Worker) -> None:
-        """Have *worker* be the one in its place."""
-        self._serving[worker.number] = worker
-        self._spawn(self._guard(worker))
-
-    async def _guard(self, worker: Worker) -> None:
-        """Put another in the place of *worker* once it has died."""
-        status = await worker.life
-        if not self._still_needed(worker):
-            return
-        pause = self._next_pause(worker)
-        log.error("a worker has died", worker=worker.number, pid=worker.process.pid, status=status, pause=pause)
-        new = None
-        while new is None:
-            await asyncio.sleep(pause)
-            if not self._still_needed(worker):
+    async def _keep(self, number: int) -> None:
+        """Put another worker in a place when the one in it has died, after a pause that grows while it dies soon."""
+        pause = 0.0
+        while True:
+            worker = self._serving[number]
+            # Not awaited itself, since it would end with this task.
+            await asyncio.wait((worker.life,))
+            if self._stopped.is_set():
                 return
-            new = await self._try_to_start(worker.number)
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-        self._put(new, worker)
-
-    def _put(self, new: Worker, dead: Worker) -> None:
-        """Have *new* be in the place of *dead*, unless all were being replaced and another is there already."""
-        if self._still_needed(dead):
-            self._take(new)
-        else:
-            new.send(signal.SIGTERM)
-
-    def _still_needed(self, worker: Worker) -> bool:
-        return self._serving[worker.number] is worker and not self._stopped.is_set()
-
-    def _next_pause(self, worker: Worker) -> float:
-        before = self._pauses[worker.number]
-        lived_well = monotonic() - worker.began_at >= WELL_AFTER_SECONDS
-        pause = FIRST_PAUSE_SECONDS if lived_well or not before else min(2 * before, LONGEST_PAUSE_SECONDS)
-        self._pauses[worker.number] = pause
-        return pause
+            if self._serving[number] is not worker:
+                continue
+            lived_well = monotonic() - worker.began_at >= WELL_AFTER_SECONDS
+            pause = FIRST_PAUSE_SECONDS if lived_well or not pause else min(2 * pause, LONGEST_PAUSE_SECONDS)
+            log.error(
+                "a worker has died", worker=number, pid=worker.process.pid, status=worker.life.result(), pause=pause
+            )
+            await asyncio.sleep(pause)
+            new = await self._try_to_start(number) if self._serving[number] is worker else None
+            if new is None:
+                continue
+            # All may have been replaced meanwhile.
+            if self._serving[number] is worker:
+                self._serving[number] = new
+            else:
+                new.send(signal.SIGTERM)
 
     async def _replace_all(self) -> None:
         """Start the workers anew, one after the other: each place is taken over before the one in it is retired."""
         async with self._replacing:
             for number in range(1, self._count + 1):
-                if self._stopped.is_set() or not await self._replace(number):
+                new = await self._try_to_start(number)
+                if new is None or not await new.ready():
+                    log.error("a new worker could not start, so those that serve go on", worker=number)
                     return
+                old, self._serving[number] = self._serving[number], new
+                if not old.life.done():
+                    old.retire()
+                    await old.end(self._longest_end)
             log.info("all workers were started anew", workers=self._count)
 
-    async def _replace(self, number: int) -> bool:
-        new = await self._try_to_start(number)
-        if new is None or not await new.ready():
-            log.error("a new worker could not start, so those that serve go on", worker=number)
-            return False
-        old = self._serving[number]
-        self._take(new)
-        if not old.life.done():
-            old.retire()
-            await old.end(self._longest_end)
-        return True
-
     async def _try_to_start(self, number: int) -> Worker | None:
-        """A new worker; None where none can be started now."""
+        """A new worker; None where the system has no process for it, or no program."""
         try:
             return await self._start(number)
         except OSError as fault:

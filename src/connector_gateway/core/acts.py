@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from sqlalchemy import Connection
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 T = TypeVar("T")
 Entry = Mapping[str, Any]
@@ -50,7 +51,7 @@ class Actor:
 class Trail(Protocol):
     """The audit trail, as acts know it."""
 
-    def append(self, writing: Connection, entry: Entry) -> None:
+    def append(self, writing: "Connection", entry: Entry) -> None:
         """Add an entry in the transaction of the act."""
         ...
 
@@ -69,8 +70,8 @@ def acting(trail: Trail, actor: Actor) -> Iterator[None]:
 
 
 def recorded(
-    work: Callable[[Connection], T], act: str, object_id: str, workspace_id: str | None = None, **details: Any
-) -> Callable[[Connection], T]:
+    work: "Callable[[Connection], T]", act: str, object_id: str, workspace_id: str | None = None, **details: Any
+) -> "Callable[[Connection], T]":
     """*work*, which also appends an entry for *act* in the same transaction, where somebody acts.
 
     A work that returns None has found nothing to change, and has no entry. The workspace is that of the row that the
@@ -83,7 +84,7 @@ def recorded(
     entry = actor.entry(act, object_id, workspace_id)
     entry["details"] |= details
 
-    def carry_out(writing: Connection) -> T:
+    def carry_out(writing: "Connection") -> T:
         result = work(writing)
         if result is not None:
             trail.append(writing, {**entry, "workspace_id": workspace_id or _workspace_of(result)})

@@ -136,6 +136,12 @@ class Audit:
         first = await self._database.write(recorded(restart, "restart_audit", CHAIN))
         return {"first": first}
 
+    async def note(self, actor: Actor, act: str, object_id: str, workspace_id: str, **details: str) -> None:
+        """Record an act that changes nothing here, before it is carried out."""
+        entry = actor.entry(act, object_id, workspace_id)
+        entry["details"] |= details
+        await self._database.write(lambda writing: self.append(writing, entry))
+
     # Refusals
 
     async def refuse(self, actor: Actor, act: str, outcome: str, object_id: str = "") -> None:

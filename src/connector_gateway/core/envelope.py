@@ -1,18 +1,23 @@
 """The envelope: the shape of every answer; it holds ``data`` as JSON text, ready to be stored, replayed and sent."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from connector_gateway.core.details import details_of
+from connector_gateway.core.details import DONE, details_of
+from connector_gateway.core.remedies import remedy_of
 from connector_gateway.kit.errors import Detail, GatewayError
 from connector_gateway.kit.held import LARGE_BYTES
 from connector_gateway.kit.identifiers import RunId
-from connector_gateway.kit.nearest import MEANT
+from connector_gateway.kit.nearest import MEANT, mistaken
 from connector_gateway.kit.shapes import Piece
+
+if TYPE_CHECKING:
+    from connector_gateway.core.runs import Run
+    from connector_gateway.kit.operation import AnyConnector
 
 Status = Literal["ok", "partial"]
 
@@ -62,9 +67,13 @@ class Envelope(Struct):
         return [b"%b%b%b" % (head, bytes(first), end)] if whole else [head, first, *more, end]
 
 
-def refusal(run_id: RunId, connector: str | None, error: GatewayError) -> dict[str, Any]:
-    """The one shape of every error."""
-    body: dict[str, Any] = {"run_id": run_id, "connector": connector, "error": described(error)}
+def refusal(run: "Run", connector: "AnyConnector | None", error: GatewayError) -> dict[str, Any]:
+    """Return the body of an error response, in the words of the surface of *run*."""
+    body: dict[str, Any] = {
+        "run_id": run.run_id,
+        "connector": connector.name if connector else None,
+        "error": described(error, run.surface, connector),
+    }
     return body if error.retry_after is None else body | {"retry_after": error.retry_after}
 
 
@@ -74,19 +83,25 @@ def reasoned(error: GatewayError) -> str:
     return " ".join([error.message[:MAX_MESSAGE], *reasons])
 
 
-def described(error: GatewayError) -> dict[str, Any]:
-    """What is told of *error*; what a caller sent comes back cut, however long it was."""
+def described(error: GatewayError, surface: str = "http", connector: "AnyConnector | None" = None) -> dict[str, Any]:
+    """Return the public fields of *error* for *surface*; values that the caller sent are cut if they are long."""
     details = details_of(error)
     return {
         "code": error.code,
         "message": error.message[:MAX_MESSAGE] + _question(details),
-        "remedy": error.remedy,
+        "remedy": remedy_of(error, surface, [connector] if connector else ()),
         "details": details,
         "docs": DOCS + error.code,
     }
 
 
-def _question(details: Iterable[Detail]) -> str:
-    """The question whether something else was meant, where *details* suggest it."""
-    names = list(dict.fromkeys(detail[MEANT] for detail in details if MEANT in detail))[:MAX_SUGGESTED]
+def _question(details: Sequence[Detail]) -> str:
+    """Return the question if something else was meant; of several faults it repeats the mistaken names."""
+    alone = len([detail for detail in details if DONE not in detail]) == 1
+    hints = [
+        detail[MEANT] if alone else f"{detail[MEANT]} instead of {mistaken(detail)}"
+        for detail in details
+        if MEANT in detail
+    ]
+    names = list(dict.fromkeys(hints))[:MAX_SUGGESTED]
     return f" Did you mean {', '.join(names)}?" if names else ""

@@ -37,6 +37,9 @@ from connector_gateway.kit.transport import Transport
 from connector_gateway.kit.upstream import Timeouts, Upstream
 from connector_gateway.storage.shared import Shared
 
+OPEN_LINK = "Have the account's user open reconnect_url in details and allow the access, then call again."
+"""The remedy of a withdrawn authorisation for callers that get a link."""
+
 WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
 """Longer time-outs for polls, since no caller waits for them."""
 
@@ -180,6 +183,7 @@ class Gateway:
         url = await self._connecting.reconnect_url(connection)
         if url is not None:
             error.details.append({"reconnect_url": url})
+            error.remedy = OPEN_LINK
 
     def _carry_out(self, work: Work, arguments: Arguments, recording: Recording) -> Awaitable[Envelope]:
         """Perform a read at once, and a write by the protocol of ``Writing``."""
@@ -209,7 +213,7 @@ class Gateway:
             grace_seconds=self._timeouts.grace_seconds,
             holding=holding,
         )
-        return Work(operation, params, run, connection, call, upstream, self._cursors, call.warnings)
+        return Work(operation, params, run, connection, call, upstream, self._cursors, site.connector, call.warnings)
 
     def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
         cursor = vars(params).get("cursor")

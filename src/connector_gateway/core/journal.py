@@ -151,7 +151,7 @@ def _other_account() -> OutcomeUnknown:
     return OutcomeUnknown(
         "This call was begun in another account than the connection leads to now; nothing was sent to this one.",
         {"other_account": True},
-        remedy="Look in the former account whether it was done. To make the call in this account, use another key.",
+        remedy="Look in the former account whether it was done. To call for this one, use another {idempotency_key}.",
     )
 
 

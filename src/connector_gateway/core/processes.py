@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
-from math import inf
 from typing import Self
 
 import structlog
@@ -23,20 +22,14 @@ from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import AlreadyServed
-from connector_gateway.storage.recount import Peers
 
 HEARTBEAT_SECONDS = 2.0
-LATE_BEAT_SECONDS = 2 * HEARTBEAT_SECONDS
-"""A look at who lives that comes so long after the one before was held up."""
 
 LIVE_SECONDS = 6.0
 """How long after its last sign of life a process may count on its claims and leases."""
 
 DEAD_AFTER_SECONDS = 10.0
 """How long after its last sign of life others may take them over, by the database's clock."""
-
-REMEMBERED_SECONDS = 24 * 60 * 60.0
-"""How long it is remembered of a process that it lived: the longest window of a budget."""
 
 LOOK_SECONDS = 0.5
 """From one look for signs of life of other processes to the next, before one that has to be alone starts."""
@@ -89,14 +82,6 @@ class Processes:
         self._seen_at: float | None = None
         self.count = 1
         """How many processes lived at the last beat, this one included."""
-
-        self._lived: dict[str, float] = {}
-        """Until when each other process lived, as far as this one has seen, by its stopwatch."""
-
-        self._watching_since: float | None = None
-        self._looked_at: float | None = None
-        self._gap = (-inf, -inf)
-        """From when to when this process last could not see who lives, since storage was away or it stood still."""
 
         self._lapses = 0
         """How often this process was silent for so long that others may have taken its work over."""
@@ -230,41 +215,16 @@ class Processes:
         await self._database.write(lambda writing: writing.execute(self._dead))
 
     async def _look_around(self) -> None:
-        """Count the processes that live, and remember of each other one until when it did."""
+        """Count the processes that live, and stop if this one has to be alone and another was there first."""
         age = (self._database.now - tables.processes.c.seen_at).label("age")
         query = select(tables.processes, age).where(age <= DEAD_AFTER_SECONDS)
         found = await self._database.read(lambda reading: reading.execute(query.order_by(*_AGE)).all())
-        now = self._stopwatch()
         self.count = max(1, len(found))
         oldest = next((row.process_id for row in found if row.age < LIVE_SECONDS), self._process_id)
         if self._alone and oldest != self._process_id:
             reason = f"{self._served_by(oldest)}, which was there first."
             log.error("stopping", reason=reason)
             self._stopping.begin(reason)
-        self._lived |= {row.process_id: now - row.age for row in found if row.process_id != self._process_id}
-        self._watching_since = now if self._watching_since is None else self._watching_since
-        if self._looked_at is not None and now - self._looked_at > LATE_BEAT_SECONDS:
-            self._gap = (self._looked_at, now)
-        self._looked_at = now
-        for process_id in [one for one, until in self._lived.items() if until < now - REMEMBERED_SECONDS]:
-            del self._lived[process_id]
-
-    def peers(self) -> Peers | None:
-        """Who else may have sent something, and until when; None while this is not known."""
-        if self._watching_since is None or not self.alive:
-            return None
-        now = self._stopwatch()
-        silent = {one: self._silent_seconds(until, now) for one, until in self._lived.items()}
-        return Peers(self._process_id, min(now - self._watching_since, REMEMBERED_SECONDS), silent)
-
-    def _silent_seconds(self, until: float, now: float) -> float:
-        """How long ago a process can have sent something at the latest that has lived *until* then at least."""
-        began, ended = self._gap
-        # Who lived when nobody could give signs of life may not have given the next one yet.
-        if until + LIVE_SECONDS >= began and now - ended < LIVE_SECONDS:
-            return 0.0
-        # One that has died may have sent something after its last sign of life, but not for long.
-        return max(0.0, now - until - LIVE_SECONDS)
 
     @cached_property
     def _dead(self) -> Executable:

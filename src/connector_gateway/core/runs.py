@@ -10,12 +10,10 @@ from typing import Any, Self
 from msgspec import Struct, field
 from sqlalchemy import (
     ColumnElement,
-    Select,
     TextClause,
     delete,
     literal_column,
     select,
-    table,
     update,
 )
 from sqlalchemy import Connection as Transaction
@@ -40,7 +38,6 @@ from connector_gateway.kit.redaction import Redaction
 from connector_gateway.kit.upstream import Exchange, Trace
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
-from connector_gateway.storage.partitions import partitions
 from connector_gateway.storage.rows import Put
 from connector_gateway.storage.shared import Allowance
 
@@ -176,6 +173,9 @@ class Runs:
         self.under_way: set[RunId] = set()
         """Runs of this process that were opened and have not ended."""
 
+        self._purged_to = ""
+        """The last run that the purge has deleted; nothing if it begins anew."""
+
         self._clock = clock
 
     def record(
@@ -302,25 +302,25 @@ class Runs:
     async def purge(self, before: float) -> int:
         """Delete a bounded number of runs that started *before* an instant; returns how many.
 
-        Only the oldest are looked at: identifiers are in the order in which calls began. On a server whole days are
-        dropped, and only what belongs to no day is deleted run by run.
+        Only the oldest are looked at: identifiers are in the order in which calls began.
         """
-        if self.database.embedded:
-            return await self._purge(select(_runs.run_id, _runs.started_at), before)
-        await self.database.maintain_history(before)
-        parts = await self.database.browse(partitions)
-        return sum([await self._purge(_oldest_in(part.name), before) for part in parts if not part.is_a_day])
+        # A server keeps what was deleted in its index until a vacuum, and would go through all of that again.
+        deleted = await self._purge(_runs.run_id > self._purged_to, before)
+        self._purged_to = deleted[-1] if deleted else ""
+        return len(deleted)
 
     async def purge_refused(self, before: float) -> int:
         """The same for calls that were refused because the key's minute was used up."""
-        return await self._purge(select(_runs.run_id, _runs.started_at).where(REFUSED), before)
+        return len(await self._purge(REFUSED, before))
 
-    async def _purge(self, runs: Select[Any, Any], before: float) -> int:
-        oldest = runs.order_by(literal_column("run_id")).limit(PURGE_STEP)
+    async def _purge(self, which: ColumnElement[bool], before: float) -> Sequence[str]:
+        oldest = select(_runs.run_id, _runs.started_at).where(which).order_by(_runs.run_id).limit(PURGE_STEP)
         rows = await self.database.browse(lambda reading: reading.execute(oldest).all())
         run_ids = [row.run_id for row in rows if row.started_at < before]
         purge = delete(tables.runs).where(_runs.run_id.in_(run_ids))
-        return await self.database.discard(lambda writing: writing.execute(purge).rowcount) if run_ids else 0
+        if run_ids:
+            await self.database.discard(lambda writing: writing.execute(purge).rowcount)
+        return run_ids
 
 
 class Recording:
@@ -443,11 +443,6 @@ class Recording:
             "parameters": run.parameters,
             "process_id": process_id,
         }
-
-
-def _oldest_in(name: str) -> Select[Any, Any]:
-    """The runs of one part of the history."""
-    return select(literal_column("run_id"), literal_column("started_at")).select_from(table(name))
 
 
 def _indexed(workspace_id: str | None, before: str | None, filters: Mapping[str, str | None]) -> list[Condition]:

@@ -3,6 +3,8 @@
 A session is stored, so that signing out ends it everywhere, and so does revoking its operator. It also ends when its
 operator asks for no page for a while. What the browser holds is signed with a key that depends on
 the operator token too: whoever changes that, or the secret keys, ends all sessions.
+
+A sign-in link begins one session. Its row lies among those of sessions, under a digest that no session has.
 """
 
 import hashlib
@@ -26,6 +28,9 @@ from connector_gateway.storage.database import Database
 SESSION_SECONDS = 12 * 60 * 60.0
 IDLE_SECONDS = 30 * 60.0
 """How long a session lasts without a page being asked for, unless set otherwise."""
+
+LINK_SECONDS = 10 * 60.0
+"""Lifetime of a sign-in link."""
 
 SEEN_PARTS = 30
 """A session is noted as in use this many times within the idle time, since not every page is to cost a write."""
@@ -80,19 +85,42 @@ class Sessions:
 
     async def begin(self, operator: Operator = BUILT_IN) -> Session:
         """A new session of *operator*, with an identifier that nobody knew before."""
-        identifier, now = secrets.token_bytes(ID_BYTES), self._clock.now()
-        row = {
-            "digest": digest(identifier),
-            "expires_at": now + SESSION_SECONDS,
-            "seen_at": now,
-            "operator_id": operator.operator_id,
-        }
+        identifier, row = self._new_row(operator)
 
         def begin(writing: Connection) -> int:
             return writing.execute(insert(tables.console_sessions), row).rowcount
 
         await self._database.write(recorded(begin, "sign_in", "console"))
         return self._session(identifier, operator)
+
+    async def create_link(self) -> str:
+        """Return a token that begins one session of the built-in operator within the next ten minutes."""
+        token, expires_at = secrets.token_urlsafe(ID_BYTES), self._clock.now() + LINK_SECONDS
+        row = {"digest": _link_digest(token), "expires_at": expires_at, "seen_at": expires_at}
+
+        def create(writing: Connection) -> int:
+            return writing.execute(insert(tables.console_sessions), row).rowcount
+
+        await self._database.write(recorded(create, "create_sign_in_link", "console"))
+        return token
+
+    async def begin_by_link(self, token: str) -> Session | None:
+        """Begin the session of a sign-in link; None if the link was used before, has expired or never was."""
+        link = and_(_sessions.digest == _link_digest(token), _sessions.expires_at > self._clock.now())
+        look_up, use = select(_sessions.digest).where(link), delete(tables.console_sessions).where(link)
+        # Whoever guesses costs no write.
+        if await self._database.read(lambda reading: reading.execute(look_up).first()) is None:
+            return None
+        identifier, row = self._new_row(BUILT_IN)
+
+        def begin(writing: Connection) -> int | None:
+            # Of several uses at the same time, one deletes the row.
+            if not writing.execute(use).rowcount:
+                return None
+            return writing.execute(insert(tables.console_sessions), row).rowcount
+
+        begun = await self._database.write(recorded(begin, "sign_in", "console", by="link"))
+        return self._session(identifier, BUILT_IN) if begun else None
 
     async def find(self, token: str, *, in_use: bool = True) -> Session | None:
         """The session of a browser that holds *token*; None if it is forged, has ended, or its operator was revoked.
@@ -136,6 +164,16 @@ class Sessions:
             token = secrets.token_urlsafe(ID_BYTES)
         return Session(token, self._sign(b"visitor", token.encode()))
 
+    def _new_row(self, operator: Operator) -> tuple[bytes, dict[str, Any]]:
+        """Return the identifier and the row of a session that begins now."""
+        identifier, now = secrets.token_bytes(ID_BYTES), self._clock.now()
+        return identifier, {
+            "digest": digest(identifier),
+            "expires_at": now + SESSION_SECONDS,
+            "seen_at": now,
+            "operator_id": operator.operator_id,
+        }
+
     def _session(self, identifier: bytes, operator: Operator) -> Session:
         signature = hmac.digest(self._keys[0], b"session\0" + identifier, hashlib.sha256)
         token = urlsafe_b64encode(identifier + signature).decode().rstrip("=")
@@ -154,6 +192,11 @@ class Sessions:
         # By any of the keys, so that nobody is signed out when a new one is put first.
         signed = [hmac.digest(key, b"session\0" + identifier, hashlib.sha256) for key in self._keys]
         return identifier if any(hmac.compare_digest(signature, one) for one in signed) else None
+
+
+def _link_digest(token: str) -> bytes:
+    """Return a digest that is not that of any session."""
+    return digest(b"link\0" + token.encode(errors="replace"))
 
 
 def _operator(row: Row[*tuple[Any, ...]]) -> Operator:

@@ -52,7 +52,7 @@ class Site:
             time,
             expired,
             exchanged,
-            connector.rejections,
+            connector.error_table,
         )
 
     @property

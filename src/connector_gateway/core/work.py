@@ -13,9 +13,11 @@ from connector_gateway.core.claims import First
 from connector_gateway.core.connections import Connection
 from connector_gateway.core.cursors import Cursors
 from connector_gateway.core.envelope import Envelope, Status
+from connector_gateway.core.remedies import remedy_of
 from connector_gateway.core.runs import Run
 from connector_gateway.kit.call import Call, Exclusive
-from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result, json_pieces
 from connector_gateway.kit.upstream import Upstream
 from connector_gateway.kit.writing import Cast, Intent, Learned, Step
@@ -67,8 +69,9 @@ class Work(Struct):
     call: Call[Any]
     upstream: Upstream
     cursors: Cursors
-    warnings: list[str] = field(default_factory=list)
-    """Sentences that callers should read although the call succeeded."""
+    connector: AnyConnector
+    warnings: list[str | GatewayError] = field(default_factory=list)
+    """Sentences, and errors of parts of the call, that callers should read although the call succeeded."""
 
     async def read(self) -> Envelope:
         """The envelope of an operation that changes nothing."""
@@ -84,7 +87,7 @@ class Work(Struct):
             [answer],
             paged=self.operation.pages,
             replayed=True,
-            warnings=self.warnings,
+            warnings=self._told(),
         )
 
     def envelope(self, result: AnyResult) -> Envelope:
@@ -101,7 +104,12 @@ class Work(Struct):
 
     def _told(self) -> Sequence[str]:
         """The warnings, some of which hold the third party's words."""
-        return [self.run.redaction.text(warning) for warning in self.warnings]
+        return [self.run.redaction.text(self._sentence(warning)) for warning in self.warnings]
+
+    def _sentence(self, warning: str | GatewayError) -> str:
+        if isinstance(warning, str):
+            return warning
+        return f"{warning.message} {remedy_of(warning, self.run.surface, [self.connector])}"
 
     def _cursor(self, position: Position) -> str:
         return self.cursors.issue(position, *binding(self.connection, self.operation, self.params))

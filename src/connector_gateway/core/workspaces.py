@@ -6,10 +6,10 @@ from typing import Any, Literal
 from sqlalchemy import Connection, func, insert, select, update
 
 from connector_gateway.core.acts import recorded
-from connector_gateway.core.details import cut
+from connector_gateway.core.filters import workspace_not_found
 from connector_gateway.core.return_urls import wrong_with
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import InvalidParameters, WorkspaceNotFound
+from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.identifiers import WorkspaceId, ulid
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -111,13 +111,6 @@ def require_workspace(connection: Connection, workspace_id: WorkspaceId) -> None
     known = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
     if connection.execute(known).first() is None:
         raise workspace_not_found(workspace_id)
-
-
-def workspace_not_found(workspace_id: str) -> WorkspaceNotFound:
-    """The refusal of a workspace that does not exist, or is not the caller's."""
-    return WorkspaceNotFound(
-        f"There is no workspace {cut(workspace_id)}.", {"parameter": "workspace_id", "value": workspace_id}
-    )
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from connector_gateway.core.dry_run import DryRun
 from connector_gateway.core.envelope import Envelope, reasoned
 from connector_gateway.core.evidence import Evidence, until
 from connector_gateway.core.journal import Journal, JournalEntry, owner_of, refusal_kept
+from connector_gateway.core.key_outcomes import different_parameters
 from connector_gateway.core.owners import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
 from connector_gateway.core.restores import Restores
 from connector_gateway.core.runs import Recording
@@ -57,20 +58,23 @@ J = TypeVar("J")
 
 log = structlog.get_logger()
 
-LOOK_FIRST = "Look in the application whether it was done before you call again; an idempotency key makes repeats safe."
+LOOK_FIRST = "Look in {vendor} whether it was done before you call again; an {idempotency_key} makes repeats safe."
 """The remedy of a write in doubt that has no key."""
+
+READ_FIRST = "Read the object in {vendor}. If this change is still wanted, make it with another {idempotency_key}."
+"""The remedy of a change that another one may have followed."""
 
 RESTORED = (
     "The database of this service was restored from a backup, and what this key has done since may not be known. "
-    "Look in the application whether it was done; if it was not, call again without an idempotency key."
+    "Look in {vendor} whether it was done; if it was not, call again without an {idempotency_key}."
 )
 """The remedy of a write that cannot be told from others after a restore: only its caller can decide."""
 
 DAY_SECONDS = 24 * 60 * 60.0
 """The time for which a step has one mark: no longer than its key is remembered."""
 
-DIFFERS = "The parameters differ from those of the first call with this idempotency key, whose result this is."
-"""The warning about a repeat that asks for something else than the first call."""
+FOUND, SENT_AGAIN = "found", "sent_again"
+"""Details of a run that tell how a doubt has ended: what was found, or which step was sent again."""
 
 MAX_STANDING = 20
 """How many finished steps an error lists."""
@@ -128,7 +132,7 @@ class Writing:
         taken = await self.claims.take(name, wanted, recording, wait_seconds, exists=exists)
         differs = {} if taken.asked.parameters == wanted.parameters else {"parameters_differ": True}
         if differs:
-            work.warnings.append(DIFFERS)
+            work.warnings.append(different_parameters(taken.run_id if isinstance(taken, First) else None))
         if isinstance(taken, First):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id, **differs}
             return work.replay(taken, self.vault.open_bytes(taken.sealed, owner_of(name)))
@@ -211,6 +215,9 @@ class Attempt:
         self._forgotten: list[str] = []
         """Owner rows of what was certainly not made, to be deleted with the next commit."""
 
+        self._settled: list[Mapping[str, str]] = []
+        """How doubts of steps have ended, for the history."""
+
         self._standing: list[Mapping[str, Any]] = []
         """What callers are told of finished steps if a later one fails."""
 
@@ -264,7 +271,9 @@ class Attempt:
             entry.learned = await self._writing.evidence.settled(self.work, step, entry)
             if entry.learned is None:
                 await self._require_unchanged(step, entry)
+                self._settled.append({SENT_AGAIN: step.name})
             else:
+                self._settled.append(_found_by(step))
                 self._note_change(step, entry)
         if entry.learned is None:
             await self._intend(step, entry)
@@ -320,7 +329,7 @@ class Attempt:
                 "This change was in doubt when the database was backed up, and was lost with what followed; whether it"
                 " was carried out is not known, and it was not sent again.",
                 {"restored": True},
-                remedy="Read the object. If this change is still wanted, make it with another key.",
+                remedy=READ_FIRST,
             )
         marks = [one.mark for one in self._journal.entries]
         later = await self._writing.change_log.later(
@@ -336,7 +345,7 @@ class Attempt:
                 "The object was changed by another call since; whether this change was carried out before is not known,"
                 " and it was not sent again.",
                 {"changed_since": True, **named},
-                remedy="Read the object. If this change is still wanted, make it with another key.",
+                remedy=READ_FIRST,
             )
 
     def _kept(self, intent: Intent) -> Intent:
@@ -391,6 +400,7 @@ class Attempt:
         """Commit the result, the owned objects and the run together; later, if storage is away now."""
         await self.before_asking()
         self.work.run.succeed(envelope.status)
+        self.work.run.details = self._settled or None
         claim, puts = self._claim, [*self._ownership(), *self._refused_rows()]
         done = None if claim is None else self._done(claim, envelope)
         if done is None and not puts:
@@ -553,6 +563,7 @@ class Attempt:
             self._absent = entry
         if learned is None:
             raise self._undecided(entry, doubtful)
+        self._settled.append(_found_by(step))
         return learned
 
     def _undecided(self, entry: JournalEntry, doubtful: GatewayError) -> GatewayError:
@@ -657,6 +668,11 @@ class Attempt:
                 entry.rows = []
         # Kept until a commit has succeeded: a row that is left looks like an equal write that is never done.
         return [(FORGET, {"_row_id": row}) for row in self._forgotten]
+
+
+def _found_by(step: Step[Any]) -> Mapping[str, str]:
+    """Return the detail of a step that a search has proven to be done."""
+    return {FOUND: f"the {step.makes}" if step.makes else step.name}
 
 
 def mark_of(claim: Claim, name: str, number: int, at: float) -> str:

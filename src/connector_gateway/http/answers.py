@@ -15,11 +15,15 @@ from connector_gateway.core.limits import WINDOW_SECONDS
 from connector_gateway.core.runs import Run
 from connector_gateway.http.clients import LARGE_BYTES, UNCOUNTED, Client
 from connector_gateway.kit.errors import GatewayError, MalformedRequest, ServiceFailure
+from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.shapes import Piece
 
 JSON = b"application/json"
 DRY_RUN = "application/vnd.connector-gateway.dry-run+json"
 """What a dry run is answered with, so that nobody takes it for the answer of the write (decision 66)."""
+
+COMMAND_LINE = b"connector-gateway-cli/"
+"""Beginning of the ``User-Agent`` of ``connector-gateway call``."""
 
 RawHeaders = list[tuple[bytes, bytes]]
 MAX_REQUEST_ID = 200
@@ -42,7 +46,7 @@ class HttpResponse(Struct):
 class HttpExchange:
     """One HTTP request and the run it is."""
 
-    __slots__ = ("client", "headers", "keyed", "receive", "run", "scope")
+    __slots__ = ("agent", "client", "headers", "keyed", "receive", "run", "scope")
 
     def __init__(self, scope: Scope, receive: Receive, surface: str = "http", *, keyed: bool = True) -> None:
         self.scope = scope
@@ -51,7 +55,8 @@ class HttpExchange:
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         """By their names in lower case; of those that stand more than once the last."""
 
-        self.run = Run(surface)
+        self.agent = self.headers.get(b"user-agent", b"")
+        self.run = Run("cli" if surface == "http" and self.agent.startswith(COMMAND_LINE) else surface)
         self.keyed = keyed
         """True if the request needs a key, so that its response says how many calls the key has left."""
 
@@ -100,18 +105,21 @@ class HttpExchange:
         return client[0] if client else ""
 
     async def send(self, answer: HttpResponse, send: Send) -> None:
-        """Send *answer* with the headers that every answer carries."""
-        size = len(answer.body) + sum(map(len, answer.more))
+        """Send *answer*, which ends with a newline for terminals, with the headers that every response carries."""
+        size = len(answer.body) + sum(map(len, answer.more)) + 1
         length = (b"content-length", b"%d" % size)
         headers = [(b"content-type", answer.media_type), *common(self), *answer.headers, length]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         if size > LARGE_BYTES and self.scope["method"] != "HEAD":
-            await self._send_large([answer.body, *answer.more], size, send)
+            await self._send_large([answer.body, *answer.more, b"\n"], size, send)
             return
-        *earlier, last = [b""] if self.scope["method"] == "HEAD" else [answer.body, *answer.more]
+        if self.scope["method"] == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+            return
+        *earlier, last = [answer.body, *answer.more]
         for piece in earlier:
             await send({"type": "http.response.body", "body": bytes(piece), "more_body": True})
-        await send({"type": "http.response.body", "body": bytes(last)})
+        await send({"type": "http.response.body", "body": b"%b\n" % bytes(last)})
 
     async def _send_large(self, pieces: Iterable[Piece], size: int, send: Send) -> None:
         """Send what is counted while it is held, no faster than it is taken."""
@@ -156,7 +164,7 @@ def shown(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> 
     return HttpResponse(200, to_json({"data": data} | ({"next_cursor": next_cursor} if paged else {})))
 
 
-def refused(run: Run, connector: str | None, error: GatewayError) -> HttpResponse:
+def refused(run: Run, connector: AnyConnector | None, error: GatewayError) -> HttpResponse:
     """The answer to a call that ended with *error*; what is private goes to the log."""
     log_private(run, error)
     headers: RawHeaders = []
@@ -164,7 +172,7 @@ def refused(run: Run, connector: str | None, error: GatewayError) -> HttpRespons
         headers.append((b"www-authenticate", b"Bearer"))
     if error.retry_after is not None:
         headers.append((b"retry-after", str(error.retry_after).encode()))
-    return HttpResponse(error.status, to_json(refusal(run.run_id, connector, error)), headers)
+    return HttpResponse(error.status, to_json(refusal(run, connector, error)), headers)
 
 
 def log_private(run: Run, error: GatewayError) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 from pydantic_core import to_json
@@ -13,10 +13,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, Router, request_response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from connector_gateway import __version__
 from connector_gateway.core.connections import Consents
 from connector_gateway.core.envelope import DOCS
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hooks import Hooks
+from connector_gateway.core.first_steps import FirstSteps
 from connector_gateway.core.sessions import Sessions
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.usage import Usage
@@ -27,10 +29,12 @@ from connector_gateway.http.console import Console, console_routes
 from connector_gateway.http.documents import InParts, MadeOnce
 from connector_gateway.http.downloads import download_routes
 from connector_gateway.http.error_pages import CODES, error_page, errors_page
+from connector_gateway.http.guides import INDEX, guide_address, guide_page, guides, guides_page
 from connector_gateway.http.hooks import hook_routes
-from connector_gateway.http.management import MANAGEMENT, Management, ManagementRoute, management_routes
+from connector_gateway.http.management import management_routes
 from connector_gateway.http.metrics import Metrics, MetricsEndpoint
 from connector_gateway.http.openapi import openapi
+from connector_gateway.http.openapi.examples import Values
 from connector_gateway.http.pages import ASSETS, Pages, asset
 from connector_gateway.http.reference import reference, start, viewer
 from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
@@ -38,6 +42,9 @@ from connector_gateway.http.siblings import Siblings
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.nearest import MEANT
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.request import Management
+from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.storage.shared import Shared
 
 SHOWN = ("/docs", "/docs/errors", *(DOCS + code for code in CODES), "/openapi.json", "/healthz", "/readyz")
@@ -77,6 +84,11 @@ class Service:
     agents: ASGIApp
     """The surface for agents."""
 
+    first_steps: Callable[[], Awaitable[FirstSteps]]
+
+    example_values: Values
+    """Values of parameters for the examples in the reference."""
+
     siblings: Siblings | None = None
     """The workers that serve beside this one, where there are any."""
 
@@ -90,7 +102,7 @@ class Service:
     @cached_property
     def document(self) -> MadeOnce[bytes]:
         """The OpenAPI document, as JSON."""
-        return MadeOnce(lambda: to_json(self._described))
+        return MadeOnce(lambda: to_json(self._described) + b"\n")
 
     @cached_property
     def page(self) -> MadeOnce[Response]:
@@ -105,11 +117,21 @@ class Service:
     @property
     def console(self) -> Console:
         """What the pages of the console work on."""
-        return Console(self.management, self.feed, self.usage, self.sessions, self.pages, self.connectors, self.clock)
+        return Console(
+            self.edge,
+            self.management,
+            self.feed,
+            self.usage,
+            self.sessions,
+            self.pages,
+            self.connectors,
+            self.clock,
+            self.first_steps,
+        )
 
     @cached_property
     def _described(self) -> dict[str, Any]:
-        return openapi(self.connectors.values(), self.base_url)
+        return openapi(self.connectors.values(), self.base_url, self.example_values)
 
 
 class Served(Protocol):
@@ -172,16 +194,27 @@ class Application:
         return self._admin_port in {None, port}
 
 
-class Front:
-    """The address without a path: it leads a browser to the reference, and is nothing to anybody else."""
+STARTING_POINTS = {
+    "reference": "/docs",
+    "openapi": "/openapi.json",
+    "guides": INDEX,
+    "errors": "/docs/errors",
+    "health": "/healthz",
+}
+"""Addresses that ``GET /`` lists for everybody."""
 
-    def __init__(self, not_found: ASGIApp) -> None:
-        self._not_found = not_found
+
+class Front:
+    """The address without a path: leads a browser to the reference, and lists for others what there is."""
+
+    def __init__(self, *, public: bool) -> None:
+        paths = STARTING_POINTS if public else {**STARTING_POINTS, "console": "/console"}
+        self._list = _json(200, {"service": "connector-gateway", "version": __version__, **paths})
+        self._redirect = RedirectResponse("/docs", 302)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Redirect, or refuse."""
-        answer = RedirectResponse("/docs", 302) if _reads_pages(scope) else self._not_found
-        return answer(scope, receive, send)
+        """Send the redirect or the list."""
+        return (self._redirect if _reads_pages(scope) else self._list)(scope, receive, send)
 
 
 class Missing:
@@ -229,11 +262,11 @@ def _router(
     Where *public*, those for operators alone are left out. The second value answers where there is no route.
     """
     addresses = _addresses(service, public=public)
-    not_found = NotFound(service.edge, addresses.missing, service.connectors.keys())
+    not_found = NotFound(service.edge, addresses.missing, service.connectors)
     missing = Missing(service.pages, addresses, not_found)
     routes: list[BaseRoute] = [
-        Route("/", Front(not_found)),
-        *management_routes(service.management, _managed(public=public), public=public),
+        _shown(service, "/", Front(public=public)),
+        *management_routes(service.edge, service.management, _managed(public=public), public=public),
         *([] if public else _for_operators(service)),
         *hook_routes(service.edge, service.hooks, service.clock, service.management.audit),
         *ConnectPages(service.consents, service.connectors, service.pages, service.management.audit).routes(
@@ -289,21 +322,29 @@ def _descriptions(service: Service) -> Iterator[Route]:
         return start()
 
     async def errors(_: Request) -> Response:
-        return errors_page(service.pages)
+        return errors_page(service.pages, service.connectors.values())
 
     async def error(request: Request) -> Response:
         return error_page(service.pages, request.url.path.rpartition("/")[2], service.connectors.values())
 
+    async def listed(_: Request) -> Response:
+        return guides_page(service.pages)
+
+    async def guide(path: str, _: Request) -> Response:
+        return guide_page(service.pages, path)
+
     async def loaded(request: Request) -> Response:
         return asset(request.url.path.rpartition("/")[2])
 
-    shown = {
+    shown: dict[str, Callable[[Request], Awaitable[Response]]] = {
         "/openapi.json": document,
         "/docs": page,
         "/docs/start.js": started,
         "/docs/viewer.js": viewer,
         **dict.fromkeys(ASSETS, loaded),
         "/docs/errors": errors,
+        INDEX: listed,
+        **{guide_address(path): partial(guide, path) for path in guides()},
         **{DOCS + code: error for code in CODES},
     }
     for path, show in shown.items():
@@ -330,4 +371,4 @@ async def _state(check: Check) -> str:
 
 
 def _json(status: int, body: object) -> Response:
-    return Response(to_json(body), status, media_type="application/json")
+    return Response(to_json(body) + b"\n", status, media_type="application/json")

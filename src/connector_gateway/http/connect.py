@@ -88,13 +88,13 @@ class ConnectPages:
         invitation = await self._consents.invitation(token)
         if invitation.link.used:
             raise NotConnected("used", invitation=invitation)
-        operations = self._connectors[invitation.connection.connector].operations
+        operations, oauth = self._connectors[invitation.connection.connector].operations, invitation.oauth
         return self._pages.show(
             "connect/ask.html",
             invitation=invitation,
             token=token,
-            reads=[operation.title for operation in operations if operation.scope == "read"],
-            writes=[operation.title for operation in operations if operation.scope == "write"],
+            reads=oauth.reads or [operation.title for operation in operations if operation.scope == "read"],
+            changes=oauth.changes or [operation.title for operation in operations if operation.scope == "write"],
         )
 
     async def _begin(self, request: Request) -> Response:

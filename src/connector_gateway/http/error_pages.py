@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from starlette.responses import HTMLResponse
 
+from connector_gateway.core.remedies import general_remedy
 from connector_gateway.http.pages import Pages
 from connector_gateway.kit.errors import CallerError, GatewayError, UpstreamFailure, catalogue
 from connector_gateway.kit.operation import AnyConnector
@@ -17,12 +18,14 @@ Operations = Sequence[tuple[str, str]]
 def error_page(pages: Pages, code: str, connectors: Iterable[AnyConnector]) -> HTMLResponse:
     """What *code* means, what to do, and which operations end with it."""
     error = CODES[code]
-    return _page(pages, errors=[error], title=code, operations=_ending_with(error, connectors))
+    connectors = list(connectors)
+    operations = _ending_with(error, connectors)
+    return _page(pages, errors=[error], title=code, operations=operations, connectors=connectors)
 
 
-def errors_page(pages: Pages) -> HTMLResponse:
-    """Every code, what it means, and what to do."""
-    return _page(pages, errors=list(CODES.values()), title="Errors", operations=())
+def errors_page(pages: Pages, connectors: Iterable[AnyConnector]) -> HTMLResponse:
+    """Return a page with the meaning and the remedy of every code."""
+    return _page(pages, errors=list(CODES.values()), title="Errors", operations=(), connectors=list(connectors))
 
 
 def at_fault(error: type[GatewayError]) -> str:
@@ -43,5 +46,15 @@ def _ending_with(error: type[GatewayError], connectors: Iterable[AnyConnector]) 
     ]
 
 
-def _page(pages: Pages, *, errors: Sequence[type[GatewayError]], title: str, operations: Operations) -> HTMLResponse:
-    return pages.show("errors.html", errors=errors, title=title, operations=operations, at_fault=at_fault)
+def _page(
+    pages: Pages,
+    *,
+    errors: Sequence[type[GatewayError]],
+    title: str,
+    operations: Operations,
+    connectors: Sequence[AnyConnector],
+) -> HTMLResponse:
+    remedies = {error.code: general_remedy(error, connectors) for error in errors}
+    return pages.show(
+        "errors.html", errors=errors, remedies=remedies, title=title, operations=operations, at_fault=at_fault
+    )

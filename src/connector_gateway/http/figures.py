@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily as Counter
+from prometheus_client.core import GaugeMetricFamily as Gauge
+from prometheus_client.core import HistogramMetricFamily as Histogram
+from prometheus_client.core import Metric
 
 from connector_gateway import __version__
 from connector_gateway.core.backlog import Backlog, Backlogs
 from connector_gateway.core.usage import Usage
 from connector_gateway.http.clients import Clients
-from connector_gateway.kit.durations import Durations
 from connector_gateway.kit.transport import Transport
 from connector_gateway.storage.database import Database
 
@@ -17,7 +20,16 @@ Results = Mapping[tuple[str, str], int]
 """How often something ended how, by connector and result."""
 
 OF_BUDGET = ("connector", "budget")
-OF_RESULT = ("connector", "result")
+
+RESULTS = {
+    "gateway_hook_deliveries": "Deliveries of applications: kept, or the code of the refusal.",
+    "gateway_polls": "Polls for changes: ok, events_missed, or the code of the failure.",
+    "gateway_webhook_attempts": "Events sent to webhooks: accepted, refused, timed_out, unreachable, or not_allowed.",
+    "gateway_token_refreshes": "Renewals of tokens: renewed, refused, or failed.",
+}
+"""What is counted by how it ended."""
+
+F = TypeVar("F", Counter, Gauge, Histogram)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +42,8 @@ class Sources:
     clients: Clients
     backlogs: Backlogs
     calls_under_way: Callable[[], int]
-    deliveries: Results
-    polls: Results
-    refreshes: Results
-    webhook_attempts: Results
+    results: Mapping[str, Results]
+    """By their names in ``RESULTS``."""
 
 
 class Figures:
@@ -54,60 +64,67 @@ class Figures:
         yield from self._taken()
         yield from self._stored()
         yield from self._ended()
-        yield from self._waiting(self._backlog)
-        yield _gauge("gateway_info", "The version that runs.", ["version"], [([__version__], 1)])
+        yield from self._waiting()
+        yield family(Gauge, "gateway_info", "The version that runs.", ["version"], [([__version__], 1)])
 
     def _sent(self) -> Iterator[Metric]:
         requests = self._sources.usage.requests
-        statuses = [
-            ([connector, str(status or "none")], number)
-            for connector, sent in requests.items()
-            for status, number in sent.statuses.items()
-        ]
-        took = [([connector], sent.took) for connector, sent in requests.items()]
-        yield _counter(
+        yield family(
+            Counter,
             "gateway_upstream_requests",
             "Requests to applications, by the status of the answer; none where no answer came.",
             ["connector", "status"],
-            statuses,
+            [
+                ([connector, str(status or "none")], number)
+                for connector, sent in requests.items()
+                for status, number in sent.statuses.items()
+            ],
         )
-        yield _histogram("gateway_upstream_seconds", "Time from request to answer upstream.", ["connector"], took)
+        took = [([connector], *sent.took.samples) for connector, sent in requests.items()]
+        yield family(
+            Histogram, "gateway_upstream_seconds", "Time from request to answer upstream.", ["connector"], took
+        )
 
     def _queued(self) -> Iterator[Metric]:
         queues = self._sources.usage.queues.items()
-        yield _counter(
+        yield family(
+            Counter,
             "gateway_upstream_throttled",
             "Requests that an application refused because of a budget, as with status 429.",
             OF_BUDGET,
             [(names, queue.throttled) for names, queue in queues],
         )
-        yield _gauge(
+        yield family(
+            Gauge,
             "gateway_upstream_waiting",
             "Requests that wait for their turn now.",
             OF_BUDGET,
             [(names, queue.waiting) for names, queue in queues],
         )
-        yield _histogram(
+        yield family(
+            Histogram,
             "gateway_upstream_wait_seconds",
             "Time that requests waited for their turn, where they did.",
             OF_BUDGET,
-            [(names, queue.waited) for names, queue in queues],
+            [(names, *queue.waited.samples) for names, queue in queues],
         )
 
     def _taken(self) -> Iterator[Metric]:
         sources = self._sources
-        yield GaugeMetricFamily("gateway_calls_under_way", "Calls under way.", sources.calls_under_way())
-        yield GaugeMetricFamily("gateway_client_connections", "Connections of clients.", sources.clients.connected)
+        yield Gauge("gateway_calls_under_way", "Calls under way.", sources.calls_under_way())
+        yield Gauge("gateway_client_connections", "Connections of clients.", sources.clients.connected)
         pool = [(["under_way"], sources.transport.under_way), (["most"], sources.transport.most)]
-        yield _gauge("gateway_pool_requests", "Requests in the pool upstream, and the most it takes.", ["kind"], pool)
+        told = "Requests in the pool upstream, and the most it takes."
+        yield family(Gauge, "gateway_pool_requests", told, ["kind"], pool)
 
     def _stored(self) -> Iterator[Metric]:
         database = self._sources.database
-        yield _histogram("gateway_storage_commit_seconds", "Time of a commit.", [], [([], database.commits.took)])
-        yield CounterMetricFamily(
-            "gateway_storage_writes", "What was written by these commits; several share one.", database.commits.served
-        )
-        yield _gauge(
+        took = database.commits.took.samples
+        yield family(Histogram, "gateway_storage_commit_seconds", "Time of a commit.", [], [((), *took)])
+        told = "What was written by these commits; several share one."
+        yield Counter("gateway_storage_writes", told, database.commits.served)
+        yield family(
+            Gauge,
             "gateway_storage_waiting",
             "Who waits to read, to look into the history or to write, and records owed since storage was away.",
             ["queue"],
@@ -115,75 +132,42 @@ class Figures:
         )
 
     def _ended(self) -> Iterator[Metric]:
-        sources = self._sources
-        for name, told, results in (
-            (
-                "gateway_hook_deliveries",
-                "Deliveries of applications: kept, or the code of the refusal.",
-                sources.deliveries,
-            ),
-            ("gateway_polls", "Polls for changes: ok, events_missed, or the code of the failure.", sources.polls),
-            (
-                "gateway_webhook_attempts",
-                "Events sent to webhooks: accepted, refused, timed_out, unreachable, or not_allowed.",
-                sources.webhook_attempts,
-            ),
-            ("gateway_token_refreshes", "Renewals of tokens: renewed, refused, or failed.", sources.refreshes),
-        ):
-            yield _counter(name, told, OF_RESULT, results.items())
+        for name, results in self._sources.results.items():
+            yield family(Counter, name, RESULTS[name], ["connector", "result"], results.items())
 
-    def _waiting(self, backlog: Backlog | None) -> Iterator[Metric]:
+    def _waiting(self) -> Iterator[Metric]:
         """What the database told; nothing but that it did not where it did not."""
-        yield GaugeMetricFamily("gateway_storage_up", "Whether the database told what waits.", backlog is not None)
-        told = backlog or Backlog()
-        none = backlog is None
-        yield _gauge("gateway_claims_in_doubt", "Writes in doubt.", [], [] if none else [([], told.claims_in_doubt)])
-        yield _gauge(
+        told = self._backlog
+        yield Gauge("gateway_storage_up", "Whether the database told what waits.", told is not None)
+        if told is None:
+            return
+        yield Gauge("gateway_claims_in_doubt", "Writes in doubt.", told.claims_in_doubt)
+        yield Gauge(
             "gateway_claims_in_doubt_seconds",
             "For how long a repeat could have settled the oldest write in doubt.",
-            [],
-            [] if none else [([], told.unsettled_seconds)],
+            told.unsettled_seconds,
         )
         lags = [([connector], lag) for connector, lag in told.watch_lag_seconds.items()]
-        yield _gauge("gateway_watch_lag_seconds", "How late the latest watch is.", ["connector"], lags)
-        yield _gauge("gateway_webhooks", "Webhooks by status.", ["status"], _labelled(told.webhooks))
-        yield _gauge(
+        yield family(Gauge, "gateway_watch_lag_seconds", "How late the latest watch is.", ["connector"], lags)
+        webhooks = [([status], number) for status, number in told.webhooks.items()]
+        yield family(Gauge, "gateway_webhooks", "Webhooks by status.", ["status"], webhooks)
+        yield Gauge(
             "gateway_webhook_lag_seconds",
             "How long the delivery to a webhook has been due that is latest.",
-            [],
-            [] if none else [([], told.webhook_lag_seconds)],
+            told.webhook_lag_seconds,
         )
-        yield _gauge(
+        yield Gauge(
             "gateway_webhook_failing_seconds",
             "For how long an event has been sent to an active webhook in vain, at the most.",
-            [],
-            [] if none else [([], told.webhook_failing_seconds)],
+            told.webhook_failing_seconds,
         )
-        yield _gauge("gateway_connections", "Connections by status.", ["connector", "status"], told.connections.items())
+        connections = told.connections.items()
+        yield family(Gauge, "gateway_connections", "Connections by status.", ["connector", "status"], connections)
 
 
-def _labelled(numbers: Mapping[str, float]) -> Iterable[tuple[Sequence[str], float]]:
-    return [([label], number) for label, number in numbers.items()]
-
-
-def _counter(name: str, told: str, labels: Sequence[str], counted: Iterable[tuple[Sequence[str], float]]) -> Metric:
-    family = CounterMetricFamily(name, told, labels=labels)
-    for values, number in counted:
-        family.add_metric(values, number)
-    return family
-
-
-def _gauge(name: str, told: str, labels: Sequence[str], counted: Iterable[tuple[Sequence[str], float]]) -> Metric:
-    family = GaugeMetricFamily(name, told, labels=labels)
-    for values, number in counted:
-        family.add_metric(values, number)
-    return family
-
-
-def _histogram(
-    name: str, told: str, labels: Sequence[str], counted: Iterable[tuple[Sequence[str], Durations]]
-) -> Metric:
-    family = HistogramMetricFamily(name, told, labels=labels)
-    for values, durations in counted:
-        family.add_metric(values, durations.buckets, durations.seconds)
-    return family
+def family(kind: type[F], name: str, told: str, labels: Sequence[str], samples: Iterable[Sequence[Any]]) -> F:
+    """Return a family with *samples*: the values of the labels, and a number, or the buckets and sum of a histogram."""
+    made = kind(name, told, labels=labels)
+    for sample in samples:
+        made.add_metric(*sample)
+    return made

@@ -29,7 +29,7 @@ class HookEndpoint:
         exchange = HttpExchange(scope, receive)
         connector = scope["path_params"]["connector"]
         address = last_segment(scope) if "address" in scope["path_params"] else ""
-        answer = await answered(exchange, connector, self._answer(exchange, connector, address))
+        answer = await answered(exchange, self._hooks.connector(connector), self._answer(exchange, connector, address))
         await exchange.send(answer, send)
 
     async def _answer(self, exchange: HttpExchange, connector: str, address: str) -> HttpResponse:

@@ -4,12 +4,15 @@ Every call is counted, so counting uses plain numbers. They become metrics only 
 """
 
 import hmac
-from collections import Counter
+from collections import Counter as Counts
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily as Counter
+from prometheus_client.core import GaugeMetricFamily as Gauge
+from prometheus_client.core import HistogramMetricFamily as Histogram
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -18,7 +21,7 @@ from connector_gateway.core.keys import bearer
 from connector_gateway.core.runs import Run
 from connector_gateway.core.unexpected import UnexpectedAnswers
 from connector_gateway.http.answers import HttpExchange, refused
-from connector_gateway.http.figures import Figures
+from connector_gateway.http.figures import Figures, family
 from connector_gateway.kit.durations import Durations
 from connector_gateway.kit.errors import GatewayError, InvalidApiKey
 from connector_gateway.storage.shared import Shared
@@ -31,8 +34,7 @@ NAMES = ("connector", "operation")
 class OperationMetrics:
     """What is counted of one operation."""
 
-    names: tuple[str, str]
-    calls: Counter[int] = field(default_factory=Counter)
+    calls: Counts[int] = field(default_factory=Counts)
     """By HTTP status."""
 
     took: Durations = field(default_factory=Durations)
@@ -94,8 +96,7 @@ class Metrics(Collector):
 
     def of(self, connector: str, operation: str) -> OperationMetrics:
         """What is counted of one operation, whichever way it is called."""
-        names = (connector, operation)
-        return self._operations.setdefault(names, OperationMetrics(names))
+        return self._operations.setdefault((connector, operation), OperationMetrics())
 
     async def exposition(self) -> bytes:
         """Everything counted so far, and what waits in the database."""
@@ -104,50 +105,48 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Everything counted so far, as Prometheus's client has it."""
-        calls = CounterMetricFamily("gateway_calls", "Calls answered.", labels=(*NAMES, "status"))
-        took = HistogramMetricFamily("gateway_call_seconds", "Time from request to answer.", labels=NAMES)
-        queued = HistogramMetricFamily(
+        operations = self._operations.items()
+        yield family(
+            Counter,
+            "gateway_calls",
+            "Calls answered.",
+            [*NAMES, "status"],
+            [((*names, str(status)), n) for names, one in operations for status, n in one.calls.items()],
+        )
+        took = [(names, *one.took.samples) for names, one in operations]
+        yield family(Histogram, "gateway_call_seconds", "Time from request to answer.", NAMES, took)
+        yield family(
+            Histogram,
             "gateway_queue_seconds",
             "Time spent queueing for the third party's budget, where there was a queue.",
-            labels=NAMES,
+            NAMES,
+            [(names, *one.queued.samples) for names, one in operations],
         )
-        for counted in self._operations.values():
-            for status, count in counted.calls.items():
-                calls.add_metric((*counted.names, str(status)), count)
-            took.add_metric(counted.names, counted.took.buckets, counted.took.seconds)
-            queued.add_metric(counted.names, counted.queued.buckets, counted.queued.seconds)
-        yield from (calls, took, queued, self._misunderstood(), self._refused_early())
+        yield family(
+            Counter,
+            "gateway_upstream_unexpected",
+            "Answers of third parties in another shape than is known here, by the place that differed.",
+            ["connector", "place"],
+            self._unexpected.counts.items(),
+        )
+        yield family(
+            Counter,
+            "gateway_protocol_refusals",
+            "Requests refused and connections cut before there was a call, by the reason.",
+            ["reason"],
+            [([reason], count) for reason, count in self._refused.items()],
+        )
         yield from self._counted_together()
         yield from self._figures.collect()
 
     def _counted_together(self) -> Iterator[Metric]:
-        yield GaugeMetricFamily(
+        yield Gauge(
             "gateway_shared_store_away_seconds",
             "For how long the shared store has been away; 0 while it is there.",
-            value=self._shared.away_seconds or 0.0,
+            self._shared.away_seconds or 0.0,
         )
-        yield CounterMetricFamily(
+        yield Counter(
             "gateway_shared_store_local_counts",
             "How often this process's share was taken, since the shared store was away or its counts were lost.",
-            value=self._shared.counted_locally,
+            self._shared.counted_locally,
         )
-
-    def _refused_early(self) -> Metric:
-        found = CounterMetricFamily(
-            "gateway_protocol_refusals",
-            "Requests refused and connections cut before there was a call, by the reason.",
-            labels=("reason",),
-        )
-        for reason, count in self._refused.items():
-            found.add_metric((reason,), count)
-        return found
-
-    def _misunderstood(self) -> Metric:
-        found = CounterMetricFamily(
-            "gateway_upstream_unexpected",
-            "Answers of third parties in another shape than is known here, by the place that differed.",
-            labels=("connector", "place"),
-        )
-        for names, count in self._unexpected.counts.items():
-            found.add_metric(names, count)
-        return found

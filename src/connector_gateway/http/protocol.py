@@ -275,7 +275,7 @@ class ClientProtocol(HttpToolsProtocol):
             return
         run = Run("http")
         self._clients.refuse(self, error.code, run.run_id)
-        body = to_json(refusal(run.run_id, None, error))
+        body = to_json(refusal(run, None, error)) + b"\n"
         self.transport.write(
             STATUS_LINE[error.status]
             + b"content-type: application/json\r\ncache-control: no-store\r\nconnection: close\r\n"

@@ -1,7 +1,7 @@
 """Routes of all operations, made from their declarations, and the answer where there is no route."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -79,11 +79,11 @@ class Edge:
 class OperationEndpoint:
     """One operation at its address."""
 
-    def __init__(self, edge: Edge, connector: str, operation: AnyOperation) -> None:
+    def __init__(self, edge: Edge, connector: AnyConnector, operation: AnyOperation) -> None:
         self._edge = edge
         self._connector = connector
         self._operation = operation
-        self._metrics = edge.metrics.of(connector, operation.name)
+        self._metrics = edge.metrics.of(connector.name, operation.name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
@@ -96,7 +96,9 @@ class OperationEndpoint:
             arguments = Arguments(path=scope["path_params"], query=query_of(scope))
             body = None if operation.method == "GET" else partial(self._body, exchange, arguments)
             answer = enveloped(
-                await edge.gateway.call(exchange.run, caller, self._connector, operation, arguments, read_body=body)
+                await edge.gateway.call(
+                    exchange.run, caller, self._connector.name, operation, arguments, read_body=body
+                )
             )
         except GatewayError as error:
             answer = refused(exchange.run, self._connector, error)
@@ -120,7 +122,7 @@ class OperationEndpoint:
 class Methods:
     """One path: an endpoint per method, HEAD with GET, and an error for all others."""
 
-    def __init__(self, edge: Edge, endpoints: Mapping[str, ASGIApp], connector: str | None = None) -> None:
+    def __init__(self, edge: Edge, endpoints: Mapping[str, ASGIApp], connector: AnyConnector | None = None) -> None:
         self._edge = edge
         self._connector = connector
         self._endpoints = {"HEAD": endpoints["GET"], **endpoints} if "GET" in endpoints else dict(endpoints)
@@ -142,7 +144,9 @@ class Methods:
 class NotFound:
     """The answer where there is no route."""
 
-    def __init__(self, edge: Edge, missing: Callable[[str], RouteNotFound], connectors: Collection[str]) -> None:
+    def __init__(
+        self, edge: Edge, missing: Callable[[str], RouteNotFound], connectors: Mapping[str, AnyConnector]
+    ) -> None:
         self._edge = edge
         self._missing = missing
         self._connectors = connectors
@@ -155,10 +159,9 @@ class NotFound:
         await self._edge.peek(exchange)
         await exchange.send(refused(exchange.run, self._below(scope["path"]), self._missing(scope["path"])), send)
 
-    def _below(self, path: str) -> str | None:
+    def _below(self, path: str) -> AnyConnector | None:
         """The connector below which *path* is, if it is one."""
-        connector = path.removeprefix(ROOT).partition("/")[0] if path.startswith(ROOT) else ""
-        return connector if connector in self._connectors else None
+        return self._connectors.get(path.removeprefix(ROOT).partition("/")[0]) if path.startswith(ROOT) else None
 
 
 @dataclass(frozen=True)
@@ -224,10 +227,10 @@ def _addresses(edge: Edge, connector: AnyConnector) -> list[Address]:
     paths: dict[str, dict[str, ASGIApp]] = {}
     for operation in connector.operations:
         endpoints = paths.setdefault(operation.path, {})
-        endpoints[operation.method] = OperationEndpoint(edge, connector.name, operation)
+        endpoints[operation.method] = OperationEndpoint(edge, connector, operation)
     # Literal addresses first: ``/pages/search`` is not the page of that name.
     literal_first = sorted(paths, key=lambda path: path.count("{"))
-    methods = {path: Methods(edge, paths[path], connector.name) for path in literal_first}
+    methods = {path: Methods(edge, paths[path], connector) for path in literal_first}
     return [Address(tuple(path.strip("/").split("/")), one) for path, one in methods.items()]
 
 
@@ -247,7 +250,9 @@ def query_of(scope: Scope) -> list[tuple[str, str]]:
     return parse_qsl(query.decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
 
 
-async def answered(exchange: HttpExchange, connector: str | None, answer: Awaitable[HttpResponse]) -> HttpResponse:
+async def answered(
+    exchange: HttpExchange, connector: AnyConnector | None, answer: Awaitable[HttpResponse]
+) -> HttpResponse:
     """What *answer* gives, or the refusal that it ends with."""
     ended = await outcome(answer)
     return refused(exchange.run, connector, ended) if isinstance(ended, GatewayError) else ended

@@ -148,13 +148,13 @@ class Call(Struct, Generic[C]):
     account_id: str | None = None
     """The account as the vendor identifies it; None while that is not known."""
 
-    warnings: list[str] = field(default_factory=list)
-    """Sentences that callers should read although the call succeeds."""
+    warnings: list[str | GatewayError] = field(default_factory=list)
+    """Sentences, and errors of parts of the call, that callers should read although the call succeeds."""
 
-    def warn(self, sentence: str) -> None:
-        """Send *sentence* to the caller in a ``Warning`` header, once."""
-        if sentence not in self.warnings:
-            self.warnings.append(sentence)
+    def warn(self, warning: str | GatewayError) -> None:
+        """Send a sentence, or the message and remedy of an error, to the caller in a ``Warning`` header, once."""
+        if warning not in self.warnings:
+            self.warnings.append(warning)
 
     async def require_settled(self, at: float, message: str) -> None:
         """Wait until *at*, when an earlier request has settled; ``UpstreamConflict`` if that is too far away."""

@@ -22,6 +22,6 @@ class Durations:
         self.seconds += seconds
 
     @property
-    def buckets(self) -> Sequence[tuple[str, float]]:
-        """How many took at most so long, by the bound."""
-        return list(zip([*map(str, BOUNDS), "+Inf"], accumulate(self.counts), strict=True))
+    def samples(self) -> tuple[Sequence[tuple[str, float]], float]:
+        """How many took at most so long, by the bound, and all their seconds."""
+        return list(zip([*map(str, BOUNDS), "+Inf"], accumulate(self.counts), strict=True)), self.seconds

@@ -54,7 +54,10 @@ class GatewayError(Exception):
     status: ClassVar[int]
     code: ClassVar[str]
     remedy: str
-    """What to do; one for the class, unless an instance knows better."""
+    """The next step, with references in braces (``core.remedies``). An instance can have a more specific one."""
+
+    prescribed: ClassVar[Mapping[str, str]] = {}
+    """The sentence of the interface that precedes the remedy over HTTP, by the connectors that it is prescribed for."""
 
     names: ClassVar[tuple[str, ...]] = ()
     """The parameters that name what the error is about, where an operation takes one of them."""
@@ -116,7 +119,7 @@ class MissingApiKey(CallerError):
     status = 401
     code = "missing_api_key"
     place = KEY
-    remedy = "Send the header 'Authorization: Bearer <API key>'."
+    remedy = "Call with {authorization}."
 
 
 class InvalidApiKey(CallerError):
@@ -125,7 +128,7 @@ class InvalidApiKey(CallerError):
     status = 401
     code = "invalid_api_key"
     place = KEY
-    remedy = "Use a current key of your workspace; its operator can issue a new one."
+    remedy = "Use a key that is neither revoked nor expired; an operator creates a new one with {create_key}."
 
 
 class InvalidSignature(CallerError):
@@ -133,7 +136,7 @@ class InvalidSignature(CallerError):
 
     status = 401
     code = "invalid_signature"
-    remedy = "Sign the raw body with the secret that this installation knows, and send it at once."
+    remedy = "Sign the raw body with the secret that is set as {HOOK_SECRET}, and send it immediately."
 
 
 class WriteScopeRequired(CallerError):
@@ -142,7 +145,7 @@ class WriteScopeRequired(CallerError):
     status = 403
     code = "write_scope_required"
     place = KEY
-    remedy = "Call with a key whose scope is read_write."
+    remedy = "Use a key whose scope is read_write; an operator creates one with {create_key}."
 
 
 class OperationNotAllowed(CallerError):
@@ -151,7 +154,9 @@ class OperationNotAllowed(CallerError):
     status = 403
     code = "operation_not_allowed"
     place = KEY
-    remedy = "Call with a key that is not limited to other operations; GET /v1/keys tells its operator what it may do."
+    remedy = (
+        "Use another {operation}, or a key that allows this one; an operator sees what a key allows with {list_keys}."
+    )
 
 
 class OriginNotAllowed(CallerError):
@@ -160,7 +165,7 @@ class OriginNotAllowed(CallerError):
     status = 403
     code = "origin_not_allowed"
     place = ("header", "Origin")
-    remedy = "Connect from a program, or reach the service by the address that GATEWAY_BASE_URL names."
+    remedy = "Connect from a program instead of a web page, or use the address that is set as GATEWAY_BASE_URL."
 
 
 class OperatorTokenRequired(CallerError):
@@ -169,7 +174,7 @@ class OperatorTokenRequired(CallerError):
     status = 403
     code = "operator_token_required"
     place = KEY
-    remedy = "Call with the operator token, or for connections with a key that manages those of its workspace."
+    remedy = "Use the token of an operator. For connections, a key with manages_connections will do."
 
 
 class AdminRoleRequired(CallerError):
@@ -178,7 +183,7 @@ class AdminRoleRequired(CallerError):
     status = 403
     code = "admin_role_required"
     place = KEY
-    remedy = "Use the token of an operator whose role is admin."
+    remedy = "Use the token of an operator whose role is admin; {list_operators} shows the roles."
 
 
 class RateLimited(CallerError):
@@ -187,7 +192,7 @@ class RateLimited(CallerError):
     status = 429
     code = "rate_limited"
     place = KEY
-    remedy = "Wait retry_after seconds, then call again."
+    remedy = "Wait {wait}, then call again."
 
 
 # How it was asked
@@ -199,7 +204,7 @@ class InvalidJson(CallerError):
     status = 400
     code = "invalid_json"
     place = BODY
-    remedy = "Send one JSON object, UTF-8 encoded, each key once."
+    remedy = "Send one JSON object, encoded in UTF-8, with each key once."
 
 
 class UnsupportedMediaType(CallerError):
@@ -217,7 +222,7 @@ class PayloadTooLarge(CallerError):
     status = 413
     code = "payload_too_large"
     place = BODY
-    remedy = "Send less at once."
+    remedy = "Send less, for example fewer items per call."
 
 
 class MalformedRequest(CallerError):
@@ -225,7 +230,7 @@ class MalformedRequest(CallerError):
 
     status = 400
     code = "malformed_request"
-    remedy = "Send HTTP/1.1, and wait for answers before sending many more requests on one connection."
+    remedy = "Send HTTP/1.1, and wait for responses before sending many more requests on one connection."
 
 
 class HeadersTooLarge(CallerError):
@@ -242,7 +247,7 @@ class RequestIncomplete(CallerError):
     status = 408
     code = "request_incomplete"
     place = BODY
-    remedy = "Send the whole request at once: its headers within 10 seconds, its body within 30."
+    remedy = "Send the complete request: its headers within 10 seconds, its body within 30."
 
 
 class InvalidParameters(CallerError):
@@ -250,7 +255,7 @@ class InvalidParameters(CallerError):
 
     status = 422
     code = "invalid_parameters"
-    remedy = "Correct the parameters listed in details."
+    remedy = "Correct the {parameters} listed in details."
 
 
 class InvalidMessage(CallerError):
@@ -268,9 +273,7 @@ class ToolNotFound(CallerError):
     status = 404
     code = "tool_not_found"
     place = KEY
-    remedy = (
-        "List the tools, and call one of them; which there are depends on the key and on the workspace's connections."
-    )
+    remedy = "List the tools and call one of them; the list depends on the key and on the workspace's connections."
 
 
 class ResultTooLarge(CallerError):
@@ -278,7 +281,7 @@ class ResultTooLarge(CallerError):
 
     status = 422
     code = "result_too_large"
-    remedy = "Ask for less at once: a smaller limit, fewer fields, or a link in place of the content."
+    remedy = "Ask for less: a smaller limit, fewer fields, or a link instead of the content."
 
 
 class InvalidCursor(CallerError):
@@ -287,7 +290,9 @@ class InvalidCursor(CallerError):
     status = 422
     code = "invalid_cursor"
     place = ("parameter", "cursor")
-    remedy = "Pass next_cursor of the previous response unchanged, with the same filters; or start without a cursor."
+    remedy = (
+        "Pass next_cursor of the previous response unchanged as {cursor}, with the same filters, or leave {cursor} out."
+    )
 
 
 class RouteNotFound(CallerError):
@@ -295,7 +300,7 @@ class RouteNotFound(CallerError):
 
     status = 404
     code = "route_not_found"
-    remedy = "See /docs or /openapi.json for the routes."
+    remedy = "See {routes} for what there is."
 
 
 class MethodNotAllowed(CallerError):
@@ -311,7 +316,10 @@ class HookSecretKnown(CallerError):
 
     status = 409
     code = "hook_secret_known"
-    remedy = "Forget the secret first, or take it out of the settings, if another one is to be handed over."
+    remedy = (
+        "To have another secret handed over, delete this one with {forget_hook}, or remove {HOOK_SECRET} from "
+        "the settings."
+    )
 
 
 class IdempotencyInProgress(CallerError):
@@ -320,7 +328,7 @@ class IdempotencyInProgress(CallerError):
     status = 409
     code = "idempotency_in_progress"
     place = ("parameter", "idempotency_key")
-    remedy = "Wait retry_after seconds, then repeat with the same key to get the result of the first call."
+    remedy = "Wait {wait}, then repeat with the same {idempotency_key} to get the result of the first call."
 
 
 class IdempotencyKeyReused(CallerError):
@@ -329,7 +337,10 @@ class IdempotencyKeyReused(CallerError):
     status = 422
     code = "idempotency_key_reused"
     place = ("parameter", "idempotency_key")
-    remedy = "Use a new key for another object, or name the object of the first call to get its result."
+    remedy = (
+        "Use a new {idempotency_key} for another object, or name the object of the first call to get its result; "
+        "first_run_id in details is that call."
+    )
 
 
 # What was named
@@ -341,7 +352,7 @@ class ConnectionNotFound(CallerError):
     status = 404
     code = "connection_not_found"
     place = CONNECTION
-    remedy = "List your connections with GET /v1/connections and use one of their identifiers."
+    remedy = "Use an identifier that {list_connections} lists."
 
 
 class ConnectionMismatch(CallerError):
@@ -350,7 +361,7 @@ class ConnectionMismatch(CallerError):
     status = 422
     code = "connection_mismatch"
     place = CONNECTION
-    remedy = "Use a connection of the connector named in the route."
+    remedy = "Use a connection of the {operation}'s own connector; {list_connections} lists them."
 
 
 class ConnectionPending(CallerError):
@@ -359,7 +370,10 @@ class ConnectionPending(CallerError):
     status = 409
     code = "connection_pending"
     place = CONNECTION
-    remedy = "Have the user open the connect link of the connection, and allow the access it asks for."
+    remedy = (
+        "Have the account's user open the connect link and allow the access, or create a new link with "
+        "{reconnect_connection}."
+    )
 
 
 class CredentialsRefused(CallerError):
@@ -368,7 +382,7 @@ class CredentialsRefused(CallerError):
     status = 422
     code = "credentials_refused"
     place = ("parameter", "credentials")
-    remedy = "Check the credentials at the application, copy them anew, and send them again."
+    remedy = "Copy the credentials from the application again, check that they have not expired, and use those."
 
 
 class OtherAccount(CallerError):
@@ -377,7 +391,7 @@ class OtherAccount(CallerError):
     status = 409
     code = "other_account"
     place = ("parameter", "credentials")
-    remedy = "Connect the account that was connected before, or say allow_other_account."
+    remedy = "Connect the account that was connected before, or set {allow_other_account}."
 
 
 class QuotaExceeded(CallerError):
@@ -385,7 +399,7 @@ class QuotaExceeded(CallerError):
 
     status = 409
     code = "quota_exceeded"
-    remedy = "Remove what is no longer needed, or have the operator raise the setting in the details."
+    remedy = "Remove what is no longer needed, or have the operator raise the setting that details name."
 
 
 class ConnectNotSetUp(CallerError):
@@ -394,7 +408,9 @@ class ConnectNotSetUp(CallerError):
     status = 409
     code = "connect_not_set_up"
     place = CONNECTION
-    remedy = "Set GATEWAY_<CONNECTOR>_CLIENT_ID and _CLIENT_SECRET, or pass credentials."
+    remedy = (
+        "Set {CLIENT_ID} and {CLIENT_SECRET} and start the service again, or create the connection with credentials."
+    )
 
 
 class WorkspaceNotFound(CallerError):
@@ -403,7 +419,7 @@ class WorkspaceNotFound(CallerError):
     status = 404
     code = "workspace_not_found"
     place = ("parameter", "workspace_id")
-    remedy = "List the workspaces with GET /v1/workspaces."
+    remedy = "Use an identifier that {list_workspaces} lists."
 
 
 class KeyNotFound(CallerError):
@@ -412,7 +428,7 @@ class KeyNotFound(CallerError):
     status = 404
     code = "key_not_found"
     place = ("parameter", "key_id")
-    remedy = "List the keys with GET /v1/keys."
+    remedy = "Use an identifier that {list_keys} lists."
 
 
 class OperatorNotFound(CallerError):
@@ -421,7 +437,10 @@ class OperatorNotFound(CallerError):
     status = 404
     code = "operator_not_found"
     place = ("parameter", "operator_id")
-    remedy = "List the operators with GET /v1/operators; the built-in one is the setting GATEWAY_OPERATOR_TOKEN."
+    remedy = (
+        "Use an operator that {list_operators} lists; the built-in one, whose token is GATEWAY_OPERATOR_TOKEN, "
+        "is not among them."
+    )
 
 
 class WebhookNotFound(CallerError):
@@ -430,7 +449,7 @@ class WebhookNotFound(CallerError):
     status = 404
     code = "webhook_not_found"
     place = ("parameter", "webhook_id")
-    remedy = "List the webhooks with GET /v1/webhooks."
+    remedy = "Use an identifier that {list_webhooks} lists."
 
 
 class HookNotFound(CallerError):
@@ -438,7 +457,7 @@ class HookNotFound(CallerError):
 
     status = 404
     code = "hook_not_found"
-    remedy = "Let the application send its verification request to the hook's address first."
+    remedy = "Open an address with {open_hook}, and have the application send its verification request there."
 
 
 class RunNotFound(CallerError):
@@ -447,7 +466,7 @@ class RunNotFound(CallerError):
     status = 404
     code = "run_not_found"
     place = ("parameter", "run_id")
-    remedy = "Check the run_id; runs are kept for the retention time of the installation only."
+    remedy = "Check the run_id. Runs are listed by {list_runs}, and deleted after the retention time."
 
 
 class RunNotRecorded(CallerError):
@@ -456,7 +475,10 @@ class RunNotRecorded(CallerError):
     status = 404
     code = "run_not_recorded"
     place = ("parameter", "run_id")
-    remedy = "Look at the key's last run with the code rate_limited: its and_more counts such calls. Call less often."
+    remedy = (
+        "The key's last run with the code rate_limited counts the calls that have no run in and_more; find it with "
+        "{list_runs}. Call less often."
+    )
 
 
 class DatabaseNotShared(CallerError):
@@ -465,7 +487,11 @@ class DatabaseNotShared(CallerError):
     status = 403
     code = "database_not_shared"
     names = ("database_id",)
-    remedy = "Add the database to the shared selection of the connection, then retry."
+    remedy = (
+        "Share the database with the connection in {vendor}, then call again; {list_databases} lists those that "
+        "are shared."
+    )
+    prescribed = dict.fromkeys(("notes",), "Add the database to the shared selection, then retry.")
 
 
 class PageNotFound(CallerError):
@@ -474,7 +500,9 @@ class PageNotFound(CallerError):
     status = 404
     code = "page_not_found"
     names = ("page_id",)
-    remedy = "Check the page identifier, and that the page is shared with the connection."
+    remedy = (
+        "Check the page identifier, which {search_pages} returns, and share the page with the connection in {vendor}."
+    )
 
 
 class PersonNotFound(CallerError):
@@ -483,7 +511,10 @@ class PersonNotFound(CallerError):
     status = 404
     code = "person_not_found"
     place = ("parameter", "properties")
-    remedy = "Use the e-mail address, the exact name or the identifier of a person; guests go by identifier only."
+    remedy = (
+        "Use the e-mail address, the exact name or the identifier of a person in the workspace; name guests by "
+        "identifier."
+    )
 
 
 class PropertyNotFound(CallerError):
@@ -492,7 +523,8 @@ class PropertyNotFound(CallerError):
     status = 404
     code = "property_not_found"
     place = ("parameter", "properties")
-    remedy = "Read the current property list, then correct the name."
+    remedy = "Use a property name that {list_databases|list_properties} returns, spelled the same."
+    prescribed = dict.fromkeys(("notes",), "Read the current property list, then correct the name.")
 
 
 class BoardNotAuthorised(CallerError):
@@ -501,7 +533,7 @@ class BoardNotAuthorised(CallerError):
     status = 403
     code = "board_not_authorised"
     names = ("board_id", "list_id", "card_id")
-    remedy = "Obtain access to the board, or name another one."
+    remedy = "Obtain access or point to another board."
 
 
 class ListNotFound(CallerError):
@@ -510,7 +542,10 @@ class ListNotFound(CallerError):
     status = 404
     code = "list_not_found"
     names = ("list_id",)
-    remedy = "Read current list identifiers from the lists route; names are not identifiers."
+    remedy = "Use a list_id that {describe_board} returns, instead of a name."
+    prescribed = dict.fromkeys(
+        ("boards",), "Read current identifiers from the lists route. List names are not stable identifiers."
+    )
 
 
 class CardNotFound(CallerError):
@@ -519,7 +554,10 @@ class CardNotFound(CallerError):
     status = 404
     code = "card_not_found"
     names = ("card_id",)
-    remedy = "Check the card identifier."
+    remedy = (
+        "Check the card_id, which {create_card} returns and the card's link in {vendor} contains, and the "
+        "account's access to its board."
+    )
 
 
 class MessageNotFound(CallerError):
@@ -528,7 +566,7 @@ class MessageNotFound(CallerError):
     status = 404
     code = "message_not_found"
     names = ("message_ts", "message_id")
-    remedy = "Check the message identifier and where the message is."
+    remedy = "Use an identifier that {search_messages|post_message} returns; in chat, with the channel of the message."
 
 
 class ThreadNotFound(CallerError):
@@ -537,7 +575,10 @@ class ThreadNotFound(CallerError):
     status = 404
     code = "thread_not_found"
     names = ("thread_ts", "thread_id")
-    remedy = "Use the thread identifier of a message that exists, or leave it out to start a conversation."
+    remedy = (
+        "Use the thread identifier of a message that exists, or leave {thread_ts|thread_id} out to start a "
+        "conversation."
+    )
 
 
 class LabelNotFound(CallerError):
@@ -546,7 +587,7 @@ class LabelNotFound(CallerError):
     status = 404
     code = "label_not_found"
     place = ("parameter", "add")
-    remedy = "Correct the name, or set create_missing to true."
+    remedy = "Correct the name, or set {create_missing} to true."
 
 
 class AttachmentNotFound(CallerError):
@@ -555,7 +596,7 @@ class AttachmentNotFound(CallerError):
     status = 404
     code = "attachment_not_found"
     names = ("attachment_id",)
-    remedy = "Read the message's attachments again and use one of their identifiers."
+    remedy = "Use an attachment_id that {search_messages} returns with {include_body} true."
 
 
 class LinkNotFound(CallerError):
@@ -572,7 +613,10 @@ class ChannelNotFound(CallerError):
     status = 404
     code = "channel_not_found"
     names = ("channel",)
-    remedy = "Check the name or identifier; invite the app to private channels."
+    remedy = (
+        "Use a channel that {list_channels} returns; a private one is listed after the app was invited to it in "
+        "{vendor}."
+    )
 
 
 class NotInChannel(CallerError):
@@ -581,7 +625,7 @@ class NotInChannel(CallerError):
     status = 403
     code = "not_in_channel"
     names = ("channel",)
-    remedy = "Invite the app to the channel."
+    remedy = "Invite the app to the channel in {vendor}, then call again."
 
 
 class ChannelArchived(CallerError):
@@ -590,7 +634,7 @@ class ChannelArchived(CallerError):
     status = 409
     code = "channel_archived"
     names = ("channel",)
-    remedy = "Unarchive the channel, or use another one."
+    remedy = "Unarchive the channel in {vendor}, or use another one that {list_channels} returns."
 
 
 class AmbiguousChannel(CallerError):
@@ -608,7 +652,7 @@ class ChannelListTooLong(CallerError):
     status = 422
     code = "channel_list_too_long"
     place = ("parameter", "channel")
-    remedy = "Name the channel by its identifier."
+    remedy = "Name the channel by its identifier, which {list_channels} returns."
 
 
 class EmojiNotFound(CallerError):
@@ -617,7 +661,7 @@ class EmojiNotFound(CallerError):
     status = 404
     code = "emoji_not_found"
     names = ("emoji",)
-    remedy = "Use the short name of an existing emoji."
+    remedy = "Use the short name of an emoji that the workspace has, such as eyes."
 
 
 class ContactNotFound(CallerError):
@@ -626,7 +670,9 @@ class ContactNotFound(CallerError):
     status = 404
     code = "contact_not_found"
     names = ("contact_id",)
-    remedy = "Check the contact identifier, or create the contact first."
+    remedy = (
+        "Use a contact_id that {look_up_contacts} returns, or create the contact first with {create_or_update_contact}."
+    )
 
 
 class CompanyNotFound(CallerError):
@@ -635,7 +681,7 @@ class CompanyNotFound(CallerError):
     status = 404
     code = "company_not_found"
     names = ("associate_company",)
-    remedy = "Correct the domain or identifier, or set create_company to true with a domain."
+    remedy = "Correct the domain or identifier, or set {create_company} to true with a domain."
 
 
 class DealNotFound(CallerError):
@@ -644,7 +690,7 @@ class DealNotFound(CallerError):
     status = 404
     code = "deal_not_found"
     names = ("deal_id",)
-    remedy = "Check the deal identifier."
+    remedy = "Check the deal_id, which {create_deal} returns and the deal's link in {vendor} contains."
 
 
 class PipelineNotFound(CallerError):
@@ -671,7 +717,7 @@ class BaseNotFound(CallerError):
     status = 404
     code = "base_not_found"
     names = ("base_id",)
-    remedy = "Check the base identifier, and that the base is shared with the connection."
+    remedy = "Check the base_id, and give the connection access to the base in {vendor}."
 
 
 class TableNotFound(CallerError):
@@ -680,7 +726,7 @@ class TableNotFound(CallerError):
     status = 404
     code = "table_not_found"
     names = ("table",)
-    remedy = "Use one of the tables of the tables route."
+    remedy = "Use a table that {list_tables} returns."
 
 
 class ViewNotFound(CallerError):
@@ -689,7 +735,7 @@ class ViewNotFound(CallerError):
     status = 404
     code = "view_not_found"
     names = ("view",)
-    remedy = "Use one of the views of the tables route."
+    remedy = "Use one of the views that {list_tables} returns for the table."
 
 
 class RecordNotFound(CallerError):
@@ -698,7 +744,7 @@ class RecordNotFound(CallerError):
     status = 404
     code = "record_not_found"
     names = ("record_id",)
-    remedy = "Check the record identifier and its table."
+    remedy = "Use a record_id that {read_records} returns for the table."
 
 
 class FieldNotFound(CallerError):
@@ -707,7 +753,7 @@ class FieldNotFound(CallerError):
     status = 404
     code = "field_not_found"
     place = ("parameter", "fields")
-    remedy = "Use field names of the tables route, exactly as they are written there."
+    remedy = "Use a field name that {list_tables} returns, spelled the same."
 
 
 # What cannot be done
@@ -719,7 +765,7 @@ class LossyCast(CallerError):
     status = 422
     code = "lossy_cast"
     place = ("parameter", "properties")
-    remedy = "Send a value that the destination type can hold exactly."
+    remedy = "Send a value that the type in details can hold exactly."
 
 
 class SelectOptionMissing(CallerError):
@@ -728,7 +774,8 @@ class SelectOptionMissing(CallerError):
     status = 409
     code = "select_option_missing"
     place = ("parameter", "properties")
-    remedy = "Add the option, allow new options on the mapping, or translate the value."
+    remedy = "Use one of the options in details, or add the option in {vendor}."
+    prescribed = dict.fromkeys(("notes",), "Add the option, allow new options on the mapping, or translate the value.")
 
 
 class OptionMissing(CallerError):
@@ -782,7 +829,9 @@ class PageModified(CallerError):
     status = 409
     code = "page_modified"
     place = ("parameter", "if_unmodified_since")
-    remedy = "Read the page again, decide anew, and send its last_edited_at as if_unmodified_since."
+    remedy = (
+        "Read the page again, and if the change still applies, send last_edited_at of details as {if_unmodified_since}."
+    )
 
 
 class PageInTrash(CallerError):
@@ -791,7 +840,7 @@ class PageInTrash(CallerError):
     status = 409
     code = "page_in_trash"
     place = ("parameter", "properties")
-    remedy = "Restore the page by sending archived false, alone or with the properties."
+    remedy = "Restore the page by sending {archived} false, alone or with the properties."
 
 
 class UnsupportedBlock(CallerError):
@@ -809,7 +858,7 @@ class LabelNotOnBoard(CallerError):
     status = 409
     code = "label_not_on_board"
     place = ("parameter", "labels")
-    remedy = "Create the label with the same name on the board, or drop it."
+    remedy = "Create the label with the same name or drop it; {describe_board} returns the board's labels."
 
 
 class InvalidRecipient(CallerError):
@@ -827,7 +876,7 @@ class NotMessageAuthor(CallerError):
     status = 403
     code = "not_message_author"
     names = ("message_ts",)
-    remedy = "Edit a message posted through this connection."
+    remedy = "Edit a message that this connection posted with {post_message}."
 
 
 class TooManyRecords(CallerError):
@@ -845,7 +894,7 @@ class ReadOnlyField(CallerError):
     status = 422
     code = "read_only_field"
     place = ("parameter", "fields")
-    remedy = "Leave computed fields out."
+    remedy = "Leave out the fields in details, which {vendor} computes."
 
 
 class UrlNotAllowed(CallerError):
@@ -894,9 +943,10 @@ class ConnectionRevoked(UpstreamFailure):
     code = "connection_revoked"
     place = CONNECTION
     remedy = (
-        "Ask the operator, or the holder of a key with manages_connections, to reconnect the account; such a key is "
-        "given the link as reconnect_url. Flows resume on their next scheduled run."
+        "Have an operator, or a program whose key has manages_connections, reconnect the account with "
+        "{reconnect_connection}, whose link the account's user opens."
     )
+    prescribed = dict.fromkeys(("notes", "boards"), "Reconnect the account; flows resume on their next scheduled run.")
 
 
 class ConnectionScopeMissing(UpstreamFailure):
@@ -905,7 +955,7 @@ class ConnectionScopeMissing(UpstreamFailure):
     status = 403
     code = "connection_scope_missing"
     place = CONNECTION
-    remedy = "Reconnect the account and grant every permission asked for."
+    remedy = "Reconnect the account with {reconnect_connection}, and grant every permission that is asked for."
 
 
 class UpstreamForbidden(UpstreamFailure):
@@ -914,7 +964,7 @@ class UpstreamForbidden(UpstreamFailure):
     status = 403
     code = "upstream_forbidden"
     place = CONNECTION
-    remedy = "Ask an administrator of the third-party account to allow it."
+    remedy = "Ask an administrator of the account in {vendor} to allow it."
 
 
 class UpstreamRefused(UpstreamFailure):
@@ -922,7 +972,9 @@ class UpstreamRefused(UpstreamFailure):
 
     status = 422
     code = "upstream_refused"
-    remedy = "Check the values against what the application itself accepts."
+    remedy = (
+        "Check the values against what {vendor} accepts; its own reason, if it gave one, is vendor_message in details."
+    )
 
 
 class UpstreamConflict(UpstreamFailure):
@@ -939,7 +991,7 @@ class UpstreamRateLimited(UpstreamFailure):
     status = 429
     code = "upstream_rate_limited"
     place = CONNECTION
-    remedy = "Wait the retry_after seconds given in the response body, then retry."
+    remedy = "Wait {wait}, then retry."
 
 
 # The third party failed
@@ -950,7 +1002,7 @@ class UpstreamError(UpstreamFailure):
 
     status = 502
     code = "upstream_error"
-    remedy = "Try again later; quote the run_id if it lasts."
+    remedy = "Call again later; if it persists, report the run_id to the operator."
 
 
 class AnswerTooLarge(UpstreamError):
@@ -964,7 +1016,7 @@ class UpstreamUnexpected(UpstreamFailure):
 
     status = 502
     code = "upstream_unexpected"
-    remedy = "Quote the run_id to support."
+    remedy = "Report the run_id to the operator; {show_run} explains the call."
 
 
 class UpstreamTimeout(UpstreamFailure):
@@ -972,7 +1024,7 @@ class UpstreamTimeout(UpstreamFailure):
 
     status = 504
     code = "upstream_timeout"
-    remedy = "Try again later."
+    remedy = "Call again later."
 
 
 class UpstreamUnavailable(UpstreamFailure):
@@ -980,7 +1032,7 @@ class UpstreamUnavailable(UpstreamFailure):
 
     status = 503
     code = "upstream_unavailable"
-    remedy = "Try again later."
+    remedy = "Call again later."
 
 
 class OutcomeUnknown(UpstreamFailure):
@@ -988,7 +1040,7 @@ class OutcomeUnknown(UpstreamFailure):
 
     status = 502
     code = "outcome_unknown"
-    remedy = "Look in the application whether it was done; repeating with the same idempotency key is safe."
+    remedy = "Look in {vendor} whether it was done; repeating with the same {idempotency_key} is safe."
 
 
 # We are at fault, or not able just now
@@ -999,7 +1051,7 @@ class InternalError(ServiceFailure):
 
     status = 500
     code = "internal_error"
-    remedy = "Quote the run_id to support."
+    remedy = "Report the run_id to the operator; {show_run} explains the call."
 
 
 class Overloaded(ServiceFailure):
@@ -1007,7 +1059,7 @@ class Overloaded(ServiceFailure):
 
     status = 503
     code = "overloaded"
-    remedy = "Wait retry_after seconds, then call again."
+    remedy = "Wait {wait}, then call again."
 
 
 class SecretUnreadable(ServiceFailure):
@@ -1027,8 +1079,8 @@ class StorageUnavailable(ServiceFailure):
     status = 503
     code = "storage_unavailable"
     remedy = (
-        "Wait retry_after seconds, then repeat: a read as it is, a write with the same idempotency key. "
-        "Before a write without a key is repeated, look in the application whether it was done."
+        "Wait {wait}, then repeat: a read unchanged, a write with the same {idempotency_key}. Before a write "
+        "without a key is repeated, look in {vendor} whether it was done."
     )
 
 
@@ -1037,7 +1089,7 @@ class SharedStoreUnavailable(ServiceFailure):
 
     status = 503
     code = "shared_store_unavailable"
-    remedy = "Wait retry_after seconds, then call again."
+    remedy = "Wait {wait}, then call again."
 
 
 def catalogue() -> Iterator[type[GatewayError]]:

@@ -47,10 +47,15 @@ def meant(detail: Mapping[str, Any]) -> str | None:
     if MEANT in detail:
         known: str | None = detail[MEANT]
         return known
-    allowed = detail.get("allowed")
-    told = next((name for name in GIVEN if name in detail), "")
-    given = detail.get(told)
-    if not isinstance(allowed, list | tuple) or not isinstance(given, str):
+    allowed, given = detail.get("allowed"), mistaken(detail)
+    return nearest(given, allowed) if isinstance(allowed, list | tuple) and given is not None else None
+
+
+def mistaken(detail: Mapping[str, Any]) -> str | None:
+    """Return the name in *detail* that is not among the allowed ones."""
+    kind = next((name for name in GIVEN if name in detail), "")
+    given = detail.get(kind)
+    if not isinstance(given, str):
         return None
-    # The names that are allowed are those beside the last part of a path.
-    return nearest(given.rpartition(".")[2] if told == "parameter" else given, allowed)
+    # The allowed names are those beside the last part of a path.
+    return given.rpartition(".")[2] if kind == "parameter" else given

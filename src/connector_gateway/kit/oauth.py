@@ -6,7 +6,7 @@ Decision 40 tells why there is no library beneath.
 import hashlib
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from secrets import token_urlsafe
 from typing import Literal
@@ -144,6 +144,12 @@ class OAuth:
 
     token: Endpoint
     """Where codes and refresh tokens become tokens."""
+
+    reads: Sequence[str] = ()
+    """What a connection can read, in words for the user who is asked to allow it; the operations if there are none."""
+
+    changes: Sequence[str] = ()
+    """What a connection can change, in the same words."""
 
     revoke: Endpoint | None = None
     """Where tokens are given back, if anywhere."""

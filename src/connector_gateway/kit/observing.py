@@ -28,8 +28,11 @@ CHANGED_AT = "changed_at"
 """When the settings were changed, in a state from before."""
 
 WATCHING = "watching"
-SINCE = "since"
-"""Scope and name of the one snapshot that is not the room's: since when everything was read once."""
+SINCE, PROGRESS, REJECTED = "since", "progress", "rejected"
+"""Scope and names of the snapshots that are not the room's.
+
+They hold since when everything was read once, how much was until then, and the last delivery that was rejected.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,10 @@ class Watch(Protocol[C]):
 
     async def miss(self, since: float, until: float, why: str, channel: str | None = None) -> None:
         """Note that changes between two instants may never be seen, and *why*, in a sentence for people."""
+        ...
+
+    async def progress(self, done: int, total: int) -> None:
+        """Note how many parts of *total* have been read for the first time; ignored once all of them were."""
         ...
 
 
@@ -200,6 +207,9 @@ class Observing(Generic[C]):
 
     hands_over: bool = False
     """Whether the third party makes up the secret, and hands it over in a delivery of its own."""
+
+    addressed: Callable[[Delivery], Receipt] | None = None
+    """Reads whom a delivery claims to be for, although it is not proven to be genuine; raises ``InvalidJson``."""
 
 
 class Events(Protocol):

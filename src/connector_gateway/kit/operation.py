@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import Call, Download
+from connector_gateway.kit.error_table import NO_ERRORS, ErrorTable
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
@@ -52,7 +53,6 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.oauth import Account, OAuth
 from connector_gateway.kit.observing import Observing
-from connector_gateway.kit.rejections import NO_REJECTIONS, Rejections
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, standard_throttle
@@ -271,8 +271,8 @@ class Connector(Generic[C]):
     throttled: Callable[[Answer], float | Pause | None] = standard_throttle
     """Seconds to wait if an answer means "too many requests", or which budgets are to rest; otherwise None."""
 
-    rejections: Rejections = NO_REJECTIONS
-    """The responses that prove that a write was not carried out; every other one leaves it in doubt."""
+    error_table: ErrorTable = NO_ERRORS
+    """The meaning of the vendor's errors, and which of them prove that a write was not carried out."""
 
     at_once: int | None = None
     """How many requests of one account all processes may have under way, where the third party refuses more."""
@@ -306,6 +306,11 @@ class Connector(Generic[C]):
 
     examples: Callable[[Examples], Examples] = dict
     """The stand-in's examples by the names that callers of the gateway use."""
+
+    @property
+    def vendor(self) -> str:
+        """The name of the third-party application, such as ``Notion``."""
+        return self.oauth.application if self.oauth else self.name
 
 
 AnyConnector = Connector[Any]

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from connector_gateway.kit.budget import Charge, Deadline, Pacer, Turn
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.encoding import encoded
+from connector_gateway.kit.error_table import NO_ERRORS, ErrorTable
 from connector_gateway.kit.errors import (
     AnswerTooLarge,
     Doubt,
@@ -28,7 +29,6 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.held import Holding, Written, uncounted
 from connector_gateway.kit.origin import Stale
-from connector_gateway.kit.rejections import NO_REJECTIONS, Rejections
 from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, TooLarge, Transport, date_of
 
 FREE = nullcontext()
@@ -207,7 +207,7 @@ class ThirdParty:
     exchanged: Callable[[Exchange], None] = lambda _: None
     """Is told of every request once it has ended."""
 
-    rejections: Rejections = NO_REJECTIONS
+    error_table: ErrorTable = NO_ERRORS
     """The responses that prove that a write was not carried out."""
 
 
@@ -262,7 +262,7 @@ class Upstream(Struct):
         """
         if self.written_at is None:
             return None
-        return "silent" if self.answered is None else self.third_party.rejections.doubt(self.answered)
+        return "silent" if self.answered is None else self.third_party.error_table.doubt(self.answered)
 
     @property
     def skew(self) -> float:

@@ -44,7 +44,7 @@ class Calls:
         # What an agent writes may be what a stranger told it to.
         run.mentions = None if caller.mentions == "allow" else NEUTRALISE
         read = partial(self._read, caller, tool, arguments, given)
-        return await self._gateway.call(run, caller, tool.connector, tool.operation, arguments, read_body=read)
+        return await self._gateway.call(run, caller, tool.connector.name, tool.operation, arguments, read_body=read)
 
     async def _read(self, caller: Caller, tool: Tool, arguments: Arguments, given: bytes) -> Body:
         """The body for *given*; what travels beside a body elsewhere is put into *arguments*."""
@@ -55,7 +55,7 @@ class Calls:
         if bytes(fields.get(CONNECTION, NULL)) == NULL:
             fields.pop(CONNECTION, None)
             # Beside the body rather than in it, so that a run tells what the caller has sent.
-            arguments.query = [(CONNECTION, await self._choosing.only(caller, tool.connector))]
+            arguments.query = [(CONNECTION, await self._choosing.only(caller, tool.connector.name))]
         return Body(msgspec.json.encode(fields))
 
 

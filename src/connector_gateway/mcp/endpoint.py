@@ -108,7 +108,8 @@ def _refused(exchange: HttpExchange, error: GatewayError) -> HttpResponse:
     """The answer to a refused request, as an error of the protocol."""
     answer = refused(exchange.run, None, error)
     code = PARSE_ERROR if error.code == "invalid_json" else INVALID_REQUEST if error.status < 500 else INTERNAL_ERROR
-    message = f"{error.code}: {error.message} {error.remedy}"
+    body = from_json(answer.body)
+    message = f"{error.code}: {error.message} {body['error']['remedy']}"
     # Nothing was read as a request of the protocol yet, so it has no identifier to answer to.
-    told = {"code": code, "message": message, "data": from_json(answer.body)}
+    told = {"code": code, "message": message, "data": body}
     return HttpResponse(answer.status, to_json({"jsonrpc": "2.0", "id": None, "error": told}), answer.headers)

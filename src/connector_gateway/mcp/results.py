@@ -11,8 +11,7 @@ from connector_gateway.core.envelope import Envelope, refusal
 from connector_gateway.core.runs import Run
 from connector_gateway.http.pages.text import visible
 from connector_gateway.kit.errors import GatewayError, ResultTooLarge
-from connector_gateway.kit.operation import AnyOperation
-from connector_gateway.mcp.remedies import remedy_of
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 MAX_BYTES = 128 * 1024
 """Of a result as JSON: some 30,000 words, which is about what agents take of one tool."""
@@ -51,16 +50,10 @@ def bounded(envelope: Envelope, operation: AnyOperation) -> tuple[bytes, dict[st
     return to_json(body), body
 
 
-def failed(run: Run, connector: str, error: GatewayError) -> CallToolResult:
+def failed(run: Run, connector: AnyConnector, error: GatewayError) -> CallToolResult:
     """The result of a call that ended with *error*, in words and as data."""
-    body = refused(run, connector, error)
+    body = refusal(run, connector, error)
     return CallToolResult(content=[TextContent(text=in_words(body))], structured_content=body, is_error=True)
-
-
-def refused(run: Run, connector: str | None, error: GatewayError) -> dict[str, Any]:
-    """The one shape of every error, with what an agent can do about it."""
-    body = refusal(run.run_id, connector, error)
-    return body | {"error": body["error"] | {"remedy": remedy_of(error)}}
 
 
 def _dry(body: dict[str, Any]) -> dict[str, Any]:

@@ -38,14 +38,15 @@ from connector_gateway import __version__
 from connector_gateway.core.arguments import Body
 from connector_gateway.core.connections import Choosing
 from connector_gateway.core.details import cut
+from connector_gateway.core.envelope import refusal
 from connector_gateway.core.keys import Caller
 from connector_gateway.core.limits import require
 from connector_gateway.core.runs import Run, Runs
 from connector_gateway.http.answers import HttpExchange, common, log_private
-from connector_gateway.http.management.records import RunRecord
 from connector_gateway.http.routes import Edge, outcome
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor, ToolNotFound
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.management.runs import RunRecord
 from connector_gateway.mcp import resources, results
 from connector_gateway.mcp.calls import Calls
 from connector_gateway.mcp.tools import Tool, tools_of
@@ -138,7 +139,7 @@ class Asked:
     async def list_tools(self, _: Context, __: Paged) -> ListToolsResult:
         """The tools that the key may call, of the connectors that there are connections of."""
         connected = await self._given(self.surface.choosing.connectors(self.caller))
-        tools = [tool for tool in self.surface.tools.values() if tool.connector in connected]
+        tools = [tool for tool in self.surface.tools.values() if tool.connector.name in connected]
         return ListToolsResult(tools=[tool.declaration for tool in tools if tool.open_to(self.caller)])
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
@@ -206,7 +207,7 @@ class Asked:
         """The result of a call, counted as those of other surfaces are."""
         ended = await outcome(self._succeed(tool, given))
         status = ended.status if isinstance(ended, GatewayError) else 200
-        self.surface.edge.metrics.of(tool.connector, tool.operation.name).observe(status, self.run)
+        self.surface.edge.metrics.of(tool.connector.name, tool.operation.name).observe(status, self.run)
         if isinstance(ended, GatewayError):
             log_private(self.run, ended)
             return results.failed(self.run, tool.connector, ended)
@@ -245,7 +246,7 @@ class Asked:
     def _refuse(self, error: GatewayError, **about: str) -> NoReturn:
         """Raise *error* as the protocol has it, with what it is *about*."""
         log_private(self.run, error)
-        body = results.refused(self.run, None, error) | about
+        body = refusal(self.run, None, error) | about
         code = INVALID_PARAMS if isinstance(error, CallerError) else INTERNAL_ERROR
         raise MCPError(code, results.in_words(body), body)
 
@@ -255,7 +256,7 @@ def _progress(tool: Tool, elapsed: float, sent: int) -> str:
     if elapsed < PROGRESS_SECONDS:
         return f"{tool.declaration.title}: begun."
     return (
-        f"{tool.declaration.title}: {elapsed:.0f} seconds, {sent} requests answered by {tool.connector}; "
+        f"{tool.declaration.title}: {elapsed:.0f} seconds, {sent} requests answered by {tool.connector.vendor}; "
         "waiting for the next, or for a turn within what the application allows."
     )
 

@@ -45,7 +45,7 @@ ERROR_SCHEMA: Schema = {
 class Tool:
     """One operation, and what agents are told of it."""
 
-    connector: str
+    connector: AnyConnector
     operation: AnyOperation
     declaration: ToolDeclaration
 
@@ -83,12 +83,12 @@ def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
             open_world_hint=True,
         ),
     )
-    return Tool(connector.name, operation, declaration)
+    return Tool(connector, operation, declaration)
 
 
 def _description(connector: AnyConnector, operation: AnyOperation) -> str:
     """What the operation does, in which application, and how to go on with what it returns."""
-    sentences = [operation.description, f"Application: {connector.name}. {connector.summary}"]
+    sentences = [operation.description, f"Application: {connector.vendor}. {connector.summary}"]
     if operation.pages:
         sentences.append("Returns one page: pass `next_cursor` as `cursor` for the next one, until it is null.")
     return "\n\n".join(sentences)

@@ -1,18 +1,22 @@
 -- The windows and turns of one connector, or of keys, counted by the store's own clock. It is `ledger.py` over sorted
 -- sets: a budget has its entries by time in microseconds, and a hash with what is known of them (decision 56).
 --
--- KEYS  since when all is known, the number of the last turn, who has told, then entries and facts of each budget
+-- KEYS  since when it counts, the number of the last turn, what processes are told, then entries and facts of budgets
 -- ARGV  what to do, its own argument, then limit, microseconds and units of each budget
 -- An entry is called w7:5 while turn 7 waits for its 5 units, and g7:5 once it may go. What process 3 used without the
--- store is s3-9:5, and what others may have sent who have not told yet u:5 (decision 80).
+-- store is s3-9:5, and what counts as used after a loss of data u:5 (decision 80).
 
 local CLOCK = redis.call('TIME')
 local now = CLOCK[1] * 1000000 + CLOCK[2]
 
--- What all processes go on with together while nothing is known, and windows that are over so soon that nothing is taken
+-- What all processes go on with together after a loss of data, and windows that are over so soon that nothing is taken
 -- meanwhile: `share.py` has the same.
 local SHARE = 0.5
 local SHORT = 2 * 1000000
+-- How long a window counts as partly used after a loss, at most, and in how much of that each process that lives has
+-- told what it sent: nothing is taken of a budget until then.
+local MINUTE = 60 * 1000000
+local TELLING = 1.5 * 1000000
 -- What polls leave to calls of a budget: `shared.py` has the same.
 local ROOM = 0.2
 local DAY = 24 * 60 * 60 * 1000
@@ -21,10 +25,10 @@ local function text(number)
   return string.format('%.17g', number)
 end
 
--- What was sent before is not known here. Where nobody says since when it is, data was lost just now.
-local known_since = tonumber(redis.call('GET', KEYS[1]) or nil)
-if not known_since then
-  known_since = now
+-- What was sent before is not known here. Where nobody says since when it counts, data was lost just now.
+local counts_since = tonumber(redis.call('GET', KEYS[1]) or nil)
+if not counts_since then
+  counts_since = now
   -- Turns of before may still be waited for, so the new ones have numbers above theirs.
   for _, key in ipairs({KEYS[1], KEYS[2]}) do redis.call('SET', key, text(now)) end
   redis.call('DEL', KEYS[3])
@@ -57,41 +61,28 @@ local function forget(ledger)
   ledger.changed = true
 end
 
--- Whether something of the window that ends now is not known.
-local function unknown(ledger)
-  return known_since > now - ledger.window
-end
-
--- Counts so many units as used at the end of what is not known, in place of those that were counted so before.
-local function suppose(ledger, units)
-  if redis.call('ZREM', ledger.entries, 'u:' .. text(ledger.supposed)) == 1 then
-    ledger.sum = ledger.sum - ledger.supposed
-  end
-  ledger.supposed = unknown(ledger) and math.max(0, units) or 0
-  if ledger.supposed > 0 then
-    redis.call('ZADD', ledger.entries, text(known_since), 'u:' .. text(ledger.supposed))
-    ledger.sum = ledger.sum + ledger.supposed
-  end
-  redis.call('HSET', ledger.facts, 'supposed', text(ledger.supposed), 'since', text(known_since))
-  ledger.full, ledger.full_until, ledger.tail, ledger.changed = math.huge, 0, nil, true
+-- Counts part of a window as used that data was lost of. It leaves the window a minute after the loss, if not before.
+local function suppose(ledger)
+  local lost = math.min(ledger.window, MINUTE)
+  if counts_since <= now - lost then return end
+  local units = ledger.limit * (ledger.window > SHORT and SHARE or 1)
+  redis.call('ZADD', ledger.entries, text(counts_since + lost - ledger.window), 'u:' .. text(units))
+  ledger.sum, ledger.changed = units, true
+  -- Windows of keys are our own: whoever calls need not wait, and a key may get half a window too much.
+  if not string.find(KEYS[1], '{keys-', 1, true) then ledger.closed = counts_since + TELLING end
 end
 
 local function opened(number)
   local entries, facts = KEYS[2 + 2 * number], KEYS[3 + 2 * number]
-  local known = redis.call('HMGET', facts, 'sum', 'closed', 'full', 'full_until', 'tail', 'window', 'supposed', 'since')
+  local known = redis.call('HMGET', facts, 'sum', 'closed', 'full', 'full_until', 'tail', 'window')
   local ledger = {
     entries = entries, facts = facts,
     limit = tonumber(ARGV[3 * number]), window = tonumber(ARGV[1 + 3 * number]), units = tonumber(ARGV[2 + 3 * number]),
     sum = tonumber(known[1] or 0), closed = tonumber(known[2] or 0),
     full = tonumber(known[3] or 'inf'), full_until = tonumber(known[4] or 0),
-    supposed = tonumber(known[7] or 0),
   }
   ledger.tail = tonumber(known[6]) == ledger.window and tonumber(known[5]) or nil
-  if not known[1] and unknown(ledger) then
-    suppose(ledger, ledger.limit * (ledger.window > SHORT and SHARE or 1))
-  elseif ledger.supposed > 0 and tonumber(known[8]) ~= known_since then
-    suppose(ledger, ledger.supposed)
-  end
+  if not known[1] then suppose(ledger) end
   forget(ledger)
   return ledger
 end
@@ -336,45 +327,20 @@ function act.late(argument)
   return {1, 0, 0}
 end
 
--- What a process has sent: how many microseconds ago, the entry, and 1 if it is among what is supposed. Told twice, it
--- counts once.
+-- What a process has sent: how many microseconds ago, and the entry. Told twice, it counts once.
 function act.recount(entries)
-  local ledger, told = ledgers[1], 0
-  for age, entry, supposed in string.gmatch(entries, '(%d+) (%S+) (%d)') do
+  local ledger = ledgers[1]
+  for age, entry in string.gmatch(entries, '(%d+) (%S+)') do
     local at = now - age
     if at > now - ledger.window and redis.call('ZADD', ledger.entries, 'NX', text(at), entry) == 1 then
       ledger.sum, ledger.changed = ledger.sum + units_of(entry), true
       changed_at(ledger, at)
-      if supposed == '1' then told = told + units_of(entry) end
     end
   end
-  if told > 0 and ledger.supposed > 0 then suppose(ledger, ledger.supposed - told) end
   return {1, 0, 0}
 end
 
--- A process has told all: who it is, for how long it has known who lives, and how long ago each other may have sent.
-function act.told(argument)
-  local words = string.gmatch(argument, '%S+')
-  redis.call('HSET', KEYS[3], 'process:' .. words(), 'told')
-  local watched = math.min(now - words(), tonumber(redis.call('HGET', KEYS[3], 'watched') or now))
-  redis.call('HSET', KEYS[3], 'watched', text(watched))
-  for other in words do
-    local field, last = 'process:' .. other, now - words()
-    local known = redis.call('HGET', KEYS[3], field)
-    if known ~= 'told' then redis.call('HSET', KEYS[3], field, text(math.max(last, tonumber(known or 0)))) end
-  end
-  local since, found = watched, redis.call('HGETALL', KEYS[3])
-  for place = 1, #found, 2 do
-    if string.find(found[place], '^process:') and found[place + 1] ~= 'told' then
-      since = math.max(since, tonumber(found[place + 1]))
-    end
-  end
-  if since < known_since then redis.call('SET', KEYS[1], text(since)) end
-  redis.call('PEXPIRE', KEYS[3], DAY)
-  return {1, 0, 0}
-end
-
--- When data was lost, as far as it was, since when all is known, and which budgets are closed for how long.
+-- When data was lost, if it was, and which budgets are closed for how long.
 function act.look()
   local known, closed = redis.call('HMGET', KEYS[3], 'lost', 'closed'), {}
   if tonumber(known[2] or 0) > now then
@@ -388,7 +354,7 @@ function act.look()
       end
     end
   end
-  return {tonumber(known[1] or 0), known_since, closed}
+  return {tonumber(known[1] or 0), closed}
 end
 
 function act.close(microseconds)
@@ -405,9 +371,4 @@ end
 
 local answer = act[ARGV[1]](ARGV[2])
 saved_if_changed()
-local provisional = 0
-for _, ledger in ipairs(ledgers) do
-  if ledger.supposed > 0 and unknown(ledger) then provisional = 1 end
-end
-answer[#answer + 1] = provisional
 return answer

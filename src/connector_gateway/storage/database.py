@@ -26,7 +26,6 @@ from connector_gateway.storage.commits import Commits
 from connector_gateway.storage.engines import WRITERS, Now, database_file, engine_of, now_of
 from connector_gateway.storage.faults import leaving_read_only, translated, unavailable
 from connector_gateway.storage.files import check_file, make_private
-from connector_gateway.storage.partitions import maintain
 from connector_gateway.storage.rows import Put
 from connector_gateway.storage.schema import migrate
 from connector_gateway.storage.transactions import Transactions
@@ -149,12 +148,6 @@ class Database:
             check_file(file)
             make_private(file)
         migrate(self._engine)
-        if not self.embedded:
-            maintain(self._engine, self._server_time())
-
-    def _server_time(self) -> float:
-        with self._engine.connect() as connection:
-            return float(connection.execute(select(self.now)).scalar_one())
 
     async def read(self, work: Work[T]) -> T:
         """The result of *work*, run in a transaction of its own beside all others."""
@@ -237,11 +230,6 @@ class Database:
         ):
             connection.execute(UNHURRIED)
             return work(connection)
-
-    async def maintain_history(self, before: float) -> None:
-        """On a server, make the parts of the history that come next, and drop those of runs that all began *before*."""
-        work = partial(maintain, self._engine, self.time(), before)
-        await self._in_thread(work, self._browsers, MAX_BROWSING)
 
     async def calm(self) -> None:
         """Wait while whatever is written would make others wait longer; for what is in no hurry."""

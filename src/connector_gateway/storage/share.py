@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol, Self
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -15,8 +15,11 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import SharedStoreUnavailable
 from connector_gateway.storage.epochs import Epoch
 from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.recount import AGAIN_SECONDS, Forgetful, Peers, Recount
-from connector_gateway.storage.shared import Allowance, Counting, Lease, StoreAway, Take, Turn
+from connector_gateway.storage.recount import Recount
+from connector_gateway.storage.shared import Allowance, Lease, StoreAway, Take, Turn
+
+if TYPE_CHECKING:
+    from connector_gateway.storage.valkey import Valkey, ValkeyTurn
 
 SHARE = 0.5
 """The part of a budget that all processes together go on with: what was taken before may be in the same window."""
@@ -39,71 +42,17 @@ KNOWN_SECONDS = 1.5 * PROBE_SECONDS
 log = structlog.get_logger()
 
 
-class StoreTurn(Turn, Protocol):
-    """A turn of the store."""
-
-    @property
-    def number(self) -> int:
-        """Under which the store counts it."""
-        ...
-
-    @property
-    def provisional(self) -> bool:
-        """Whether it may come sooner, since the store has lost its data and does not know all yet."""
-        ...
-
-
-class Store(Counting, Forgetful, Protocol):
-    """A store that may be away: its methods raise ``StoreAway`` then."""
-
-    @property
-    def name(self) -> str:
-        """Where it is."""
-        ...
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(self, *error: object) -> None: ...
-
-    async def begin(self, installation_id: str, *, fresh: bool) -> None:
-        """Count for this installation; in a *fresh* one nothing can have been counted before, and lost."""
-        ...
-
-    async def check(self) -> None:
-        """Write something."""
-        ...
-
-    async def epoch(self) -> int | None:
-        """Return the last epoch of the database that was written down; None if there is none."""
-        ...
-
-    async def set_epoch(self, number: int) -> None:
-        """Write down the epoch of the database."""
-        ...
-
-    async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> StoreTurn:
-        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
-        ...
-
-    async def reserve_if_spare(self, takes: Sequence[Take]) -> StoreTurn:
-        """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
-        ...
-
-
 @dataclass(slots=True)
 class TurnWithFallback:
     """A turn of the store; while that is away, one of this process's share, which may come first."""
 
     shared: "WithFallback"
     takes: Sequence[Take]
-    turn: StoreTurn | None = None
+    turn: "ValkeyTurn | None" = None
     """That of the store, unless it could not be asked yet."""
 
     turn_at: float = 0.0
     """When that comes, or when the store is to be asked again."""
-
-    changes: int = 0
-    """What the store knew when it was asked."""
 
     local: Turn | None = None
     """That of the share, unless the store was never away."""
@@ -124,14 +73,10 @@ class TurnWithFallback:
     def wait(self) -> float:
         """Seconds until it comes, or until it is to be confirmed again, when it was given."""
         if self.turn is not None:
-            return self._again(self.turn.wait)
+            return self.turn.wait
         # Whoever waits for the share goes back to the store's queue as soon as the store is back (decision 65).
         longest = PROBE_SECONDS if self.granted else inf
-        return min(self.local.wait, longest) if self.local is not None else AGAIN_SECONDS
-
-    def _again(self, wait: float) -> float:
-        # A store that has lost its data gives turns that may come sooner, once it knows more.
-        return min(wait, AGAIN_SECONDS) if self.turn is not None and self.turn.provisional else wait
+        return min(self.local.wait, longest) if self.local is not None else 0.0
 
     def stale(self) -> bool:
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
@@ -160,11 +105,10 @@ class TurnWithFallback:
             self.turn = await self.shared.store.reserve(self.takes, inf)
             wait = self.turn.wait
         # All who wait come at once when the store is back; it would be slow again if each of them asked it.
-        elif rest > 0 and (self.local is not None or self._nothing_new):
+        elif rest > 0 and self.local is not None:
             wait = rest
         else:
             wait = await self.turn.confirm()
-        self.changes = self.shared.recount.changes
         self.turn_at = self.shared.clock.now() + wait
         if self.local is not None:
             self.local.release()
@@ -174,12 +118,7 @@ class TurnWithFallback:
         self.noted = wait <= 0
         if self.noted:
             self.shared.note(self.takes, self.turn.number)
-        return self._again(wait)
-
-    @property
-    def _nothing_new(self) -> bool:
-        provisional = self.turn is not None and self.turn.provisional
-        return provisional and self.changes == self.shared.recount.changes
+        return wait
 
     async def _confirm_locally(self, away: StoreAway | None) -> float:
         if self.local is None:
@@ -218,11 +157,10 @@ class WithFallback:
 
     def __init__(
         self,
-        store: Store,
+        store: "Valkey",
         local: InMemory,
         clock: Clock,
         processes: Callable[[], int],
-        peers: Callable[[], Peers | None] = lambda: None,
     ) -> None:
         self.store = store
         self._local = local
@@ -242,7 +180,7 @@ class WithFallback:
         """The most units that were taken at once of each budget by itself."""
 
         self.counted_locally = 0
-        self.recount = Recount(store, local, clock, peers)
+        self.recount = Recount(store, local, clock)
 
     @asynccontextmanager
     async def opened(self, installation_id: str, *, fresh: bool) -> AsyncIterator[None]:
@@ -331,10 +269,7 @@ class WithFallback:
         away = None
         if self._away_since is None:
             try:
-                turn = await self.store.reserve(takes, max_wait_seconds)
-                if turn.granted or not turn.provisional or max_wait_seconds < AGAIN_SECONDS:
-                    return self._given(takes, turn)
-                return TurnWithFallback(self, takes)
+                return self._given(takes, await self.store.reserve(takes, max_wait_seconds))
             except StoreAway as fault:
                 away = fault
         local = await self.reserve_share(takes, max_wait_seconds, away)
@@ -366,11 +301,11 @@ class WithFallback:
             self.recount.owe(takes)
         return turn
 
-    def _given(self, takes: Sequence[Take], turn: StoreTurn) -> Turn:
+    def _given(self, takes: Sequence[Take], turn: "ValkeyTurn") -> Turn:
         noted = turn.granted and turn.wait <= 0
         if noted:
             self.note(takes, turn.number)
-        return TurnWithFallback(self, takes, turn, self.clock.now() + turn.wait, self.recount.changes, noted=noted)
+        return TurnWithFallback(self, takes, turn, self.clock.now() + turn.wait, noted=noted)
 
     def note(self, takes: Sequence[Take], number: int) -> None:
         """Note what the store let through: the share begins with what this process has used already (decision 65)."""

@@ -24,7 +24,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.storage.lateness import Lateness
 from connector_gateway.storage.pipeline import Pipeline
-from connector_gateway.storage.recount import AGAIN_SECONDS, Looked, Loss, Peers, Sent
+from connector_gateway.storage.recount import Looked, Sent
 from connector_gateway.storage.shared import QUICK_SECONDS, STALE, UPSTREAM, Allowance, StoreAway, Take
 
 ANSWER_SECONDS = 0.5
@@ -80,16 +80,12 @@ class ValkeyTurn:
     heard: float
     """When its answer came: the store let it through before that."""
 
-    provisional: bool = False
-    """Whether it may come sooner, since the store has lost its data and does not know all yet."""
-
     async def confirm(self) -> float:
         """Confirm that it has come, or has come again: 0, or the seconds still to wait because others were late."""
         for _ in range(CONFIRMED_TIMES):
             self.since = self.store.clock.now()
-            _, wait, _, provisional = await self.store.act("confirm", self.number, self.takes)
+            _, wait, _ = await self.store.act("confirm", self.number, self.takes)
             self.heard = self.store.clock.now()
-            self.provisional = provisional == 1
             if wait > 0 or not self.stale():
                 break
         return wait / MICRO
@@ -192,7 +188,7 @@ class Valkey:
         """Count for this installation; in a *fresh* one nothing can have been counted before, and lost."""
         self.prefix = f"cg:{installation_id}:"
         if fresh:
-            # Elsewhere the script takes what it does not know for used up until a window has passed: it may be lost.
+            # Elsewhere the script takes it that data was lost.
             await asyncio.gather(*(self._ask("SET", self._key(tag, "began"), "0") for tag in self._tags))
 
     @property
@@ -201,13 +197,12 @@ class Valkey:
 
     async def spend(self, take: Take) -> Allowance:
         """Take units now, or none if the window has too few left."""
-        wait, remaining, number, provisional = await self.act("spend", "", [take])
-        again = min(wait / MICRO, AGAIN_SECONDS) if provisional else wait / MICRO
-        return Allowance(int(take.budget.limit), remaining, again, number=number)
+        wait, remaining, number = await self.act("spend", "", [take])
+        return Allowance(int(take.budget.limit), remaining, wait / MICRO, number=number)
 
     async def peek(self, take: Take) -> Allowance:
         """What is left of the window; nothing is taken."""
-        _, remaining, _ = await self.act("peek", "", [take])
+        _, remaining = await self.act("peek", "", [take])
         return Allowance(int(take.budget.limit), remaining)
 
     async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> ValkeyTurn:
@@ -227,11 +222,8 @@ class Valkey:
         if not takes:
             return ValkeyTurn(self, takes, 0, 0.0, granted=True, since=since, heard=since)
         give_back = partial(self._give_back, takes)
-        given, wait, number, provisional = await self.act(how, argument, takes, abandoned=give_back)
-        granted, heard = given == 1, self.clock.now()
-        turn = ValkeyTurn(
-            self, takes, number, wait / MICRO, granted, since=since, heard=heard, provisional=provisional == 1
-        )
+        given, wait, number = await self.act(how, argument, takes, abandoned=give_back)
+        turn = ValkeyTurn(self, takes, number, wait / MICRO, given == 1, since=since, heard=self.clock.now())
         if turn.granted and turn.wait <= 0 and turn.stale():
             turn.wait = await turn.confirm()
         return turn
@@ -248,23 +240,17 @@ class Valkey:
 
     async def recount(self, name: str, budget: Budget, sent: Sequence[Sent]) -> None:
         """Count what was sent, unless it is counted already."""
-        entries = " ".join(f"{round(one.ago * MICRO)} {one.name}:{one.units:.17g} {one.supposed:d}" for one in sent)
+        entries = " ".join(f"{round(one.ago * MICRO)} {one.name}:{one.units:.17g}" for one in sent)
         await self.act("recount", entries, [Take(name, budget, 0)])
-
-    async def told(self, tag: str, peers: Peers) -> None:
-        """Count on it that this process has told all that it sent; *peers* says who else may have sent something."""
-        others = (f"{process} {round(seconds * MICRO)}" for process, seconds in peers.silent.items())
-        argument = " ".join((peers.process_id, str(round(peers.watched_seconds * MICRO)), *others))
-        await self._run(["told", argument], tag)
 
     async def look(self) -> Looked:
         """When data was lost, and what is closed."""
         tags = self._tags
         looks: Sequence[Any] = await asyncio.gather(*(self._run(["look", ""], tag) for tag in tags))
-        lost: dict[str, Loss] = {}
+        lost: dict[str, int] = {}
         closed: dict[str, float] = {}
-        for tag, (at, since, told, _) in zip(tags, looks, strict=True):
-            lost[tag] = Loss(at, since)
+        for tag, (at, told) in zip(tags, looks, strict=True):
+            lost[tag] = at
             closed |= {
                 self._name(entries, tag): rest / MICRO for entries, rest in zip(told[::2], told[1::2], strict=True)
             }
@@ -382,7 +368,7 @@ class Valkey:
     async def act(
         self, what: str, argument: Any, takes: Sequence[Take], abandoned: Callable[[Any], None] | None = None
     ) -> Sequence[int]:
-        """Let the script do something, and return its answer, with 1 at its end while it does not know all."""
+        """Let the script do something, and return its answer."""
         return await self._asked(self._command(what, argument, takes), abandoned)
 
     async def _asked(self, command: Sequence[Any], abandoned: Callable[[Any], None] | None = None) -> Sequence[int]:

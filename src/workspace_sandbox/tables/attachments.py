@@ -14,6 +14,10 @@ from workspace_sandbox.tables.call import Call
 from workspace_sandbox.tables.state import Attachment, Base
 from workspace_sandbox.tables.wire import Refusal, forbidden, not_found
 
+SAMPLE_PATH = "/samples/arrivals.csv"
+"""A public file for clients to attach, which the vendor does not have."""
+
+SAMPLE = "container,port,arrives\r\nBFJU4410927,Bergen,2026-11-22\r\nBFJU4410931,Ålesund,2026-11-24\r\n"
 PATH = "/v3/u/{until}/{attachment}/{signature}/{filename}"
 
 
@@ -54,6 +58,11 @@ async def serve(authorisations: Authorisations, request: web.Request) -> web.Res
     attachment = _find(authorisations.workspace.bases, given["attachment"])
     headers = {"Content-Disposition": f"inline; filename*=UTF-8''{_quoted(attachment.filename)}"}
     return web.Response(body=attachment.bytes(), headers=headers | {"Content-Type": attachment.type})
+
+
+async def serve_sample(_: web.Request) -> web.Response:
+    """The file at ``SAMPLE_PATH``."""
+    return web.Response(text=SAMPLE, content_type="text/csv", charset="utf-8")
 
 
 def _quoted(filename: str) -> str:

@@ -60,6 +60,12 @@ class TablesEmulator(Emulator):
         "throttle_envelope": one_of("list", "object", "bare"),
     }
 
+    def applications(self) -> Mapping[str, web.Application]:
+        """Return a new application per host name; that of the files also serves a file to attach."""
+        made = super().applications()
+        made["content"].router.add_get(attachments.SAMPLE_PATH, attachments.serve_sample)
+        return made
+
     def plant(self) -> None:
         """Hold the seed."""
         self.limits = Limits(self.stage)
@@ -73,8 +79,9 @@ class TablesEmulator(Emulator):
         return {"token": TOKEN}
 
     def examples(self) -> dict[str, Any]:
-        """A table with everything in it, a record of it, and the other bases."""
-        return dict(seed.examples(self.workspace))
+        """A table with everything in it, a record of it, the other bases, and a file to attach."""
+        file_url = self.stage.addresses.get("content", "") + attachments.SAMPLE_PATH
+        return {**seed.examples(self.workspace), "file_url": file_url}
 
     def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what somebody does in the application, which webhooks of the base hear of."""

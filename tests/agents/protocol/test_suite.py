@@ -63,7 +63,7 @@ def checked(suite: Path, gateway: Gateway, version: str, scenario: str) -> list[
     return told
 
 
-@requirement("agents:protocol")
+@requirement("mcp-1")
 @pytest.mark.javascript
 @pytest.mark.parametrize(("version", "scenario"), SCENARIOS)
 def test_a_scenario_of_the_suite_passes(suite: Path, gateway: Gateway, version: str, scenario: str) -> None:

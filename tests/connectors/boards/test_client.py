@@ -7,7 +7,7 @@ import pytest
 
 from connector_gateway.connectors.boards import wire
 from connector_gateway.connectors.boards.client import authorise, throttled
-from connector_gateway.connectors.boards.refusals import Sought, reason, refusal_of, scrubbed, unwrap
+from connector_gateway.connectors.boards.refusals import ERRORS, Sought, refusal_of, scrubbed, unwrap
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
     CardNotFound,
@@ -50,6 +50,8 @@ def test_credentials_travel_in_a_header_and_cannot_break_out_of_it() -> None:
         (401, "invalid token", ConnectionRevoked),
         (401, "invalid app token", ConnectionRevoked),
         (401, "invalid key", ConnectionRevoked),
+        (401, {"message": "invalid token", "error": {"code": 7}}, ConnectionRevoked),
+        (400, {"error": {"code": 7, "why": ["unclear"]}}, UpstreamRefused),
         (401, "expired token", ConnectionRevoked),
         (401, {"message": "missing scopes"}, ConnectionScopeMissing),
         (401, "unauthorized permission requested", BoardNotAuthorised),
@@ -106,7 +108,7 @@ def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
     ],
 )
 def test_a_reason_is_text_or_json(body: Any, details: list[dict[str, str]]) -> None:
-    assert details == reason(answer(400, body))
+    assert details == ERRORS.create_error(answer(400, body), UpstreamRefused).details
 
 
 @pytest.mark.parametrize(

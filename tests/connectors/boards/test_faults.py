@@ -9,7 +9,6 @@ import pytest
 from connectors.boards.desk import STEPS, Desk, Move
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
-from harness.serving import Restarting
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.state import stamp
 
@@ -55,28 +54,6 @@ def dies_commenting(desk: Desk, key: str, text: str = "Last words") -> None:
 # Throttling
 
 
-@requirement("service:backoff")
-def test_a_throttled_request_is_sent_again_when_its_time_has_come(desk: Desk) -> None:
-    body = {"error": "API_TOKEN_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
-    fail_comments(desk, fault="status", status=429, headers={"Retry-After": "0.05"}, body=body, times=2)
-
-    assert 200 == desk.comment().status
-    assert ["Ship it"] == desk.comments()
-
-
-@requirement("boards:throttled")
-def test_without_a_time_the_whole_window_is_told(desk: Desk, impatient: Move) -> None:
-    body = {"error": "API_TOKEN_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
-    desk = impatient(desk)
-    fail_comments(desk, fault="status", status=429, body=body)
-
-    reply = desk.comment()
-
-    assert (429, "upstream_rate_limited") == (reply.status, reply.code)
-    assert (10, "10") == (reply.body["retry_after"], reply.headers["retry-after"])
-    assert [] == desk.comments()
-
-
 @pytest.mark.parametrize(("error", "other"), [("API_TOKEN_LIMIT_EXCEEDED", 200), ("API_KEY_LIMIT_EXCEEDED", 429)])
 def test_a_token_rests_alone_and_a_key_with_all_its_tokens(desk: Desk, impatient: Move, error: str, other: int) -> None:
     desk = impatient(desk)
@@ -110,27 +87,6 @@ def test_where_the_account_cannot_be_asked_for_the_refusal_is_believed(desk: Des
 # Revoked, out of sight, or not allowed
 
 
-@requirement("boards:revoked")
-def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(desk: Desk) -> None:
-    desk.gateway.revoke("boards")
-    refused = [desk.comment(), desk.create("No"), desk.gateway.get("/boards/lists", board_id=desk.examples["board_id"])]
-    desk.gateway.authorise("boards")
-    after = desk.comment()
-
-    assert {(401, "connection_revoked")} == {(reply.status, reply.code) for reply in refused}
-    assert "Bearer" == refused[0].headers["www-authenticate"]
-    assert 200 == after.status
-
-
-@pytest.mark.parametrize("text", ["invalid app token", "expired token", "invalid key"])
-def test_a_dead_token_is_told_in_many_ways(desk: Desk, text: str) -> None:
-    fail_comments(desk, fault="status", status=401, body=text)
-
-    reply = desk.comment()
-
-    assert "connection_revoked" == reply.code
-
-
 @pytest.mark.parametrize("text", ["unauthorized card permission requested", "something new", {"message": "new"}])
 def test_of_any_other_401_the_account_decides(desk: Desk, text: Any) -> None:
     fail_comments(desk, fault="status", status=401, body=text, times=2)
@@ -143,15 +99,7 @@ def test_of_any_other_401_the_account_decides(desk: Desk, text: Any) -> None:
     assert (401, "connection_revoked") == (dead.status, dead.code)
 
 
-def test_an_authorisation_for_reading_is_told_apart(desk: Desk) -> None:
-    fail_comments(desk, fault="status", status=401, body={"message": "missing scopes"})
-
-    reply = desk.comment()
-
-    assert (403, "connection_scope_missing") == (reply.status, reply.code)
-
-
-@requirement("errors:vendor-reason")
+@requirement("common-48")
 @pytest.mark.parametrize(
     ("status", "text", "code", "reason"),
     [
@@ -186,38 +134,6 @@ def test_a_refusal_of_values_or_rights_carries_the_applications_reason(
     assert [] == desk.comments()
 
 
-def test_a_reason_holds_no_credentials(desk: Desk) -> None:
-    credentials = desk.emulator.credentials()
-    fail_comments(
-        desk,
-        fault="status",
-        status=400,
-        body="no {key} for {token}, /1/cards?key={key}&token={token}".format(**credentials),
-    )
-
-    reply = desk.comment()
-
-    assert [{"vendor_message": "no … for …, /1/cards?key=…&token=…"}] == reply.facts
-
-
-@pytest.mark.parametrize(
-    ("status", "text", "code", "details"),
-    [
-        (409, "somebody was faster", "upstream_conflict", [{"vendor_message": "somebody was faster"}]),
-        (418, "teapot", "outcome_unknown", []),
-    ],
-)
-def test_only_errors_with_several_causes_carry_the_applications_words(
-    desk: Desk, status: int, text: Any, code: str, details: Any
-) -> None:
-    fail_comments(desk, fault="status", status=status, body=text)
-
-    reply = desk.comment()
-
-    assert (code, details) == (reply.code, reply.facts)
-    assert [] == desk.comments()
-
-
 def test_a_list_that_leaves_the_board_meanwhile_is_not_found(desk: Desk) -> None:
     text = f"List {desk.examples['list_ids'][1]} does not exist on board {desk.examples['board_id']}"
     fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="status", status=404, body=text)
@@ -234,99 +150,6 @@ def test_answers_with_202_are_as_good(desk: Desk) -> None:
 
 
 # Comments in doubt
-
-
-@requirement("calls:outcome-looked-for")
-@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
-@pytest.mark.parametrize("key", [None, "in doubt"])
-def test_a_comment_that_was_posted_all_the_same_is_found(desk: Desk, fault: str, key: str | None) -> None:
-    fail_comments(desk, fault=fault)
-
-    reply = desk.comment("Ship *it*", idempotency_key=key and f"{key} {fault}")
-
-    assert reply.data["comment_id"] == desk.last_action_id()
-    assert ["Ship *it*"] == desk.comments()
-
-
-@requirement("idempotency:never-two")
-@pytest.mark.parametrize(
-    ("fault", "code"),
-    [
-        ({"fault": "drop_before"}, "outcome_unknown"),
-        ({"fault": "status", "status": 500}, "outcome_unknown"),
-        ({"fault": "status", "status": 502, "body": HTML}, "outcome_unknown"),
-        ({"fault": "status", "status": 503}, "outcome_unknown"),
-        ({"fault": "status", "status": 200}, "outcome_unknown"),
-    ],
-)
-def test_a_comment_that_was_not_posted_is_posted_once_by_a_repeat(desk: Desk, fault: dict[str, Any], code: str) -> None:
-    fail_comments(desk, **fault)
-
-    first = desk.comment(idempotency_key=f"repeat {fault}")
-    again = desk.comment(idempotency_key=f"repeat {fault}")
-
-    assert (first.status, first.code) == (502, code)
-    assert 200 == again.status
-    assert ["Ship it"] == desk.comments()
-
-
-@requirement("calls:never-blindly")
-def test_a_comment_that_may_still_come_is_not_posted_again(desk: Desk, unsettled: Move) -> None:
-    desk = unsettled(desk)
-    fail_comments(desk, fault="delay", seconds=5)
-
-    first = desk.comment(idempotency_key="silent")
-    again = desk.comment(idempotency_key="silent")
-
-    assert ("outcome_unknown", "outcome_unknown") == (first.code, again.code)
-    assert 50 < again.body["retry_after"] <= 60
-    assert [] == desk.comments()
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize("status", [502, 503, 504])
-def test_after_a_failure_of_an_edge_a_comment_may_still_come(desk: Desk, unsettled: Move, status: int) -> None:
-    desk = unsettled(desk)
-    fail_comments(desk, fault="status", status=status, body=HTML)
-
-    desk.comment(idempotency_key=f"edge {status}")
-    again = desk.comment(idempotency_key=f"edge {status}")
-
-    assert (502, "outcome_unknown") == (again.status, again.code)
-    assert [] == desk.comments()
-
-
-@requirement("idempotency:replay")
-def test_in_doubt_the_first_text_counts_whatever_a_repeat_says(desk: Desk) -> None:
-    fail_comments(desk, fault="drop_before")
-
-    desk.comment("The first", idempotency_key="another text")
-    again = desk.comment("The second", idempotency_key="another text")
-
-    assert again.data["comment_id"] == desk.last_action_id()
-    assert ["The first"] == desk.comments()
-
-
-@requirement("idempotency:never-two")
-def test_after_a_restart_what_another_key_made_is_still_that_keys(desk: Desk, restarting: Restarting) -> None:
-    with restarting() as before:
-        fail_comments(desk, fault="drop_before")
-        Desk(before, desk.card_id).comment("+1", idempotency_key="first")
-        other = Desk(before, desk.card_id).comment("+1", idempotency_key="second")
-    with restarting() as after:
-        again = Desk(after, desk.card_id).comment("+1", idempotency_key="first")
-
-    assert other.data["comment_id"] != again.data["comment_id"]
-    assert ["+1", "+1"] == desk.comments()
-
-
-def test_two_equal_comments_in_doubt_are_two_comments(desk: Desk) -> None:
-    fail_comments(desk, fault="drop_after", times=2)
-
-    replies = desk.gateway.together(lambda: desk.comment("+1"), lambda: desk.comment("+1"))
-
-    assert 2 == len({reply.data["comment_id"] for reply in replies})
-    assert ["+1", "+1"] == desk.comments()
 
 
 def test_a_comment_of_another_call_or_person_is_not_taken_for_ours(desk: Desk) -> None:
@@ -354,7 +177,7 @@ def test_while_the_application_is_down_nothing_is_claimed(desk: Desk) -> None:
     assert ["Ship it"] == desk.comments()
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 def test_a_comment_of_a_process_that_died_is_found(desk: Desk) -> None:
     comment_id = desk.holds_comment("Last words", desk.author(seconds_ago=25))
     dies_commenting(desk, "dead")
@@ -402,27 +225,6 @@ def test_a_card_that_was_made_all_the_same_is_found(desk: Desk, fault: str) -> N
     assert 1 == desk.cards_called(f"Cut {fault}")
 
 
-def test_a_card_that_was_not_made_is_made_once_by_a_repeat(desk: Desk) -> None:
-    desk.create("Cut", desc="another one of that name")
-    fail(desk, "/1/cards", method="POST", fault="drop_before")
-
-    first = desk.create("Cut", headers={"Idempotency-Key": "cut before"})
-    again = desk.create("Cut", headers={"Idempotency-Key": "cut before"})
-
-    assert "outcome_unknown" == first.code
-    assert 200 == again.status
-    assert 2 == desk.cards_called("Cut")
-
-
-def test_equal_cards_in_doubt_are_told_apart(desk: Desk) -> None:
-    fail(desk, "/1/cards", method="POST", fault="drop_after", times=2)
-
-    replies = desk.gateway.together(*[lambda: desk.create("Equal")] * 3)
-
-    assert 3 == len({reply.data["card_id"] for reply in replies})
-    assert 3 == desk.cards_called("Equal")
-
-
 # Moves in doubt
 
 
@@ -437,19 +239,7 @@ def test_a_move_that_was_made_all_the_same_is_told(desk: Desk, fault: str) -> No
     assert ["Moved"] == desk.comments()
 
 
-def test_a_move_that_was_not_made_is_made_by_a_repeat(desk: Desk) -> None:
-    key = {"Idempotency-Key": "move"}
-    fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="drop_before")
-
-    first = desk.move(desk.examples["list_ids"][1], comment="Moved", headers=key)
-    again = desk.move(desk.examples["list_ids"][1], comment="Moved", headers=key)
-
-    assert "outcome_unknown" == first.code
-    assert ("To do", True) == (again.data["list_from"], again.data["comment_posted"])
-    assert ["Moved"] == desk.comments()
-
-
-@requirement("boards:cards:moved-at")
+@requirement("boards-12")
 def test_a_move_that_is_found_later_was_when_the_application_logged_it(desk: Desk) -> None:
     key = {"Idempotency-Key": "found later"}
     fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="drop_after")
@@ -556,14 +346,6 @@ def test_a_checklist_goes_on_where_an_item_was_in_doubt(desk: Desk, fault: dict[
     assert [("QA", STEPS)] == desk.checklists()
 
 
-@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
-def test_a_checklist_that_was_made_all_the_same_is_filled(desk: Desk, fault: str) -> None:
-    fail(desk, f"/1/cards/{desk.card_id}/checklists", method="POST", fault=fault)
-
-    assert 5 == desk.attach("QA", STEPS).data["items_added"]
-    assert [("QA", STEPS)] == desk.checklists()
-
-
 @pytest.mark.parametrize("fault", ["drop_after", "drop_before"])
 def test_an_empty_checklist_in_doubt_is_made_once_and_is_not_taken_for_somebody_elses(desk: Desk, fault: str) -> None:
     key = {"Idempotency-Key": f"empty {fault}"}
@@ -575,7 +357,7 @@ def test_an_empty_checklist_in_doubt_is_made_once_and_is_not_taken_for_somebody_
     assert [("QA", [])] == desk.checklists()
 
 
-@requirement("boards:checklists:completed")
+@requirement("boards-24")
 @pytest.mark.parametrize("skip_if_present", [True, False])
 @pytest.mark.parametrize("keyed", [True, False])
 @pytest.mark.parametrize(
@@ -600,7 +382,7 @@ def test_a_repeat_completes_what_was_left_half_made(
     assert [("QA", STEPS)] == desk.checklists()
 
 
-@requirement("boards:checklists:completed")
+@requirement("boards-24")
 def test_a_process_that_remembers_nothing_completes_the_half_of_another(desk: Desk, afresh: Move) -> None:
     fail_item(desk, 3, fault="drop_before")
 

@@ -12,7 +12,7 @@ from harness.requirement import requirement
 ASKED = {"Prefer": "mentions=neutralise"}
 
 
-@requirement("mentions:places")
+@requirement("connections-38")
 @pytest.mark.parametrize(
     ("text", "neutral"),
     [
@@ -28,7 +28,7 @@ def test_no_name_follows_the_sign_of_a_mention(text: str, neutral: str) -> None:
     assert neutral == params.text
 
 
-@requirement("mentions:places")
+@requirement("connections-38")
 def test_a_comment_that_was_cut_is_found_by_what_was_written(desk: Desk) -> None:
     desk.gateway.fault("boards", path=f"/1/cards/{desk.card_id}/actions/comments", fault="drop_after")
     comment = partial(desk.comment, "@anna, once", idempotency_key="mention", headers=ASKED)
@@ -39,7 +39,7 @@ def test_a_comment_that_was_cut_is_found_by_what_was_written(desk: Desk) -> None
     assert ["@\u200banna, once"] == desk.comments()
 
 
-@requirement("mentions:places")
+@requirement("connections-38")
 def test_the_comment_of_a_move_notifies_nobody_either(desk: Desk) -> None:
     desk.gateway.post(
         f"/boards/cards/{desk.card_id}/move",

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from slack_sdk.signature import SignatureVerifier
+from structlog.testing import capture_logs
 
 from connector_gateway.cli import main
+from connector_gateway.core.events import hooks
 from connectors.chat.observing import (
     APP,
     BOT_USER,
@@ -71,7 +73,7 @@ def lasting(room: Gateway) -> str:
 # What is observed
 
 
-@requirement("chat:events:push", "chat:events:fields", "chat:watching:posted")
+@requirement("chat-30", "chat-41", "chat-45")
 def test_a_message_can_be_read_once_its_delivery_is_acknowledged(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[GENERAL])
     say(gateway, GENERAL, "deploy <now> & here", user=PERSON)
@@ -88,7 +90,7 @@ def test_a_message_can_be_read_once_its_delivery_is_acknowledged(gateway: Gatewa
     } == {name: value for name, value in event.items() if name not in {"event_id", "observed_at"}}
 
 
-@requirement("chat:events:keyword", "chat:watching:settings")
+@requirement("chat-38", "chat-39")
 def test_with_keywords_only_messages_with_one_of_them_are_observed(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[GENERAL], keywords=["deploy", "R&D"])
     say(gateway, GENERAL, "lunch?")
@@ -100,7 +102,7 @@ def test_with_keywords_only_messages_with_one_of_them_are_observed(gateway: Gate
     assert [("message.keyword", "deploy", "DEPLOY!"), ("message.keyword", "R&D", "ask R&amp;D")] == seen
 
 
-@requirement("chat:watching:words")
+@requirement("chat-42")
 def test_a_message_is_an_event_for_each_keyword_in_it(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[GENERAL], keywords=["build", "deploy", "revert"])
     say(gateway, GENERAL, "deploy the build, deploy it")
@@ -108,7 +110,7 @@ def test_a_message_is_an_event_for_each_keyword_in_it(gateway: Gateway) -> None:
     assert ["build", "deploy"] == sorted(event["matched_keyword"] for event in events(gateway, connection))
 
 
-@requirement("chat:watching:default")
+@requirement("chat-40")
 def test_every_channel_that_the_app_is_in_is_watched_unless_some_are_named(gateway: Gateway) -> None:
     connection = connect(gateway)
     say(gateway, RANDOM, "in a public channel")
@@ -118,7 +120,7 @@ def test_every_channel_that_the_app_is_in_is_watched_unless_some_are_named(gatew
     assert ["in a public channel", "in a private channel", "to the app itself"] == texts(gateway, connection)
 
 
-@requirement("chat:watching:settings")
+@requirement("chat-39")
 @pytest.mark.parametrize("named", [RANDOM, "random", "#random", "#Random"])
 def test_a_channel_is_watched_by_its_identifier_or_its_name(gateway: Gateway, named: str) -> None:
     connection = connect(gateway, channels=[named])
@@ -162,7 +164,7 @@ def test_a_renamed_channel_stays_watched_until_another_goes_by_its_name(gateway:
     assert ["still here"] == texts(gateway, connection)
 
 
-@requirement("chat:watching:settings")
+@requirement("chat-39")
 def test_settings_apply_from_when_they_are_changed(gateway: Gateway) -> None:
     connection = connect(gateway, channels=["general"])
     say(gateway, GENERAL, "first")
@@ -174,7 +176,7 @@ def test_settings_apply_from_when_they_are_changed(gateway: Gateway) -> None:
     assert ["first", "second"] == texts(gateway, connection)
 
 
-@requirement("chat:watching:settings", "chat:events:beginning")
+@requirement("chat-39", "chat-46")
 def test_what_is_written_before_changed_settings_are_heeded_counts_and_what_was_written_before_does_not(
     gateway: Gateway,
 ) -> None:
@@ -188,7 +190,7 @@ def test_what_is_written_before_changed_settings_are_heeded_counts_and_what_was_
     assert ["while its name is looked up"] == texts(gateway, connection)
 
 
-@requirement("chat:watching:settings")
+@requirement("chat-39")
 def test_settings_are_changed_from_the_command_line(gateway: Gateway) -> None:
     connection = connect(gateway, channels=["general"])
     environment = {
@@ -232,7 +234,7 @@ def test_bots_count_like_people(gateway: Gateway) -> None:
     assert ["B09CLASSIC1", "U05DEPLOYER"] == [event["author"] for event in events(gateway, connection)]
 
 
-@requirement("chat:events:own")
+@requirement("chat-43")
 def test_what_was_posted_through_the_connection_is_not_observed(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[RANDOM])
     known = len(deliveries(gateway))
@@ -292,7 +294,7 @@ def test_a_delivery_that_names_no_bot_makes_the_connections_of_its_app_look_for_
 # Reading the feed
 
 
-@requirement("chat:events:channel", "chat:events:limit", "chat:events:page", "chat:events:since", "chat:events:type")
+@requirement("chat-29", "chat-31", "chat-32", "chat-33", "chat-34")
 def test_the_feed_is_read_by_channel_type_instant_and_page(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[GENERAL, RANDOM])
     say(gateway, GENERAL, "one")
@@ -310,14 +312,14 @@ def test_the_feed_is_read_by_channel_type_instant_and_page(gateway: Gateway) -> 
     assert [] == texts(gateway, connection, since="2100-01-01T00:00:00Z")
 
 
-@requirement("chat:events:channel")
+@requirement("chat-31")
 def test_a_channel_that_is_not_there_has_no_feed(gateway: Gateway) -> None:
     replies = [gateway.get("/chat/events", channel=named) for named in ("no-such-channel", "C0NOSUCH00", "U0NOSUCH00")]
 
     assert [(404, "channel_not_found")] * 3 == [(reply.status, reply.code) for reply in replies]
 
 
-@requirement("chat:events:channel")
+@requirement("chat-31")
 def test_a_channel_that_the_app_sees_is_looked_up_once(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[GENERAL])
     gateway.clear("chat")
@@ -327,19 +329,10 @@ def test_a_channel_that_the_app_sees_is_looked_up_once(gateway: Gateway) -> None
     assert 1 == [path for _, path, _ in gateway.journal("chat")].count("/api/conversations.info")
 
 
-def test_a_cursor_of_another_connection_is_refused(gateway: Gateway, lasting: str) -> None:
-    deliver(gateway, callback(message(RANDOM, "one")))
-    deliver(gateway, callback(message(RANDOM, "two")))
-    cursor = gateway.get("/chat/events", connection_id=lasting, limit=1).body["next_cursor"]
-    other = connect(gateway, channels=[EMPTY])
-
-    assert "invalid_cursor" == gateway.get("/chat/events", connection_id=other, limit=1, cursor=cursor).code
-
-
 # Deliveries that come more than once, or in no order
 
 
-@requirement("chat:events:once")
+@requirement("chat-44")
 def test_what_is_delivered_twice_is_one_event(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[GENERAL])
     gateway.knob("chat", deliver_twice=True)
@@ -360,7 +353,7 @@ def test_what_is_delivered_in_disorder_is_all_there(gateway: Gateway) -> None:
     assert spoken == sorted(texts(gateway, connection))
 
 
-@requirement("chat:events:once")
+@requirement("chat-44")
 def test_a_message_under_another_event_identifier_is_the_same_event(gateway: Gateway, lasting: str) -> None:
     event = message(RANDOM, "eleven deliveries of one message")
     replies = [deliver(gateway, callback(event, event_id=f"Ev{number}")) for number in range(11)]
@@ -379,7 +372,7 @@ def test_a_repeated_delivery_counts_if_the_first_was_lost(gateway: Gateway, last
 # Who may deliver
 
 
-@requirement("chat:hook:verification")
+@requirement("chat-50")
 def test_the_address_proves_itself_to_the_vendor(gateway: Gateway) -> None:
     act(gateway, action="verify_url")
 
@@ -387,7 +380,7 @@ def test_the_address_proves_itself_to_the_vendor(gateway: Gateway) -> None:
     assert ("url_verification", 200, None) == (last["type"], last["status"], last["reason"])
 
 
-@requirement("chat:hook:signature")
+@requirement("chat-51")
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -412,7 +405,7 @@ def test_a_delivery_that_is_not_signed_is_refused(gateway: Gateway, lasting: str
     assert "forged" not in texts(gateway, lasting, limit=200)
 
 
-@requirement("chat:hook:signature")
+@requirement("chat-51")
 @pytest.mark.parametrize("seconds", [-310, 310], ids=["old", "future"])
 def test_a_delivery_that_was_signed_at_another_time_is_refused(gateway: Gateway, lasting: str, seconds: float) -> None:
     body = json.dumps(callback(message(RANDOM, "replayed"))).encode()
@@ -420,6 +413,29 @@ def test_a_delivery_that_was_signed_at_another_time_is_refused(gateway: Gateway,
 
     assert (401, "invalid_signature") == (reply.status, reply.code)
     assert "replayed" not in texts(gateway, lasting, limit=200)
+
+
+def rejected(gateway: Gateway, connection_id: str) -> Any:
+    """What a connection tells of a delivery that was rejected."""
+    return gateway.operator("GET", f"/v1/connections/{connection_id}").data["deliveries_rejected"]
+
+
+@requirement("chat-51")
+def test_a_connection_whose_deliveries_are_rejected_says_so_and_the_log_does_once(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "REJECTED_SECONDS", 0.0)
+    connection = connect(gateway, channels=[EMPTY])
+    body = json.dumps(callback(message(RANDOM, "signed elsewhere"))).encode()
+    with capture_logs() as lines:
+        post(gateway, body, signed(body, secret="of nobody"))
+        post(gateway, body, signed(body, secret="of nobody"))
+    told = rejected(gateway, connection)
+    deliver(gateway, callback(message(RANDOM, "signed as it should be")))
+
+    assert "The delivery is not signed with a secret of this installation." == told["why"]
+    assert 1 == sum(connection in line.get("connection_ids", ()) for line in lines)
+    assert rejected(gateway, connection) is None
 
 
 def test_any_of_the_secrets_will_do(gateway: Gateway, lasting: str) -> None:
@@ -442,7 +458,7 @@ def test_signatures_are_judged_as_the_vendors_own_library_judges_them(
     assert SignatureVerifier(SIGNING_SECRET).is_valid_request(body, headers) is (reply.status == 200)
 
 
-@requirement("chat:hook:bodies")
+@requirement("chat-52")
 @pytest.mark.parametrize(
     "body",
     [b"", b"not JSON", b"[]", b'"text"', b'{"type": ', b"\xff\xfe", b"[" * 20_000],
@@ -454,7 +470,7 @@ def test_a_delivery_that_is_no_json_object_is_refused(gateway: Gateway, body: by
     assert (400, "invalid_json") == (reply.status, reply.code)
 
 
-@requirement("chat:hook:bodies")
+@requirement("chat-52")
 def test_an_oversized_delivery_is_refused(gateway: Gateway, lasting: str) -> None:
     body = json.dumps(callback(message(RANDOM, "x" * MAX_BODY_BYTES))).encode()
     reply = post(gateway, body, signed(body))
@@ -501,7 +517,7 @@ def test_what_says_nothing_to_us_is_acknowledged(gateway: Gateway, lasting: str,
 # Withdrawn authorisations
 
 
-@requirement("chat:events:revoked")
+@requirement("chat-49")
 @pytest.mark.parametrize(
     "event",
     [{"type": "app_uninstalled"}, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [BOT_USER]}}],
@@ -516,7 +532,7 @@ def test_a_withdrawn_authorisation_is_known_without_a_call(gateway: Gateway, eve
     assert "revoked" == status_of(gateway, connection)
 
 
-@requirement("chat:events:revoked")
+@requirement("chat-49")
 def test_what_was_written_while_the_app_was_removed_is_there_once_it_is_back(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[EMPTY])
     known = len(deliveries(gateway))
@@ -532,7 +548,7 @@ def test_what_was_written_while_the_app_was_removed_is_there_once_it_is_back(gat
     assert "active" == status_of(gateway, connection)
 
 
-@requirement("chat:events:revoked", "auth:connection-revoked")
+@requirement("chat-49", "common-69")
 def test_a_reader_notices_a_withdrawal_that_nobody_delivered_and_misses_nothing(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[EMPTY])
     gateway.knob("chat", events_url="")
@@ -547,7 +563,7 @@ def test_a_reader_notices_a_withdrawal_that_nobody_delivered_and_misses_nothing(
     assert ["unnoticed"] == texts(gateway, connection)
 
 
-@requirement("chat:events:beginning")
+@requirement("chat-46")
 def test_credentials_that_are_replaced_before_anybody_noticed_lose_nothing(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[EMPTY])
     gateway.knob("chat", events_url="")
@@ -587,7 +603,7 @@ def test_what_is_written_before_new_credentials_are_tried_is_there(gateway: Gate
 # Deliveries that the vendor leaves out
 
 
-@requirement("chat:events:gaps")
+@requirement("chat-47")
 def test_messages_that_were_left_out_are_read_from_the_history(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[EMPTY])
     gateway.knob("chat", events_url="")
@@ -599,7 +615,7 @@ def test_messages_that_were_left_out_are_read_from_the_history(gateway: Gateway)
     assert ["left out"] == texts(gateway, connection)
 
 
-@requirement("chat:events:gaps")
+@requirement("chat-47")
 def test_what_cannot_be_read_is_told_with_the_feed_and_in_the_history(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[UNJOINED])
     reply = gateway.get("/chat/events", connection_id=connection)

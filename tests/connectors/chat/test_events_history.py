@@ -148,7 +148,7 @@ def test_a_first_look_that_comes_late_finds_what_was_written_since_the_connectio
     assert [] == watch.warnings
 
 
-@requirement("chat:events:beginning")
+@requirement("chat-46")
 def test_a_channel_that_is_watched_anew_begins_when_the_settings_were_changed(
     gateway: Gateway, channel_id: str
 ) -> None:
@@ -168,7 +168,7 @@ def test_a_channel_that_is_watched_anew_begins_when_the_settings_were_changed(
     assert ["later"] == watch.texts
 
 
-@requirement("chat:events:beginning")
+@requirement("chat-46")
 def test_a_channel_that_the_app_has_just_entered_is_read_since_the_last_look(gateway: Gateway) -> None:
     watch = watching(gateway)
     made = gateway.act("chat", action="create", name=f"entered-{time.time_ns()}")["channel_id"]
@@ -181,7 +181,7 @@ def test_a_channel_that_the_app_has_just_entered_is_read_since_the_last_look(gat
     assert ["just before"] == watch.texts
 
 
-@requirement("chat:events:beginning")
+@requirement("chat-46")
 def test_credentials_of_another_workspace_begin_anew(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id])
     say(gateway, channel_id, "of the time of the other workspace")
@@ -193,7 +193,7 @@ def test_credentials_of_another_workspace_begin_anew(gateway: Gateway, channel_i
     assert ["since then"] == watch.texts
 
 
-@requirement("chat:events:gaps")
+@requirement("chat-47")
 def test_what_was_missed_is_read_oldest_first_and_once(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id], keywords=["deploy"])
     spoken = [f"deploy {number}" for number in range(5)]
@@ -205,7 +205,7 @@ def test_what_was_missed_is_read_oldest_first_and_once(gateway: Gateway, channel
     assert spoken == watch.texts
 
 
-@requirement("chat:events:once")
+@requirement("chat-44")
 def test_what_was_delivered_is_not_read_once_more(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id])
     ts = say(gateway, channel_id, "delivered")
@@ -232,7 +232,7 @@ def test_every_channel_that_the_app_is_in_is_read_but_archived_ones(gateway: Gat
     assert standing(gateway).is_member(standing(gateway).channels[ARCHIVED])
 
 
-@requirement("clients:large-answers")
+@requirement("common-189")
 def test_a_poll_counts_what_it_holds_with_all_calls(tmp_path: Path) -> None:
     large = {"ok": True, "messages": [], "pad": "x" * 2_000_000}
     with (
@@ -340,7 +340,7 @@ def test_what_was_found_before_a_look_was_cut_short_is_kept(gateway: Gateway, ch
     assert ["a question", "an answer"] == watch.texts
 
 
-@requirement("chat:events:gaps")
+@requirement("chat-47")
 def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id])
     for number in range(3):
@@ -362,7 +362,7 @@ def test_what_is_throttled_is_waited_for(gateway: Gateway, channel_id: str) -> N
     assert ["timeouts"] == watch.texts
 
 
-@requirement("chat:events:gaps")
+@requirement("chat-47")
 def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_next(
     gateway: Gateway, channel_id: str
 ) -> None:
@@ -385,7 +385,7 @@ def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_n
 # What cannot be read
 
 
-@requirement("chat:events:gaps")
+@requirement("chat-47")
 def test_more_than_can_be_read_of_a_channel_is_told_to_be_missing(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id])
     channel = standing(gateway).channels[channel_id]
@@ -401,7 +401,7 @@ def test_more_than_can_be_read_of_a_channel_is_told_to_be_missing(gateway: Gatew
     assert channel_id in warning
 
 
-@requirement("chat:events:gaps")
+@requirement("chat-47")
 @pytest.mark.parametrize(
     ("channel", "scopes"),
     [(UNJOINED, ()), (FOREIGN, ()), ("C0NOSUCHONE", ()), (RANDOM, ("channels:history",))],
@@ -463,7 +463,7 @@ def test_a_thread_that_went_away_is_no_gap(gateway: Gateway, channel_id: str) ->
     assert [] == watch.warnings
 
 
-@requirement("chat:events:gaps")
+@requirement("chat-47")
 @pytest.mark.parametrize(
     ("absent_seconds", "channel", "told"),
     [(HOUR, GENERAL, True), (HOUR, EMPTY, False), (4 * MINUTE, GENERAL, False)],

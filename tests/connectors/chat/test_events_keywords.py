@@ -16,7 +16,7 @@ def said(**fields: Any) -> wire.Message:
     return converted(told | fields, wire.Message)
 
 
-@requirement("chat:watching:words")
+@requirement("chat-42")
 @pytest.mark.parametrize(
     ("keyword", "text"),
     [
@@ -73,7 +73,7 @@ def test_a_keyword_is_found_as_a_reader_would_find_it(keyword: str, text: str) -
     assert [keyword] == mapping.keywords.matching(text, [keyword])
 
 
-@requirement("chat:watching:words")
+@requirement("chat-42")
 @pytest.mark.parametrize(
     ("keyword", "text"),
     [
@@ -144,7 +144,7 @@ def test_what_is_searched_grows_no_faster_than_the_message(text: str) -> None:
     )
 
 
-@requirement("chat:events:fields", "chat:watching:posted")
+@requirement("chat-30", "chat-41")
 def test_without_keywords_a_message_is_one_observation() -> None:
     (seen,) = mapping.events.observed(said(text="R&amp;D <@U1>"), "C1", {}, STATE)
 

@@ -74,7 +74,7 @@ def delivered(installation: Installation) -> int:
     return sum(delivery["reason"] is None for delivery in tried)
 
 
-@requirement("chat:events:gaps", "chat:events:once")
+@requirement("chat-44", "chat-47")
 def test_nothing_is_lost_when_the_process_is_killed_while_deliveries_come_doubled(installation: Installation) -> None:
     control(installation, "knobs", events_url=f"{installation.base_url}/hooks/chat", retry_seconds=[], limits=False)
     control(installation, "knobs", deliver_twice=True, deliver_disordered=True)
@@ -98,7 +98,7 @@ def test_nothing_is_lost_when_the_process_is_killed_while_deliveries_come_double
     assert [] == feed(installation).headers.get_list("warning")
 
 
-@requirement("chat:events:gaps", "chat:events:once")
+@requirement("chat-44", "chat-47")
 def test_what_is_both_delivered_again_and_read_after_a_stop_is_there_once(installation: Installation) -> None:
     address = f"{installation.base_url}/hooks/chat"
     control(installation, "knobs", events_url=address, retry_seconds=[0.5] * 120, deliver_twice=False)
@@ -113,7 +113,7 @@ def test_what_is_both_delivered_again_and_read_after_a_stop_is_there_once(instal
     assert list(meanwhile) == sorted(heard(installation, "stop"))
 
 
-@requirement("chat:events:polled")
+@requirement("chat-48")
 def test_without_deliveries_messages_are_read_from_the_history(sandbox: Sandbox, tmp_path: Path) -> None:
     with serving(
         sandbox, tmp_path, connectors=only("chat"), GATEWAY_WATCH="on", GATEWAY_CHAT_WATCH_SECONDS="0.3"

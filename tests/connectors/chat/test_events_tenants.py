@@ -63,7 +63,7 @@ def seen(gateway: Gateway, connection_id: str) -> list[str]:
     return [row["data"]["text"] for row in rows]
 
 
-@requirement("hooks:authorised", "chat:hook:authorised")
+@requirement("chat-53", "connections-33")
 def test_a_private_message_reaches_the_named_bot_and_no_other_app_of_the_workspace(
     gateway: Gateway, other: str
 ) -> None:
@@ -74,7 +74,7 @@ def test_a_private_message_reaches_the_named_bot_and_no_other_app_of_the_workspa
     assert [] == seen(gateway, other)
 
 
-@requirement("hooks:authorised", "chat:hook:authorised")
+@requirement("chat-53", "connections-33")
 @pytest.mark.parametrize(
     "more",
     [
@@ -96,7 +96,7 @@ def test_neither_a_team_nor_an_unproven_identity_is_an_authorisation(
     assert [] == seen(gateway, other)
 
 
-@requirement("hooks:authorised", "chat:hook:authorised")
+@requirement("chat-53", "connections-33")
 def test_a_bot_that_is_known_to_be_of_one_app_hears_nothing_that_is_made_for_another(gateway: Gateway) -> None:
     ours = connect(gateway)
     deliver(gateway, callback(message(EMPTY, "of another app"), api_app_id="A0ANOTHER"))
@@ -104,7 +104,7 @@ def test_a_bot_that_is_known_to_be_of_one_app_hears_nothing_that_is_made_for_ano
     assert [] == texts(gateway, ours)
 
 
-@requirement("hooks:authorised", "chat:hook:authorised")
+@requirement("chat-53", "connections-33")
 def test_a_delivery_for_the_other_apps_bot_reaches_that_one_alone(gateway: Gateway, other: str) -> None:
     ours = connect(gateway)
     theirs = [NAMED | {"user_id": VISITOR.bot_user_id}]
@@ -114,7 +114,7 @@ def test_a_delivery_for_the_other_apps_bot_reaches_that_one_alone(gateway: Gatew
     assert ["for B"] == seen(gateway, other)
 
 
-@requirement("hooks:authorised", "chat:hook:authorised")
+@requirement("chat-53", "connections-33")
 def test_all_of_a_thousand_authorisations_count_and_only_those(gateway: Gateway, other: str) -> None:
     ours = connect(gateway)
     crowd = [NAMED | {"team_id": f"T0{number}", "user_id": f"U0{number}"} for number in range(MANY - 1)]
@@ -125,7 +125,7 @@ def test_all_of_a_thousand_authorisations_count_and_only_those(gateway: Gateway,
     assert [] == seen(gateway, other)
 
 
-@requirement("hooks:looks")
+@requirement("connections-34")
 def test_beyond_a_thousand_authorisations_a_connection_looks_for_itself(gateway: Gateway) -> None:
     ours = connect(gateway)
     crowd = [NAMED | {"team_id": f"T0{number}", "user_id": f"U0{number}"} for number in range(MANY)]
@@ -136,7 +136,7 @@ def test_beyond_a_thousand_authorisations_a_connection_looks_for_itself(gateway:
     assert ["to more"] == texts(gateway, ours)
 
 
-@requirement("chat:hook:proven")
+@requirement("chat-54")
 def test_until_a_delivery_proves_the_app_a_connection_is_polled(gateway: Gateway, other: str) -> None:
     is_due = watch_of(gateway, other).due_at is not None
     theirs = [NAMED | {"user_id": VISITOR.bot_user_id}]
@@ -147,7 +147,7 @@ def test_until_a_delivery_proves_the_app_a_connection_is_polled(gateway: Gateway
     assert watch_of(gateway, other).due_at is None
 
 
-@requirement("hooks:looks")
+@requirement("connections-34")
 def test_a_channel_that_the_scopes_do_not_open_is_not_taken_from_a_delivery(gateway: Gateway) -> None:
     gateway.knob("chat", scopes="channels:read,channels:history")
     ours = connect(gateway)
@@ -157,7 +157,7 @@ def test_a_channel_that_the_scopes_do_not_open_is_not_taken_from_a_delivery(gate
     assert ["readable"] == texts(gateway, ours)
 
 
-@requirement("chat:events:revoked", "chat:hook:withdrawn")
+@requirement("chat-49", "chat-55")
 @pytest.mark.parametrize(
     "event",
     [{"type": "app_uninstalled"}, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [BOT_USER]}}],

@@ -8,7 +8,6 @@ import pytest
 from connector_gateway.connectors.chat import client
 from connectors.chat.reading import (
     ARCHIVED,
-    EMPTY,
     GENERAL,
     OURS,
     PERSON,
@@ -25,8 +24,7 @@ from connectors.chat.reading import (
 )
 from harness.interrupting import interrupted, planned, sent
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, Restarting
-from harness.waiting import wait_until
+from harness.serving import Gateway, Reply
 
 POST = "/api/chat.postMessage"
 UPDATE = "/api/chat.update"
@@ -66,49 +64,7 @@ def refuse(gateway: Gateway, path: str, code: str, **more: Any) -> None:
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("vendors", "expected"),
-    [
-        ("missing_scope", (403, "connection_scope_missing", [])),
-        ("not_allowed_token_type", (403, "connection_scope_missing", [])),
-        ("access_denied", (403, "upstream_forbidden", [{"vendor_code": "access_denied"}])),
-        ("restricted_action", (403, "upstream_forbidden", [{"vendor_code": "restricted_action"}])),
-        ("not_in_channel", (403, "not_in_channel", [{"parameter": "channel"}])),
-        ("channel_not_found", (404, "channel_not_found", [{"parameter": "channel"}])),
-        ("is_archived", (409, "channel_archived", [{"parameter": "channel"}])),
-        ("invalid_arguments", (422, "upstream_refused", [{"vendor_code": "invalid_arguments"}])),
-        ("something_new", (502, "outcome_unknown", [])),
-    ],
-)
-@every_write
-def test_a_refusal_with_status_200_has_its_own_meaning(
-    gateway: Gateway, write: Write, vendors: str, expected: tuple[int, str, list[dict[str, str]]]
-) -> None:
-    refuse(gateway, write.upstream, vendors)
-
-    refused = write.send(gateway)
-    told = [{name: text for name, text in detail.items() if name != "value"} for detail in refused.facts]
-
-    assert expected == (refused.status, refused.code, told)
-    assert vendors not in str(refused.body["error"]["message"])
-
-
-@pytest.mark.parametrize(
-    "vendors", ["account_inactive", "token_revoked", "token_expired", "invalid_auth", "not_authed"]
-)
-@every_write
-def test_a_token_that_is_refused_with_status_200_is_a_revoked_connection(
-    gateway: Gateway, write: Write, vendors: str
-) -> None:
-    refuse(gateway, write.upstream, vendors)
-
-    refused = write.send(gateway)
-
-    assert (401, "connection_revoked", []) == (refused.status, refused.code, refused.facts)
-    assert vendors not in str(refused.body["error"]["message"])
-
-
-@requirement("errors:vendor-reason")
+@requirement("common-48")
 def test_what_the_application_remarks_on_a_refusal_is_passed_on_without_secrets(gateway: Gateway) -> None:
     remarks = ["[ERROR] must be less than 3001 characters", "[ERROR] token=xoxb-1-2 is odd"]
     body = {"ok": False, "error": "invalid_arguments", "response_metadata": {"messages": remarks}}
@@ -120,105 +76,7 @@ def test_what_the_application_remarks_on_a_refusal_is_passed_on_without_secrets(
     assert [{"vendor_code": "invalid_arguments", "vendor_message": told}] == refused.facts
 
 
-@pytest.mark.parametrize("remarks", ["odd", {"messages": "odd"}, {"messages": [{"odd": 1}]}])
-def test_remarks_that_cannot_be_read_are_left_out(gateway: Gateway, remarks: Any) -> None:
-    body = {"ok": False, "error": "no_text", "response_metadata": remarks}
-    gateway.fault("chat", path=POST, fault="status", status=200, body=body)
-
-    refused = gateway.post("/chat/messages", channel=RANDOM, text="hello")
-
-    assert ("upstream_refused", [{"vendor_code": "no_text"}]) == (refused.code, refused.facts)
-
-
-@pytest.mark.parametrize(
-    ("path", "vendors", "remedy"),
-    [
-        (UPDATE, "edit_window_closed", "Post a new message"),
-        (POST, "restricted_action_thread_locked", "Post outside of the thread"),
-        (REACT, "too_many_reactions", "Remove a reaction"),
-        (POST, "restricted_action", "Ask an administrator"),
-    ],
-)
-def test_a_refusal_comes_with_what_helps_against_it(gateway: Gateway, path: str, vendors: str, remedy: str) -> None:
-    refuse(gateway, path, vendors)
-
-    refused = WRITES[path].send(gateway)
-
-    assert remedy == refused.body["error"]["remedy"][: len(remedy)]
-
-
-@pytest.mark.parametrize(
-    ("path", "vendors", "status", "code"),
-    [
-        (POST, "restricted_action_thread_locked", 403, "upstream_forbidden"),
-        (POST, "messages_tab_disabled", 403, "upstream_forbidden"),
-        (POST, "cannot_reply_to_message", 404, "thread_not_found"),
-        (POST, "msg_too_long", 422, "upstream_refused"),
-        (UPDATE, "is_inactive", 409, "channel_archived"),
-        (UPDATE, "cant_update_message", 403, "not_message_author"),
-        (REACT, "too_many_reactions", 422, "upstream_refused"),
-        (REACT, "not_reactable", 422, "upstream_refused"),
-        (REACT, "thread_locked", 403, "upstream_forbidden"),
-        (REACT, "no_access", 403, "not_in_channel"),
-    ],
-)
-def test_refusals_of_single_methods_have_their_meaning(
-    gateway: Gateway, path: str, vendors: str, status: int, code: str
-) -> None:
-    refuse(gateway, path, vendors)
-
-    refused = WRITES[path].send(gateway)
-
-    assert (refused.status, refused.code) == (status, code)
-
-
-@pytest.mark.parametrize(
-    ("status", "answer"),
-    [
-        (403, GLITCH),
-        (404, ""),
-        (413, {"ok": False, "error": "request_too_large"}),
-    ],
-)
-def test_an_error_in_no_known_form_leaves_a_write_in_doubt(gateway: Gateway, status: int, answer: Any) -> None:
-    gateway.fault("chat", path=POST, fault="status", status=status, body=answer)
-
-    refused = gateway.post("/chat/messages", channel=RANDOM, text="hello")
-
-    assert "outcome_unknown" == refused.code
-    assert "glitch" not in str(refused.body)
-
-
-@requirement("calls:unknown-parameter")
-@pytest.mark.parametrize("field", ["colour", "as_user"])
-@every_write
-def test_an_unknown_field_is_refused_by_name(gateway: Gateway, write: Write, field: str) -> None:
-    refused = write.send(gateway, **{field: "x"})
-
-    assert (422, "invalid_parameters") == (refused.status, refused.code)
-    assert [detail["parameter"] for detail in refused.details] == [field]
-
-
 # Throttling
-
-
-@requirement("service:backoff")
-@pytest.mark.parametrize(
-    "throttle",
-    [
-        {"status": 429, "headers": {"Retry-After": "0"}, "body": {"ok": False, "error": "ratelimited"}},
-        {"status": 429, "headers": {"Retry-After": "0"}, "body": ""},
-        {"status": 200, "headers": {"Retry-After": "0"}, "body": {"ok": False, "error": "rate_limited"}},
-    ],
-)
-@every_write
-def test_a_throttled_write_is_sent_again_and_done_once(
-    gateway: Gateway, write: Write, throttle: dict[str, Any]
-) -> None:
-    gateway.fault("chat", path=write.upstream, fault="status", **throttle)
-
-    assert 200 == write.send(gateway).status
-    assert 2 == asked(gateway, write.upstream.removeprefix("/api/"))
 
 
 def test_a_throttle_that_does_not_say_how_long_lasts_a_second(gateway: Gateway) -> None:
@@ -242,32 +100,6 @@ def test_a_listing_that_keeps_failing_with_status_200_says_how(gateway: Gateway,
     assert (502, "upstream_error") == (failed.status, failed.code)
 
 
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize(
-    ("fault", "looks", "code"),
-    [
-        ({"status": 500, "body": {"ok": False, "error": "internal_error"}}, 1, "upstream_error"),
-        ({"status": 502, "body": GLITCH}, 2, "outcome_unknown"),
-        ({"status": 503, "body": ""}, 2, "outcome_unknown"),
-        ({"status": 200, "body": {"ok": False, "error": "internal_error"}}, 1, "upstream_error"),
-        ({"status": 200, "body": {"ok": False, "error": "service_unavailable"}}, 2, "outcome_unknown"),
-        ({"status": 200, "body": {"ok": False, "error": "request_timeout"}}, 2, "outcome_unknown"),
-        ({"status": 200, "body": {}}, 2, "outcome_unknown"),
-    ],
-)
-def test_a_post_that_failed_is_looked_for_and_not_sent_again(
-    gateway: Gateway, fault: dict[str, Any], looks: int, code: str
-) -> None:
-    gateway.fault("chat", path=POST, fault="status", **fault)
-
-    # In a channel of its own: where others have just said much, a look is more than one request.
-    failed = gateway.post("/chat/messages", channel=EMPTY, text=f"failed with {fault}")
-
-    assert (502, code) == (failed.status, failed.code)
-    assert (asked(gateway, "chat.postMessage"), asked(gateway, "conversations.history")) == (1, looks)
-    assert [] == said(gateway, f"failed with {fault}")
-
-
 UNDONE: dict[str, dict[str, Any]] = {
     "cut": {"fault": "drop_before"},
     "failed": {"fault": "status", "status": 500, "body": GLITCH},
@@ -277,21 +109,6 @@ UNDONE: dict[str, dict[str, Any]] = {
     "without its identifier": {"fault": "status", "status": 200, "body": {"ok": True, "channel": "C", "message": {}}},
 }
 """What leaves a write undone, and its caller in doubt."""
-
-
-@requirement("idempotency:recovery", "idempotency:never-two")
-@pytest.mark.parametrize("why", UNDONE)
-def test_a_post_that_failed_is_made_by_the_repetition(gateway: Gateway, why: str) -> None:
-    text = f"second try: {why}"
-    gateway.fault("chat", path=POST, **UNDONE[why])
-    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text=text, idempotency_key=text)
-    failed = post()
-
-    posted = post()
-
-    assert 502 == failed.status
-    assert 200 == posted.status
-    assert [RANDOM] == said(gateway, text)
 
 
 def test_a_post_is_not_begun_when_the_workspace_cannot_be_asked(gateway: Gateway) -> None:
@@ -308,43 +125,9 @@ def test_a_post_is_not_begun_when_the_workspace_cannot_be_asked(gateway: Gateway
 
 
 CUTS = [{"fault": "drop_after"}, {"fault": "garbage"}]
-SILENCE = {"fault": "slow_body", "seconds": 4}
 
 
-@requirement("calls:outcome-looked-for")
-@pytest.mark.parametrize("fault", [*CUTS, SILENCE], ids=lambda fault: fault["fault"])
-def test_a_post_without_an_answer_is_found(gateway: Gateway, fault: dict[str, Any]) -> None:
-    gateway.fault("chat", path=POST, **fault)
-
-    posted = gateway.post("/chat/messages", channel=RANDOM, text=f"found after {fault}")
-
-    assert [RANDOM] == said(gateway, f"found after {fault}")
-    assert message(gateway, RANDOM, posted.data["message_ts"]).text == f"found after {fault}"
-    assert 1 == asked(gateway, "chat.postMessage")
-
-
-def test_a_post_that_the_application_calls_a_fatal_error_is_found(gateway: Gateway) -> None:
-    gateway.knob("chat", fatal_after_commit=1)
-
-    posted = gateway.post("/chat/messages", channel=RANDOM, text="fatal")
-
-    assert 200 == posted.status
-    assert [RANDOM] == said(gateway, "fatal")
-
-
-@requirement("idempotency:never-two")
-def test_a_post_cut_after_the_write_and_repeated_is_one_message(gateway: Gateway) -> None:
-    post = partial(gateway.post, "/chat/messages", channel="random", text="cut", idempotency_key="cut")
-    gateway.fault("chat", path=POST, fault="drop_after")
-
-    first, again = post(), post()
-
-    assert first.data == again.data
-    assert "true" == again.headers["idempotent-replayed"]
-    assert [RANDOM] == said(gateway, "cut")
-
-
-@requirement("calls:outcome-unknown")
+@requirement("common-80")
 def test_a_post_that_could_not_be_looked_for_is_found_by_the_repetition(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="blind", idempotency_key="blind")
     gateway.fault("chat", path=POST, fault="drop_after")
@@ -410,80 +193,7 @@ def test_a_post_is_found_beyond_the_first_page_of_what_was_written_since(gateway
     assert [RANDOM] == said(gateway, "buried")
 
 
-def test_two_equal_posts_without_answers_are_two_messages(gateway: Gateway) -> None:
-    gateway.fault("chat", path=POST, fault="drop_after", times=2)
-    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="twins")
-
-    first, second = gateway.together(post, post)
-
-    assert first.data["message_ts"] != second.data["message_ts"]
-    assert [RANDOM, RANDOM] == said(gateway, "twins")
-
-
-@requirement("calls:outcome-unknown")
-def test_a_post_cut_before_it_arrived_is_made_by_the_repetition(gateway: Gateway) -> None:
-    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="cut early", idempotency_key="cut early")
-    gateway.fault("chat", path=POST, fault="drop_before")
-
-    unknown, posted = post(), post()
-
-    assert (502, "outcome_unknown") == (unknown.status, unknown.code)
-    assert 200 == posted.status
-    assert [RANDOM] == said(gateway, "cut early")
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"fault": "drop_before"},
-        {"fault": "status", "status": 503, "body": GLITCH},
-        {"fault": "status", "status": 200, "body": {"ok": False, "error": "service_unavailable"}},
-    ],
-)
-def test_a_post_that_may_still_be_carried_out_is_not_repeated(unsettled: Gateway, fault: dict[str, Any]) -> None:
-    text = f"unsettled after {fault}"
-    post = partial(unsettled.post, "/chat/messages", channel=PRIVATE, text=text, idempotency_key=text)
-    unsettled.fault("chat", path=POST, **fault)
-
-    first, again = post(), post()
-
-    run = unsettled.request("GET", f"/v1/runs/{again.body['run_id']}").data
-    assert (502, "outcome_unknown") == (first.status, again.code)
-    assert 1 <= again.body["retry_after"] <= 2
-    assert [HISTORY, HISTORY] == [exchange["path"] for exchange in run["upstream"]]
-
-
-@requirement("idempotency:never-two")
-def test_a_post_that_takes_longer_than_it_is_waited_for_is_one_message(unsettled: Gateway) -> None:
-    post = partial(unsettled.post, "/chat/messages", channel=PRIVATE, text="slow", idempotency_key="slow")
-    unsettled.fault("chat", path=POST, fault="delay", seconds=1.3)
-
-    first, early = post(), post()
-    wait_until(lambda: said(unsettled, "slow") == [PRIVATE])
-    late = post()
-
-    assert ("outcome_unknown", "outcome_unknown") == (first.code, early.code)
-    assert "slow" == message(unsettled, PRIVATE, late.data["message_ts"]).text
-    assert [PRIVATE] == said(unsettled, "slow")
-
-
-@requirement("idempotency:replay", "idempotency:evidence")
-@pytest.mark.parametrize(("fault", "unseen"), [("drop_before", 0), ("drop_after", 6)])
-def test_in_doubt_the_first_text_counts_whatever_a_repeat_says(gateway: Gateway, fault: str, unseen: int) -> None:
-    header = {"Idempotency-Key": f"first after {fault}"}
-    gateway.fault("chat", path=POST, fault=fault)
-    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=unseen)
-
-    first = gateway.post("/chat/messages", headers=header, channel=RANDOM, text=f"first after {fault}")
-    again = gateway.post("/chat/messages", headers=header, channel=RANDOM, text=f"second after {fault}")
-
-    assert (502, RANDOM) == (first.status, again.data["channel_id"])
-    assert message(gateway, RANDOM, again.data["message_ts"]).text == f"first after {fault}"
-    assert ([RANDOM], []) == (said(gateway, f"first after {fault}"), said(gateway, f"second after {fault}"))
-
-
-@requirement("idempotency:evidence")
+@requirement("common-97")
 def test_an_equal_post_of_somebody_elses_is_not_taken_for_ones_own(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="+1", idempotency_key="plus one")
     gateway.fault("chat", path=POST, fault="drop_before")
@@ -498,21 +208,7 @@ def test_an_equal_post_of_somebody_elses_is_not_taken_for_ones_own(gateway: Gate
     assert said(gateway, "+1") == [RANDOM] * 3
 
 
-@requirement("idempotency:never-two", "idempotency:owned")
-def test_after_a_restart_what_another_key_posted_is_still_that_keys(gateway: Gateway, restarting: Restarting) -> None:
-    with restarting() as before:
-        gateway.fault("chat", path=POST, fault="drop_before")
-        first = before.post("/chat/messages", channel=RANDOM, text="restarted", idempotency_key="one")
-        other = before.post("/chat/messages", channel=RANDOM, text="restarted", idempotency_key="two")
-    with restarting() as after:
-        again = after.post("/chat/messages", channel=RANDOM, text="restarted", idempotency_key="one")
-
-    assert "outcome_unknown" == first.code
-    assert other.data["message_ts"] != again.data["message_ts"]
-    assert [RANDOM, RANDOM] == said(gateway, "restarted")
-
-
-@requirement("idempotency:crash")
+@requirement("common-94")
 @pytest.mark.parametrize("was_posted", [0, 1])
 def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted: int) -> None:
     key, text = f"died {was_posted}", f"last words {was_posted}"
@@ -530,7 +226,7 @@ def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted
     assert [RANDOM] == said(gateway, text)
 
 
-@requirement("calls:never-blindly")
+@requirement("common-81")
 def test_while_not_all_that_was_written_can_be_read_nothing_is_posted_again(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -548,7 +244,7 @@ def test_while_not_all_that_was_written_can_be_read_nothing_is_posted_again(
     assert [] == said(gateway, "too much")
 
 
-@requirement("idempotency:never-two")
+@requirement("common-93")
 def test_a_post_that_went_on_to_another_channel_of_the_name_is_never_sent_to_the_first(gateway: Gateway) -> None:
     gateway.post("/chat/messages", channel="news-billing", text="to the old one")
     (old,) = said(gateway, "to the old one")
@@ -599,57 +295,11 @@ def test_one_look_is_enough_where_history_is_rationed(gateway: Gateway) -> None:
 # Edits and reactions whose answer never came
 
 
-@pytest.mark.parametrize("fault", CUTS, ids=lambda fault: fault["fault"])
-def test_an_edit_without_an_answer_is_found(gateway: Gateway, fault: dict[str, Any]) -> None:
-    gateway.fault("chat", path=UPDATE, **fault)
-
-    edited = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=f"a & b after {fault['fault']}")
-
-    assert OURS == edited.data["message_ts"]
-    assert message(gateway, GENERAL, OURS).text == f"a &amp; b after {fault['fault']}"
-    assert 1 == asked(gateway, "chat.update")
-
-
 def test_an_edit_of_a_reply_without_an_answer_is_found(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=GENERAL, text="to edit", thread_ts=THEIRS).data["message_ts"]
     gateway.fault("chat", path=UPDATE, fault="drop_after")
 
     assert gateway.patch(f"/chat/messages/{ts}", channel="general", text="edited").data["message_ts"] == ts
-
-
-@requirement("idempotency:recovery")
-@pytest.mark.parametrize("why", UNDONE)
-def test_an_edit_that_failed_is_made_by_the_repetition_with_the_first_text(gateway: Gateway, why: str) -> None:
-    gateway.fault("chat", path=UPDATE, **UNDONE[why])
-    path, header = f"/chat/messages/{OURS}", {"Idempotency-Key": f"edit: {why}"}
-
-    failed = gateway.patch(path, headers=header, channel=GENERAL, text=f"edited: {why}")
-    edited = gateway.patch(path, headers=header, channel=GENERAL, text="something else")
-
-    assert 502 == failed.status
-    assert 200 == edited.status
-    assert message(gateway, GENERAL, OURS).text == f"edited: {why}"
-
-
-@requirement("calls:never-blindly")
-def test_an_edit_without_a_key_is_not_sent_again(gateway: Gateway) -> None:
-    gateway.fault("chat", path=UPDATE, fault="drop_before")
-
-    unknown = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text="never said")
-
-    assert (502, "outcome_unknown") == (unknown.status, unknown.code)
-    assert 1 == asked(gateway, "chat.update")
-
-
-@requirement("calls:never-blindly")
-def test_a_reaction_without_a_key_is_not_sent_again(gateway: Gateway) -> None:
-    ts = gateway.post("/chat/messages", channel=RANDOM, text="unloved").data["message_ts"]
-    gateway.fault("chat", path=REACT, fault="drop_before")
-
-    unknown = gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="eyes")
-
-    assert (502, "outcome_unknown") == (unknown.status, unknown.code)
-    assert (1, {}) == (asked(gateway, "reactions.add"), message(gateway, RANDOM, ts).reactions)
 
 
 def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) -> None:
@@ -662,18 +312,7 @@ def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) 
     assert "message_not_found" == edit().code
 
 
-@pytest.mark.parametrize("fault", CUTS, ids=lambda fault: fault["fault"])
-def test_a_reaction_without_an_answer_is_found(gateway: Gateway, fault: dict[str, Any]) -> None:
-    ts = gateway.post("/chat/messages", channel=RANDOM, text="cut reaction").data["message_ts"]
-    gateway.fault("chat", path=REACT, **fault)
-
-    added = gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="eyes")
-
-    assert added.data == {"message_ts": ts, "emoji": "eyes", "already_present": False}
-    assert 1 == asked(gateway, "reactions.add")
-
-
-@requirement("chat:reactions:own", "idempotency:recovery")
+@requirement("chat-24", "common-95")
 @pytest.mark.parametrize("emoji", ["eyes", "thumbsup"])
 @pytest.mark.parametrize("fault", [*CUTS, UNDONE["cut"], UNDONE["failed"], UNDONE["edge"], UNDONE["unavailable"]])
 def test_a_reaction_that_a_repeat_completes_was_not_there_before(
@@ -690,7 +329,7 @@ def test_a_reaction_that_a_repeat_completes_was_not_there_before(
     assert [["U05RELAYBOT"]] == list(message(gateway, RANDOM, ts).reactions.values())
 
 
-@requirement("chat:reactions:own")
+@requirement("chat-24")
 def test_a_reaction_that_cannot_be_looked_for_is_completed_all_the_same(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=PRIVATE, text="unseen reaction").data["message_ts"]
     body = {"channel": PRIVATE, "message_ts": ts, "emoji": "eyes"}
@@ -707,41 +346,7 @@ def test_a_reaction_that_cannot_be_looked_for_is_completed_all_the_same(gateway:
 # Repetition
 
 
-@requirement("chat:messages:idempotency", "idempotency:replay", "idempotency:replay-header", "idempotency:replay-run")
-def test_a_repeated_key_gives_the_first_message(gateway: Gateway) -> None:
-    first = gateway.post("/chat/messages", channel=RANDOM, text="once", idempotency_key="once")
-    again = gateway.post("/chat/messages", channel=RANDOM, text="something else", idempotency_key="once")
-
-    assert first.data == again.data
-    assert first.body["run_id"] != again.body["run_id"]
-    assert "true" == again.headers["idempotent-replayed"]
-    assert [] == said(gateway, "something else")
-
-
-@requirement("idempotency:together")
-def test_a_key_used_twenty_times_at_once_posts_one_message(gateway: Gateway) -> None:
-    post = partial(gateway.post, "/chat/messages", channel="random", text="stampede", idempotency_key="stampede")
-
-    replies = gateway.together(*[post] * 20)
-
-    assert {reply.data["message_ts"] for reply in replies} == {replies[0].data["message_ts"]}
-    assert [RANDOM] == said(gateway, "stampede")
-
-
-@requirement("idempotency:header")
-@every_write
-def test_the_header_makes_every_write_repeatable(gateway: Gateway, write: Write) -> None:
-    header = {"Idempotency-Key": "by header"}
-
-    first = write.send(gateway, headers=header)
-    again = write.send(gateway, headers=header)
-
-    assert first.data == again.data
-    assert "true" == again.headers["idempotent-replayed"]
-    assert 1 == asked(gateway, write.upstream.removeprefix("/api/"))
-
-
-@requirement("idempotency:released")
+@requirement("common-92")
 def test_a_refusal_gives_the_key_free(gateway: Gateway) -> None:
     refused = gateway.post("/chat/messages", channel=ARCHIVED, text="try again", idempotency_key="freed")
     gateway.clear("chat")

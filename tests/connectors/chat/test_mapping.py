@@ -27,7 +27,7 @@ def message(**fields: Any) -> wire.Message:
     return converted({"ts": "1790000001.000200"} | fields, wire.Message)
 
 
-@requirement("chat:messages:channel")
+@requirement("chat-2")
 @pytest.mark.parametrize(
     ("named", "is_channel", "is_user"),
     [
@@ -116,7 +116,7 @@ def test_an_unknown_channel_is_rejected_with_the_nearest_ones(count: int, listed
     assert (listed, "ops-0") == (len(refusal.value.details[0]["allowed"]), refusal.value.details[0]["allowed"][0])
 
 
-@requirement("chat:channels:types")
+@requirement("chat-17")
 @pytest.mark.parametrize(
     ("types", "expected"),
     [
@@ -130,7 +130,7 @@ def test_types_become_the_vendors(types: str, expected: str) -> None:
     assert expected == mapping.channels.vendor_types(types)
 
 
-@requirement("chat:channels:postable")
+@requirement("chat-15")
 @pytest.mark.parametrize(
     ("seen", "scopes", "listed"),
     [
@@ -190,7 +190,7 @@ def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
     assert mapping.messages.edited_message(kept).edited_at == now
 
 
-@requirement("chat:reactions:colons")
+@requirement("chat-22")
 @pytest.mark.parametrize(
     ("given", "expected"),
     [("eyes", "eyes"), (":eyes:", "eyes"), (":+1:", "+1"), (":wave::skin-tone-3:", "wave::skin-tone-3")],

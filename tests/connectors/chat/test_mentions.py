@@ -22,7 +22,7 @@ def written(gateway: Gateway, ts: str) -> str:
     return str(message(gateway, RANDOM, ts).text)
 
 
-@requirement("chat:mentions", "mentions:neutralised")
+@requirement("chat-56", "connections-35")
 @pytest.mark.parametrize(
     ("text", "neutral"),
     [
@@ -45,7 +45,7 @@ def test_mentions_become_plain_text_and_nothing_else_does(text: str, neutral: st
     assert (text if neutral is None else neutral) == params.text
 
 
-@requirement("mentions:asked")
+@requirement("connections-36")
 def test_a_call_may_ask_that_nobody_is_notified(gateway: Gateway) -> None:
     loud = gateway.post("/chat/messages", channel=RANDOM, text=LOUD)
     quiet = gateway.post("/chat/messages", channel=RANDOM, text=LOUD, headers=ASKED)
@@ -56,7 +56,7 @@ def test_a_call_may_ask_that_nobody_is_notified(gateway: Gateway) -> None:
     assert "preference-applied" not in loud.headers
 
 
-@requirement("mentions:asked")
+@requirement("connections-36")
 def test_a_key_may_be_made_to_notify_nobody(gateway: Gateway) -> None:
     quiet = gateway.with_key(mentions="neutralise")
     posted = quiet.post("/chat/messages", channel=RANDOM, text=LOUD).data
@@ -66,7 +66,7 @@ def test_a_key_may_be_made_to_notify_nobody(gateway: Gateway) -> None:
     assert [QUIET, f"{QUIET}!"] == [first, written(gateway, posted["message_ts"])]
 
 
-@requirement("mentions:asked")
+@requirement("connections-36")
 @pytest.mark.parametrize(("mentions", "text"), [(None, QUIET), ("neutralise", QUIET), ("allow", LOUD)])
 async def test_an_agent_notifies_nobody_unless_its_key_allows_that(gateway: Gateway, mentions: Any, text: str) -> None:
     given = {"connection_id": gateway.connections["chat"], "channel": RANDOM, "text": LOUD}
@@ -77,7 +77,7 @@ async def test_an_agent_notifies_nobody_unless_its_key_allows_that(gateway: Gate
     assert text == written(gateway, told["data"]["message_ts"])
 
 
-@requirement("mentions:asked")
+@requirement("connections-36")
 @pytest.mark.parametrize("value", ["mentions=allow", "mentions", 'mentions="neutral"', "dry-run, mentions=off"])
 def test_another_wish_about_mentions_is_refused_and_nothing_is_written(gateway: Gateway, value: str) -> None:
     reply = gateway.post("/chat/messages", channel=RANDOM, text=f"refused {value}", headers={"Prefer": value})
@@ -87,7 +87,7 @@ def test_another_wish_about_mentions_is_refused_and_nothing_is_written(gateway: 
     assert [] == said(gateway, f"refused {value}")
 
 
-@requirement("mentions:neutralised")
+@requirement("connections-35")
 def test_a_dry_run_shows_the_text_that_would_be_sent(gateway: Gateway) -> None:
     headers = {"Prefer": 'dry-run, Mentions="neutralise"'}
     reply = gateway.post("/chat/messages", channel=RANDOM, text=LOUD, headers=headers)
@@ -96,7 +96,7 @@ def test_a_dry_run_shows_the_text_that_would_be_sent(gateway: Gateway) -> None:
     assert "dry-run, mentions=neutralise" == reply.headers["preference-applied"]
 
 
-@requirement("mentions:neutralised")
+@requirement("connections-35")
 @pytest.mark.parametrize("again", [{}, ASKED], ids=["without the wish", "with the wish"])
 def test_a_post_that_was_cut_is_found_by_what_was_written(gateway: Gateway, again: dict[str, str]) -> None:
     key = f"cut {bool(again)}"
@@ -110,7 +110,7 @@ def test_a_post_that_was_cut_is_found_by_what_was_written(gateway: Gateway, agai
     assert [] == said(gateway, f"{LOUD} {key}")
 
 
-@requirement("mentions:neutralised")
+@requirement("connections-35")
 def test_an_edit_that_was_cut_is_found_by_what_was_written(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=RANDOM, text="before").data["message_ts"]
     gateway.fault("chat", path="/api/chat.update", fault="drop_after")

@@ -29,7 +29,7 @@ def throttled(gateway: Gateway) -> Reply:
     return gateway.post("/chat/messages", channel=UNJOINED, text="not now", idempotency_key="throttled")
 
 
-@requirement("limits:bursts")
+@requirement("common-76")
 def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gateway: Gateway) -> None:
     def post(channel: str) -> float:
         return float(gateway.post("/chat/messages", channel=channel, text="paced").data["message_ts"])
@@ -43,18 +43,7 @@ def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gate
     assert 429 not in [status for _, _, status in gateway.journal("chat")]
 
 
-@requirement("limits:retry-after", "calls:retry-after")
-def test_a_throttle_longer_than_a_call_may_wait_is_told_with_its_length(gateway: Gateway) -> None:
-    refused = throttled(gateway)
-    elsewhere = gateway.get("/chat/channels", limit=1)
-
-    assert (429, "upstream_rate_limited") == (refused.status, refused.code)
-    assert 90 == refused.body["retry_after"]
-    assert "90" == refused.headers["retry-after"]
-    assert 200 == elsewhere.status
-
-
-@requirement("calls:queue-time")
+@requirement("common-77")
 def test_a_call_that_cannot_start_in_time_is_refused_at_once(gateway: Gateway) -> None:
     throttled(gateway)
     asked = len(gateway.journal("chat"))

@@ -67,7 +67,7 @@ class LargeAnswers(Questions):
         return answer
 
 
-@requirement("clients:large-answers")
+@requirement("common-189")
 async def test_a_batch_whose_answer_is_too_large_is_read_in_smaller_ones() -> None:
     questions = LargeAnswers(results=[])
 

@@ -72,9 +72,9 @@ class Caller:
 
 
 @pytest.fixture(scope="module")
-def installation(crm_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def installation(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder: Path = tmp_path_factory.mktemp("installation")
-    with installed(crm_sandbox, folder, GATEWAY_CRM_SETTLE_SECONDS="3") as started:
+    with installed(sandbox, folder, GATEWAY_CRM_SETTLE_SECONDS="3") as started:
         yield started
 
 
@@ -84,7 +84,7 @@ def caller(installation: Installation, portal: Looking) -> Caller:
     return Caller(installation, portal, f"Crash {uuid4()}")
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 @pytest.mark.parametrize("fault", [SLOW, ANSWERED_SLOWLY])
 @pytest.mark.parametrize(
     ("write", "path"),
@@ -100,7 +100,7 @@ def test_killed_while_a_write_is_under_way_the_repeat_makes_no_second(
     assert 1 == caller.traces()
 
 
-@requirement("crm:deals:note-in-doubt")
+@requirement("crm-30")
 def test_killed_while_a_note_is_under_way_the_repeat_tells_that_it_is_logged(caller: Caller) -> None:
     caller.killed_in("move", f"{OBJECTS}/notes", SLOW)
     again = caller.insist("move").json()["data"]

@@ -8,22 +8,21 @@ from typing import Any
 import pytest
 
 from connectors.crm.looking import Looking
-from connectors.crm.writing import CREATE_CONTACT, HTML, LINK, OBJECTS, SINGLE, Writer, new_writer
+from connectors.crm.writing import CREATE_CONTACT, HTML, OBJECTS, Writer, new_writer
 from harness.requirement import requirement
 from harness.rooms import only
 from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
 
 INVALID = {"category": "VALIDATION_ERROR"}
-LIMITED = {"category": "RATE_LIMITS"}
 
 
 @pytest.fixture(scope="module")
-def hurried(crm_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway that waits half a second for an answer, and as long as it does in earnest for a doubt to settle."""
     folder = tmp_path_factory.mktemp("hurried")
     waits: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "160"}
-    with serving(crm_sandbox, folder, connectors=only("crm"), **waits) as gateway:
+    with serving(sandbox, folder, connectors=only("crm"), **waits) as gateway:
         yield gateway
 
 
@@ -34,10 +33,10 @@ def waiting(hurried: Gateway, portal: Looking) -> Writer:
 
 
 @pytest.fixture
-def hasty(crm_sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
+def hasty(sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
     """A caller of a gateway of its own, which lets nothing queue for longer than a moment."""
     waits: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
-    with serving(crm_sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
+    with serving(sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 
@@ -53,108 +52,15 @@ READS = [
 # Writes in doubt
 
 
-@requirement("calls:outcome-looked-for")
-@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
-@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
-def test_a_write_whose_answer_is_lost_is_found(
-    writer: Writer, write: str, request_of: tuple[str, str], fault: str
-) -> None:
-    writer.harm(request_of, fault=fault)
-    reply = getattr(writer, write)()
-
-    assert 200 == reply.status, reply.body
-    assert 1 == writer.traces()
-
-
-@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
-def test_a_write_whose_answer_takes_too_long_is_found(waiting: Writer, write: str, request_of: tuple[str, str]) -> None:
-    waiting.harm(request_of, fault="slow_body", seconds=5)
-    reply = getattr(waiting, write)()
-
-    assert 200 == reply.status, reply.body
-    assert 1 == waiting.traces()
-
-
-@pytest.mark.parametrize(("write", "request_of"), SINGLE)
-@pytest.mark.parametrize(
-    "fault", [{"status": 500}, {"status": 502, "body": HTML}, {"status": 503}, {"status": 524, "body": HTML}]
-)
-def test_a_write_that_the_application_failed_over_is_reported_and_done_by_a_repeat(
-    writer: Writer, write: str, request_of: tuple[str, str], fault: dict[str, Any]
-) -> None:
-    writer.harm(request_of, fault="status", **fault)
-    failed = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
-    repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
-    replayed = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
-
-    assert (502, "outcome_unknown") == (failed.status, failed.code)
-    assert 200 == repeated.status
-    assert replayed.data == repeated.data
-    assert "true" == replayed.headers["idempotent-replayed"]
-    assert 1 == writer.traces()
-
-
-@pytest.mark.parametrize(("write", "request_of"), SINGLE)
-def test_a_write_that_was_cut_off_before_it_arrived_is_reported_and_done_by_a_repeat(
-    writer: Writer, write: str, request_of: tuple[str, str]
-) -> None:
-    writer.harm(request_of, fault="drop_before")
-    cut = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
-    repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
-
-    assert (502, "outcome_unknown") == (cut.status, cut.code)
-    assert 200 == repeated.status
-    assert 1 == writer.traces()
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize(("write", "request_of"), SINGLE)
-def test_a_write_without_any_answer_is_not_repeated_while_it_may_still_be_carried_out(
-    waiting: Writer, write: str, request_of: tuple[str, str]
-) -> None:
-    waiting.harm(request_of, fault="delay", seconds=1.5)
-    silent = getattr(waiting, write)(headers={"Idempotency-Key": waiting.mark})
-    repeated = getattr(waiting, write)(headers={"Idempotency-Key": waiting.mark})
-
-    assert (502, "outcome_unknown") == (silent.status, silent.code)
-    assert (502, "outcome_unknown") == (repeated.status, repeated.code)
-    assert 150 < repeated.body["retry_after"] <= 160
-    assert 0 == waiting.traces()
-
-
-@requirement("idempotency:together", "idempotency:header")
-@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
-def test_one_key_writes_once_however_many_use_it_at_once(
-    writer: Writer, write: str, request_of: tuple[str, str]
-) -> None:
-    call = getattr(writer, write)
-    replies = writer.gateway.together(*[lambda: call(headers={"Idempotency-Key": writer.mark})] * 20)
-
-    assert [reply.data for reply in replies] == [replies[0].data] * 20
-    assert 1 == writer.traces()
-
-
-def test_two_deals_alike_whose_answers_are_lost_are_two_deals(writer: Writer) -> None:
-    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
-    first = writer.open()
-    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
-    second = writer.open()
-
-    assert first.data["deal_id"] != second.data["deal_id"]
-    assert 2 == writer.traces()
-
-
-@requirement("idempotency:crash")
-def test_a_deal_that_one_process_lost_is_found_by_another(
-    crm_sandbox: Sandbox, portal: Looking, tmp_path: Path
-) -> None:
-    with serving(crm_sandbox, tmp_path, connectors=only("crm")) as gateway:
+@requirement("common-94")
+def test_a_deal_that_one_process_lost_is_found_by_another(sandbox: Sandbox, portal: Looking, tmp_path: Path) -> None:
+    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         first = new_writer(gateway, portal)
         gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
         gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals/search", fault="status", status=500, times=6)
         lost = first.open(headers={"Idempotency-Key": first.mark})
-        with serving(crm_sandbox, tmp_path, connectors=only("crm"), alone=False) as other:
+        with serving(sandbox, tmp_path, connectors=only("crm"), alone=False) as other:
             second = replace(first, gateway=replace(gateway, base_url=other.base_url))
             found = second.open(headers={"Idempotency-Key": first.mark})
 
@@ -209,28 +115,10 @@ def test_a_contact_found_after_a_lost_answer_was_updated_if_it_is_older(writer: 
     assert "outcome_unknown" == skipped.code
 
 
-@requirement("idempotency:released")
-def test_a_refusal_leaves_the_key_free(writer: Writer) -> None:
-    refused = writer.open(pipeline="Nowhere", headers={"Idempotency-Key": writer.mark})
-    repeated = writer.open(headers={"Idempotency-Key": writer.mark})
-
-    assert "pipeline_not_found" == refused.code
-    assert 200 == repeated.status
-
-
-def test_a_move_that_the_application_refuses_leaves_the_key_free(writer: Writer) -> None:
-    writer.gateway.fault("crm", method="PATCH", fault="status", status=400, body={"category": "VALIDATION_ERROR"})
-    refused = writer.move(headers={"Idempotency-Key": writer.mark})
-    repeated = writer.move(headers={"Idempotency-Key": writer.mark})
-
-    assert (422, "upstream_refused") == (refused.status, refused.code)
-    assert "qualifiedtobuy" == repeated.data["dealstage_from"]
-
-
 # Notes that fail
 
 
-@requirement("crm:deals:note-failed")
+@requirement("crm-29")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -249,7 +137,7 @@ def test_a_change_stands_even_if_its_note_fails(writer: Writer, fault: dict[str,
     assert [] == writer.portal.notes(writer.deal_id, "lost words")
 
 
-@requirement("calls:part-refused")
+@requirement("common-145")
 def test_why_a_note_was_not_logged_is_told_as_a_warning(writer: Writer) -> None:
     body = {"category": "FORBIDDEN", "message": "Notes are switched off for this portal."}
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="status", status=403, body=body)
@@ -259,7 +147,7 @@ def test_why_a_note_was_not_logged_is_told_as_a_warning(writer: Writer) -> None:
     assert "Notes are switched off for this portal." in reply.headers["Warning"]
 
 
-@requirement("crm:deals:note-in-doubt")
+@requirement("crm-30")
 @pytest.mark.parametrize("fault", [{"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}])
 def test_a_note_that_may_still_come_is_in_doubt_and_logged_once_by_a_repeat(
     writer: Writer, fault: dict[str, Any]
@@ -286,7 +174,7 @@ def test_a_note_is_logged_once_if_the_answer_to_it_or_to_the_change_is_lost(writ
     assert 1 == len(writer.portal.notes(writer.deal_id, "kept words"))
 
 
-@requirement("crm:deals:note-in-doubt")
+@requirement("crm-30")
 def test_a_note_whose_fate_cannot_be_told_is_not_denied(writer: Writer) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="drop_after")
     writer.gateway.fault("crm", method="POST", path="/crm/associations", fault="status", status=500, times=6)
@@ -301,36 +189,6 @@ def test_a_note_whose_fate_cannot_be_told_is_not_denied(writer: Writer) -> None:
 # Reading
 
 
-@pytest.mark.parametrize(("path", "query", "upstream"), READS)
-@pytest.mark.parametrize(
-    "fault",
-    [{"fault": "status", "status": 500}, {"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}],
-)
-def test_a_read_gets_over_a_failure_and_gives_up_after_three(
-    writer: Writer, path: str, query: dict[str, Any], upstream: str, fault: dict[str, Any]
-) -> None:
-    writer.gateway.fault("crm", path=upstream, times=2, **fault)
-    over = writer.gateway.get(path, **query)
-    writer.gateway.fault("crm", path=upstream, times=9, **fault)
-    given_up = writer.gateway.get(path, **query)
-
-    assert 200 == over.status
-    assert (502, "upstream_error") == (given_up.status, given_up.code)
-
-
-@pytest.mark.parametrize(("path", "query", "upstream"), READS)
-def test_a_read_that_is_answered_with_garbage_or_not_at_all_fails(
-    waiting: Writer, path: str, query: dict[str, Any], upstream: str
-) -> None:
-    waiting.gateway.fault("crm", path=upstream, fault="garbage")
-    garbled = waiting.gateway.get(path, **query)
-    waiting.gateway.fault("crm", path=upstream, fault="delay", seconds=1)
-    silent = waiting.gateway.get(path, **query)
-
-    assert (502, "upstream_error") == (garbled.status, garbled.code)
-    assert (504, "upstream_timeout") == (silent.status, silent.code)
-
-
 def test_many_calls_at_once_ask_for_the_portal_and_its_properties_once(hasty: Writer) -> None:
     hasty.gateway.together(*[hasty.upsert] * 20)
     asked = [path for method, path, _ in hasty.gateway.journal("crm") if method == "GET"]
@@ -339,39 +197,6 @@ def test_many_calls_at_once_ask_for_the_portal_and_its_properties_once(hasty: Wr
 
 
 # Throttling
-
-
-@pytest.mark.parametrize(
-    ("fault", "seconds"),
-    [
-        ({"status": 429, "headers": {"Retry-After": "30"}, "body": LIMITED}, 30),
-        ({"status": 429, "body": LIMITED | {"policyName": "TEN_SECONDLY_ROLLING"}}, 10),
-        ({"status": 429, "body": LIMITED | {"policyName": "DAILY"}}, 3600),
-        ({"status": 429, "body": LIMITED}, 1),
-        ({"status": 423, "body": {"category": "LOCKED"}}, 2),
-        ({"status": 477, "headers": {"Retry-After": "120"}, "body": {"category": "MIGRATION"}}, 120),
-    ],
-)
-def test_a_throttled_write_is_refused_when_it_would_wait_too_long(
-    hasty: Writer, fault: dict[str, Any], seconds: int
-) -> None:
-    hasty.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="status", **fault)
-    reply = hasty.upsert()
-
-    assert (429, "upstream_rate_limited") == (reply.status, reply.code)
-    assert reply.body["retry_after"] == seconds
-    assert reply.headers["retry-after"] == str(seconds)
-    assert 0 == hasty.traces()
-
-
-@pytest.mark.parametrize(("write", "request_of"), [*SINGLE, LINK])
-@pytest.mark.parametrize("status", [423, 429])
-def test_a_throttled_write_is_sent_again(writer: Writer, write: str, request_of: tuple[str, str], status: int) -> None:
-    writer.harm(request_of, fault="status", status=status, headers={"Retry-After": "0"}, body=LIMITED, times=2)
-    reply = getattr(writer, write)()
-
-    assert 200 == reply.status
-    assert 1 == writer.traces()
 
 
 def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
@@ -388,112 +213,9 @@ def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("fault", "status", "code", "details"),
-    [
-        ({"status": 403, "body": {"category": "FORBIDDEN"}}, 403, "upstream_forbidden", [{"vendor_code": "FORBIDDEN"}]),
-        (
-            {
-                "status": 403,
-                "body": {"category": "MISSING_SCOPES", "errors": [{"context": {"requiredGranularScopes": ["a.b"]}}]},
-            },
-            *(403, "connection_scope_missing", [{"scopes": ["a.b"]}]),
-        ),
-        ({"status": 404, "body": HTML}, 502, "outcome_unknown", []),
-        (
-            {"status": 409, "body": {"status": "error", "message": "in the way"}},
-            409,
-            "upstream_conflict",
-            [{"vendor_message": "in the way"}],
-        ),
-        ({"status": 418, "body": "teapot"}, 502, "outcome_unknown", []),
-        ({"status": 302, "headers": {"Location": "/"}}, 502, "outcome_unknown", []),
-        (
-            {
-                "status": 400,
-                "body": INVALID | {"message": 'Not valid: [{"error":"PROPERTY_DOESNT_EXIST","name":"jobtitle"}]'},
-            },
-            *(404, "property_not_found", [{"property": "jobtitle"}]),
-        ),
-        (
-            {
-                "status": 400,
-                "body": INVALID | {"errors": [{"code": "INVALID_EMAIL", "context": {"propertyName": ["email"]}}]},
-            },
-            *(
-                422,
-                "upstream_refused",
-                [{"property": "email", "vendor_code": "INVALID_EMAIL"}],
-            ),
-        ),
-        (
-            {
-                "status": 207,
-                "body": {
-                    "results": [],
-                    "errors": [
-                        INVALID | {"errors": [{"code": "INVALID_OPTION", "context": {"propertyName": ["tier"]}}]}
-                    ],
-                },
-            },
-            *(409, "option_missing", [{"property": "tier"}]),
-        ),
-    ],
-)
-def test_a_refusal_is_told_by_our_code_and_not_in_the_words_of_the_application(
-    writer: Writer, fault: dict[str, Any], status: int, code: str, details: list[dict[str, Any]]
-) -> None:
-    writer.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="status", **fault)
-    reply = writer.upsert()
-
-    assert (reply.status, reply.code, reply.facts) == (status, code, details)
-    assert reply.body["error"]["message"].startswith("The ")
-    assert 0 == writer.traces()
-
-
 def test_a_missing_permission_is_named(writer: Writer) -> None:
     writer.gateway.knob("crm", scopes=["oauth", "crm.objects.contacts.read"])
     reply = writer.upsert()
 
     assert (403, "connection_scope_missing") == (reply.status, reply.code)
     assert [{"scopes": ["crm.objects.contacts.write"]}] == reply.facts
-
-
-@requirement("auth:read-key-writes-nothing")
-@pytest.mark.parametrize("write", ["upsert", "open", "move"])
-def test_a_key_that_may_only_read_writes_nothing(writer: Writer, write: str) -> None:
-    reader = Writer(writer.gateway.with_key("read"), writer.portal, writer.mark, writer.deal_id)
-    reply = getattr(reader, write)(nonsense=True)
-
-    assert (403, "write_scope_required") == (reply.status, reply.code)
-    assert [] == writer.gateway.journal("crm")
-
-
-@requirement("auth:read-key-reads")
-def test_a_key_that_may_only_read_reads(writer: Writer) -> None:
-    reader = writer.gateway.with_key("read")
-
-    assert 200 == reader.get("/crm/contacts", limit=1).status
-    assert 200 == reader.get("/crm/properties", object_type="deals").status
-
-
-@pytest.mark.parametrize("write", ["upsert", "open", "move"])
-def test_an_unknown_field_is_refused(writer: Writer, write: str) -> None:
-    reply = getattr(writer, write)(nonsense=True)
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert ["nonsense"] == [detail["parameter"] for detail in reply.details]
-
-
-@requirement("auth:connection-revoked")
-@pytest.mark.parametrize("write", ["upsert", "open_for", "move"])
-def test_a_withdrawn_authorisation_is_told_until_it_is_given_again(writer: Writer, write: str) -> None:
-    writer.gateway.revoke("crm")
-    revoked = getattr(writer, write)()
-    unread = writer.gateway.get("/crm/properties", object_type="deals")
-    writer.gateway.authorise("crm")
-    given_again = getattr(writer, write)()
-
-    assert (401, "connection_revoked") == (revoked.status, revoked.code)
-    assert (401, "connection_revoked") == (unread.status, unread.code)
-    assert 200 == given_again.status

@@ -19,6 +19,7 @@ from connector_gateway.kit.errors import (
     LossyCast,
     OptionMissing,
     ReadOnlyField,
+    UpstreamConflict,
     UpstreamForbidden,
     UpstreamRefused,
     UpstreamUnexpected,
@@ -39,7 +40,7 @@ SEVERAL = described("enumeration", fieldType="checkbox", options=OPTIONS)
 OWNER = described("enumeration", fieldType="select", options=[], externalOptions=True)
 
 
-@requirement("crm:contacts:properties")
+@requirement("crm-4")
 @pytest.mark.parametrize(
     ("definition", "value", "text"),
     [
@@ -104,7 +105,7 @@ def test_a_value_that_would_lose_something_is_refused(definition: Definition, va
     assert "p" == refused.value.details[0]["property"]
 
 
-@requirement("crm:option-missing")
+@requirement("crm-36")
 @pytest.mark.parametrize(("definition", "value"), [(ONE, "c"), (ONE, "A"), (SEVERAL, ["a", "c"]), (ONE, "a;b")])
 def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: Definition, value: Any) -> None:
     with pytest.raises(OptionMissing) as refused:
@@ -241,6 +242,7 @@ def test_a_throttled_answer_says_how_long_to_rest(given: Answer, pause: float | 
         (answer(403, {}), UpstreamForbidden),
         (answer(404, {"message": "resource not found"}), DealNotFound),
         (answer(404, "<html>"), UpstreamUnexpected),
+        (answer(409, {"message": "in the way"}), UpstreamConflict),
         (answer(414, "<html>"), UpstreamRefused),
         (answer(415), UpstreamUnexpected),
     ],

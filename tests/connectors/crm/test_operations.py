@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.kit.casts import NO_INSTANT
 from connectors.crm.looking import Looking, every_contact
 from harness.requirement import requirement
 from harness.serving import Gateway
@@ -30,7 +31,7 @@ def deal(gateway: Gateway, **more: Any) -> Any:
 # Writing contacts
 
 
-@requirement("crm:contacts:written", "crm:contacts:upsert")
+@requirement("crm-1", "crm-2")
 def test_a_new_contact_is_created(gateway: Gateway, portal: Looking) -> None:
     reply = contact(gateway, "  Ana.New@Acme.test ", {"firstname": "Ana", "lifecyclestage": "lead"})
 
@@ -49,7 +50,7 @@ def test_a_new_contact_is_created(gateway: Gateway, portal: Looking) -> None:
     }
 
 
-@requirement("crm:contacts:upsert", "crm:contacts:match-key", "crm:contacts:on-conflict")
+@requirement("crm-1", "crm-3", "crm-5")
 def test_an_email_that_differs_in_case_and_blanks_updates_the_contact(gateway: Gateway, portal: Looking) -> None:
     first = contact(gateway, "case@acme.test", {"firstname": "Ana"})
     again = contact(gateway, "\tCASE@Acme.Test ", {"lastname": "Poe", "email": " Case@acme.test"})
@@ -64,7 +65,7 @@ def test_an_email_that_differs_in_case_and_blanks_updates_the_contact(gateway: G
     assert 1 == portal.count("contacts", email="case@acme.test", firstname="Ana", lastname="Poe")
 
 
-@requirement("crm:contacts:on-conflict", "crm:contacts:skipped")
+@requirement("crm-5", "crm-6")
 def test_an_existing_contact_is_left_untouched_when_conflicts_are_to_be_skipped(
     gateway: Gateway, portal: Looking
 ) -> None:
@@ -83,7 +84,7 @@ def test_an_existing_contact_is_left_untouched_when_conflicts_are_to_be_skipped(
     assert [] == [method for method, path, _ in gateway.journal("crm") if "batch/read" not in path]
 
 
-@requirement("crm:contacts:on-conflict")
+@requirement("crm-5")
 def test_a_contact_that_is_not_there_is_created_when_conflicts_are_to_be_skipped(gateway: Gateway) -> None:
     reply = contact(gateway, "fresh.skip@acme.test", {"firstname": "Ana"}, on_conflict="skip")
 
@@ -113,15 +114,7 @@ def test_many_writers_of_one_new_address_make_one_contact(gateway: Gateway, port
     assert 1 == portal.count("contacts", email="crowd@acme.test")
 
 
-def test_many_writers_that_skip_conflicts_make_one_contact(gateway: Gateway, portal: Looking) -> None:
-    call = lambda: contact(gateway, "skipping.crowd@acme.test", on_conflict="skip")  # noqa: E731  # one call, 20 times
-    replies = gateway.together(*[call] * 20)
-
-    assert sorted(reply.data["action"] for reply in replies) == ["created", *["skipped"] * 19]
-    assert 1 == portal.count("contacts", email="skipping.crowd@acme.test")
-
-
-@requirement("crm:contacts:properties")
+@requirement("crm-4")
 def test_values_are_written_as_the_types_of_their_properties_want_them(gateway: Gateway, portal: Looking) -> None:
     sent = {
         "firstname": "Ünal <b>",
@@ -154,14 +147,7 @@ def test_null_clears_a_property(gateway: Gateway, portal: Looking) -> None:
     assert {"firstname", "tier"} & portal.contact("cleared@acme.test").keys() == set()
 
 
-@requirement("crm:all-faults")
-def test_an_unknown_owner_is_told_with_everything_else_that_is_wrong(gateway: Gateway) -> None:
-    reply = contact(gateway, "all@acme.test", {"owner_email": "no@one.test", "firstnam": "x", "tier": "tin"})
-
-    assert ["option_missing", "property_not_found", "option_missing"] == [one["code"] for one in reply.details]
-
-
-@requirement("crm:deals:owner")
+@requirement("crm-55")
 def test_the_owner_of_a_deal_is_set_by_address(gateway: Gateway, portal: Looking) -> None:
     deal_id = deal(gateway).data["deal_id"]
 
@@ -170,7 +156,7 @@ def test_the_owner_of_a_deal_is_set_by_address(gateway: Gateway, portal: Looking
     assert str(OWNERS[0].id) == portal.deal(deal_id)["hubspot_owner_id"]
 
 
-@requirement("crm:contacts:value-kept")
+@requirement("crm-54")
 def test_a_value_that_the_portal_did_not_take_is_not_reported_as_written(gateway: Gateway) -> None:
     contact(gateway, "forward@acme.test", {"lifecyclestage": "customer"})
     reply = contact(gateway, "forward@acme.test", {"lifecyclestage": "lead", "firstname": "Ana"})
@@ -187,7 +173,7 @@ def test_a_property_defined_a_moment_ago_can_be_written(gateway: Gateway, portal
     assert ["brand_new"] == reply.data["properties_written"]
 
 
-@requirement("crm:property-not-found", "crm:option-missing")
+@requirement("crm-35", "crm-36")
 @pytest.mark.parametrize(
     ("properties", "code", "detail"),
     [
@@ -213,15 +199,7 @@ def test_a_property_that_cannot_be_written_is_named_and_nothing_is_written(
     assert {} == portal.contact("refused@acme.test")
 
 
-@requirement("crm:property-not-found")
-def test_all_unknown_properties_are_named_together_with_those_that_there_are(gateway: Gateway) -> None:
-    reply = contact(gateway, "unknown@acme.test", {"shoe_size": 44, "firstname": "Ana", "hat_size": 58})
-
-    assert ["shoe_size", "hat_size"] == [detail["property"] for detail in reply.details]
-    assert {"firstname", "tier"} <= set(reply.details[0]["allowed"])
-
-
-@requirement("crm:all-faults", "calls:all-schema-faults", "errors:detail-values")
+@requirement("common-30", "common-47", "crm-45")
 def test_everything_that_is_wrong_with_the_properties_of_a_contact_is_told_at_once(
     gateway: Gateway, portal: Looking
 ) -> None:
@@ -250,10 +228,10 @@ def test_everything_that_is_wrong_with_the_properties_of_a_contact_is_told_at_on
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ({"renewal_date": "2026-02-30"}, "cannot become date without loss: it is no ISO 8601 date or time."),
+        ({"renewal_date": "2026-02-30"}, f"cannot become date without loss: {NO_INSTANT}."),
         ({"last_demo_at": 10**30}, "cannot become datetime without loss: it is beyond the years 1 to 9999."),
-        ({"last_demo_at": "0001-01-01T00:00:00+14:00"}, "without loss: it is no ISO 8601 date or time."),
-        ({"nps_score": "many"}, "cannot become number without loss: it is no decimal number."),
+        ({"last_demo_at": "0001-01-01T00:00:00+14:00"}, f"without loss: {NO_INSTANT}."),
+        ({"nps_score": "many"}, "cannot become number without loss: it is no plain decimal number."),
         ({"tier": "pla'ti\"num"}, '"tier" has no option "pla\'ti"num".'),
         ({"no_such": 1}, 'The portal has no property "no_such".'),
         ({f"no_such_{number}": 1 for number in range(5)}, "And 2 more."),
@@ -281,17 +259,7 @@ def test_another_email_among_the_properties_is_refused(gateway: Gateway) -> None
     assert [{"parameter": "properties.email", "message": "Should equal email"}] == reply.facts
 
 
-@requirement("calls:all-faults")
-def test_all_faults_of_a_request_are_reported_together(gateway: Gateway) -> None:
-    reply = gateway.post("/crm/contacts", email="x", on_conflict="merge", create_company="yes", speed="high")
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert sorted(detail["parameter"] for detail in reply.details) == [
-        *("create_company", "email", "on_conflict", "properties", "speed")
-    ]
-
-
-@requirement("crm:vendor-reason")
+@requirement("crm-46")
 def test_a_property_that_the_portal_requires_is_named(gateway: Gateway) -> None:
     gateway.knob("crm", required_properties={"contacts": ["lastname"]})
     reply = contact(gateway, "required@acme.test", {"firstname": "Ana"})
@@ -307,7 +275,7 @@ def test_a_property_that_the_portal_requires_is_named(gateway: Gateway) -> None:
     ] == reply.details
 
 
-@requirement("crm:unique-value-taken")
+@requirement("crm-49")
 def test_a_unique_value_of_another_contact_is_named_with_the_contact_that_has_it(gateway: Gateway) -> None:
     reply = contact(gateway, "unique@acme.test", {"erp_id": "ERP-00000"})
     holder = gateway.get("/crm/contacts", property="erp_id", value="ERP-00000").data[0]["contact_id"]
@@ -319,7 +287,7 @@ def test_a_unique_value_of_another_contact_is_named_with_the_contact_that_has_it
 # Looking up by an option
 
 
-@requirement("crm:look-up:label")
+@requirement("crm-52")
 @pytest.mark.parametrize("value", ["Lead", " lead ", "lead"])
 def test_an_option_is_looked_up_by_its_value_or_its_label(gateway: Gateway, value: str) -> None:
     by_value = gateway.get("/crm/contacts", property="lifecyclestage", value="lead")
@@ -329,7 +297,7 @@ def test_an_option_is_looked_up_by_its_value_or_its_label(gateway: Gateway, valu
     assert "warning" not in found.headers
 
 
-@requirement("crm:look-up:label")
+@requirement("crm-52")
 def test_a_look_up_by_what_is_no_option_warns(gateway: Gateway) -> None:
     found = gateway.get("/crm/contacts", property="lifecyclestage", value="Laed")
 
@@ -348,7 +316,7 @@ def test_an_owner_property_is_looked_up_by_the_owners_address(gateway: Gateway) 
 # Owners
 
 
-@requirement("crm:owners:write")
+@requirement("crm-51")
 @pytest.mark.parametrize(
     "properties",
     [
@@ -369,7 +337,7 @@ def test_an_owner_is_set_by_address_or_id(gateway: Gateway, portal: Looking, pro
     assert ("771203", address) == (portal.contact("owned@acme.test")["hubspot_owner_id"], read["owner_email"])
 
 
-@requirement("crm:owners:options")
+@requirement("crm-48")
 def test_the_options_of_an_owner_property_are_the_addresses_of_active_owners(gateway: Gateway) -> None:
     listed = gateway.get("/crm/properties", object_type="contacts").data
     (options,) = [one["options"] for one in listed if one["name"] == "hubspot_owner_id"]
@@ -377,7 +345,7 @@ def test_the_options_of_an_owner_property_are_the_addresses_of_active_owners(gat
     assert sorted(owner.email for owner in OWNERS if owner.email and not owner.archived) == options
 
 
-@requirement("crm:owners:unknown")
+@requirement("crm-50")
 @pytest.mark.parametrize("name", ["owner_email", "hubspot_owner_id"])
 def test_an_unknown_owner_is_rejected_with_the_addresses_that_there_are(gateway: Gateway, name: str) -> None:
     address = next(owner.email for owner in OWNERS if owner.email and not owner.archived)
@@ -400,7 +368,7 @@ def test_two_names_of_different_owners_are_rejected(gateway: Gateway) -> None:
 # Companies of contacts
 
 
-@requirement("crm:contacts:company")
+@requirement("crm-7")
 @pytest.mark.parametrize(
     "reference",
     ["aurora-archi.example", " HTTPS://www.Aurora-Archi.example/about?x=1 ", "aurora-archi.example.", "{company_id}"],
@@ -415,7 +383,7 @@ def test_a_contact_is_linked_to_the_oldest_company_of_a_domain_or_to_one_by_iden
     assert portal.linked("contacts", reply.data["contact_id"], "companies") == [company_id]
 
 
-@requirement("crm:contacts:company-not-found")
+@requirement("crm-9")
 @pytest.mark.parametrize(
     ("reference", "more"),
     [
@@ -436,21 +404,17 @@ def test_a_missing_company_is_refused_before_the_contact_is_written(
     assert {} == portal.contact("nowhere@acme.test")
 
 
-@pytest.mark.parametrize("reference", ["", "two words.test", "ana@acme.test"])
+@pytest.mark.parametrize("reference", [" ", "two words.test", "ana@acme.test"])
 def test_what_is_neither_a_domain_nor_an_identifier_is_refused(gateway: Gateway, reference: str) -> None:
     reply = contact(gateway, "nowhere@acme.test", associate_company=reference)
 
-    assert (422, ["associate_company"]) == (reply.status, [detail["parameter"] for detail in reply.details])
+    assert 422 == reply.status
+    assert [("associate_company", "Should be a domain or an identifier")] == [
+        (detail["parameter"], detail["message"]) for detail in reply.details
+    ]
 
 
-@pytest.mark.parametrize("reference", [" ", "two words.test", "ana@acme.test"])
-def test_what_is_wrong_with_a_company_is_said_in_words(gateway: Gateway, reference: str) -> None:
-    reply = contact(gateway, "nowhere@acme.test", associate_company=reference)
-
-    assert ["Should be a domain or an identifier"] == [detail["message"] for detail in reply.details]
-
-
-@requirement("crm:contacts:create-company")
+@requirement("crm-8")
 def test_a_missing_company_is_created_once_even_if_the_search_does_not_know_it_yet(
     gateway: Gateway, portal: Looking
 ) -> None:
@@ -466,7 +430,7 @@ def test_a_missing_company_is_created_once_even_if_the_search_does_not_know_it_y
     ] * 3
 
 
-@requirement("crm:contacts:company-just-made")
+@requirement("crm-47")
 def test_a_company_made_a_moment_ago_is_used_while_neither_search_nor_list_show_it(
     gateway: Gateway, portal: Looking
 ) -> None:
@@ -508,7 +472,7 @@ def test_contacts_that_want_the_same_new_company_at_once_share_it(gateway: Gatew
 # Looking up
 
 
-@requirement("crm:contacts:by-email", "crm:contacts:found", "crm:contacts:common")
+@requirement("crm-10", "crm-14", "crm-15")
 def test_a_contact_is_looked_up_by_email(gateway: Gateway) -> None:
     reply = gateway.get("/crm/contacts", email=" Ana.Lindqvist@aurora-archi.EXAMPLE ")
 
@@ -533,18 +497,11 @@ def test_a_contact_is_looked_up_by_email(gateway: Gateway) -> None:
     }
 
 
-@requirement("crm:contacts:by-email")
+@requirement("crm-10")
 def test_an_email_that_nobody_has_finds_nothing(gateway: Gateway) -> None:
     reply = gateway.get("/crm/contacts", email="nobody+here@acme.test")
 
     assert ([], None) == (reply.data, reply.body["next_cursor"])
-
-
-@pytest.mark.parametrize("email", ["ana", "a b@acme.test", "@acme.test"])
-def test_what_is_no_email_is_not_looked_up(gateway: Gateway, email: str) -> None:
-    reply = gateway.get("/crm/contacts", email=email)
-
-    assert (422, ["email"]) == (reply.status, [detail["parameter"] for detail in reply.details])
 
 
 def test_a_contact_is_found_by_email_and_unique_values_at_once_whatever_the_search_knows(gateway: Gateway) -> None:
@@ -572,7 +529,7 @@ def test_the_search_learns_of_a_contact_after_a_while(gateway: Gateway) -> None:
     assert ["late@acme.test"] == [item["email"] for item in after.data]
 
 
-@requirement("crm:contacts:unfiltered", "crm:contacts:cursor")
+@requirement("crm-13", "crm-17")
 def test_all_contacts_are_listed_page_by_page(gateway: Gateway, portal: Looking) -> None:
     found = every_contact(gateway, limit=100)
 
@@ -587,12 +544,6 @@ def test_a_search_goes_on_past_the_cap_of_the_application(gateway: Gateway) -> N
     assert len(whole) > 50
     assert capped == whole
     assert {"gold"} == {item["tier"] for item in whole}
-
-
-@requirement("crm:contacts:limit")
-def test_a_page_has_25_contacts_unless_told_otherwise(gateway: Gateway) -> None:
-    assert 25 == len(gateway.get("/crm/contacts").data)
-    assert 25 == len(gateway.get("/crm/contacts", property="tier", value="gold").data)
 
 
 @pytest.mark.parametrize(
@@ -616,7 +567,7 @@ def test_owners_are_asked_for_once_for_many_lookups(gateway: Gateway) -> None:
     assert [] == [path for _, path, _ in gateway.journal("crm") if "owners" in path]
 
 
-@requirement("crm:contacts:by-property", "crm:contacts:common")
+@requirement("crm-11", "crm-15")
 @pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
@@ -637,7 +588,7 @@ def test_a_property_of_any_type_is_matched(gateway: Gateway, name: str, value: s
     assert "typed.search@acme.test" in {item["email"] for item in found}
 
 
-@requirement("crm:contacts:half-filter", "crm:contacts:limit")
+@requirement("crm-12", "crm-16")
 @pytest.mark.parametrize(
     ("query", "parameter"),
     [
@@ -658,7 +609,7 @@ def test_a_lookup_that_makes_no_sense_is_refused(gateway: Gateway, query: dict[s
     assert parameter in [detail["parameter"] for detail in reply.details]
 
 
-@requirement("crm:property-not-found")
+@requirement("crm-35")
 def test_a_lookup_by_an_unknown_property_names_those_that_there_are(gateway: Gateway) -> None:
     reply = gateway.get("/crm/contacts", property="teir", value="gold")
 
@@ -688,19 +639,10 @@ def test_what_is_wrong_with_a_filter_is_said_in_words(gateway: Gateway, query: d
     assert [message] == [detail["message"] for detail in reply.details]
 
 
-@requirement("calls:cursor-bound")
-def test_a_cursor_holds_only_for_its_own_filter(gateway: Gateway) -> None:
-    cursor = gateway.get("/crm/contacts", property="tier", value="gold").body["next_cursor"]
-    foreign = gateway.get("/crm/contacts", property="tier", value="silver", cursor=cursor)
-    forged = gateway.get("/crm/contacts", cursor="AAAA")
-
-    assert [foreign.code, forged.code] == ["invalid_cursor"] * 2
-
-
 # Opening deals
 
 
-@requirement("crm:deals:created", "crm:deals:create", "crm:deals:contact")
+@requirement("crm-18", "crm-19", "crm-24")
 def test_a_deal_is_opened_in_a_stage_and_for_a_contact(gateway: Gateway, portal: Looking) -> None:
     reply = deal(gateway, pipeline="Sales Pipeline", dealstage="Qualified To Buy", amount=1250.5, contact_id="50912")
     deal_id = reply.data["deal_id"]
@@ -721,7 +663,7 @@ def test_a_deal_is_opened_in_a_stage_and_for_a_contact(gateway: Gateway, portal:
     assert [50912] == portal.linked("deals", deal_id, "contacts")
 
 
-@requirement("crm:deals:pipeline", "crm:deals:stage")
+@requirement("crm-20", "crm-22")
 @pytest.mark.parametrize(
     ("pipeline", "dealstage"),
     [("98112230", "98112233"), ("Partnerships", "Contract Sent"), (" partnerships", "CONTRACT sent")],
@@ -733,7 +675,7 @@ def test_pipeline_and_stage_go_by_identifier_or_name(gateway: Gateway, pipeline:
     assert (None, []) == (reply.data["amount"], reply.data["associated_contacts"])
 
 
-@requirement("crm:deals:amount")
+@requirement("crm-23")
 @pytest.mark.parametrize(
     ("sent", "kept"),
     [
@@ -768,7 +710,7 @@ def test_an_amount_that_no_json_number_returns_unchanged_is_refused(gateway: Gat
     assert ["amount"] == [detail["parameter"] for detail in reply.details]
 
 
-@requirement("crm:deals:pipeline")
+@requirement("crm-20")
 def test_a_pipeline_that_does_not_exist_is_refused_with_those_that_do(gateway: Gateway) -> None:
     reply = deal(gateway, pipeline="Renewals")
 
@@ -777,7 +719,7 @@ def test_a_pipeline_that_does_not_exist_is_refused_with_those_that_do(gateway: G
     assert ["Sales Pipeline", "Partnerships"] == reply.details[0]["allowed"][:2]
 
 
-@requirement("crm:deals:stage", "crm:stage-not-found")
+@requirement("crm-22", "crm-37")
 @pytest.mark.parametrize("stage", ["Pilot", "98112232", "nowhere"])
 def test_a_stage_of_another_pipeline_is_refused_with_those_of_the_pipeline(gateway: Gateway, stage: str) -> None:
     before = len(gateway.journal("crm"))
@@ -796,7 +738,7 @@ def test_a_pipeline_made_a_moment_ago_is_found(gateway: Gateway) -> None:
     assert reply.data["pipeline"] == made["id"]
 
 
-@requirement("crm:deals:pipeline-ambiguous")
+@requirement("crm-21")
 def test_a_name_that_two_pipelines_share_is_refused_with_their_identifiers(gateway: Gateway) -> None:
     ids = [gateway.act("crm", action="create_pipeline", label="Twins", stages=["One"])["id"] for _ in range(2)]
     reply = deal(gateway, pipeline="twins", dealstage="One")
@@ -831,7 +773,7 @@ def test_a_deal_needs_name_pipeline_and_stage(gateway: Gateway) -> None:
 # Changing deals
 
 
-@requirement("crm:deals:updated", "crm:deals:move", "crm:deals:note")
+@requirement("crm-25", "crm-27", "crm-28")
 def test_a_deal_is_moved_changed_and_noted(gateway: Gateway, portal: Looking) -> None:
     deal_id = deal(gateway).data["deal_id"]
     reply = gateway.patch(
@@ -859,7 +801,7 @@ def test_a_deal_is_moved_changed_and_noted(gateway: Gateway, portal: Looking) ->
     assert 1 == len(notes)
 
 
-@requirement("crm:deals:only-sent")
+@requirement("crm-26")
 def test_properties_alone_leave_the_stage(gateway: Gateway, portal: Looking) -> None:
     deal_id = deal(gateway).data["deal_id"]
     reply = gateway.patch(f"/crm/deals/{deal_id}", properties={"dealname": "Renamed", "amount": 0.3})
@@ -930,7 +872,7 @@ def test_a_change_that_cannot_be_made_whole_is_not_made(
     assert portal.deal(deal_id) == before
 
 
-@requirement("crm:all-faults", "calls:all-schema-faults")
+@requirement("common-30", "crm-45")
 def test_everything_that_is_wrong_with_a_change_of_a_deal_is_told_at_once(gateway: Gateway) -> None:
     deal_id = deal(gateway).data["deal_id"]
     properties = {"risk": "none", "no_such": 1, "amount": "a lot"}
@@ -954,7 +896,7 @@ def test_an_unknown_deal_is_not_found(gateway: Gateway, deal_id: str) -> None:
 # Properties
 
 
-@requirement("crm:properties:fields", "crm:properties:list")
+@requirement("crm-32", "crm-33")
 def test_the_properties_of_an_object_type_are_listed(gateway: Gateway) -> None:
     reply = gateway.get("/crm/properties", object_type="contacts")
     by_name = {item["name"]: item for item in reply.data}
@@ -971,7 +913,7 @@ def test_the_properties_of_an_object_type_are_listed(gateway: Gateway) -> None:
     assert {"name": "email", "label": "Email", "type": "string", "options": [], "custom": False} == by_name["email"]
 
 
-@requirement("crm:properties:custom")
+@requirement("crm-34")
 @pytest.mark.parametrize(
     ("object_type", "names"),
     [("companies", ["account_code", "segment"]), ("deals", ["external_ref", "risk", "signed_on"])],

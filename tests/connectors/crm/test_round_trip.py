@@ -34,7 +34,7 @@ def looked_up(gateway: Gateway, name: str, value: str, email: str) -> Any:
     return next(item[name] for item in found if item["email"] == email)
 
 
-@requirement("crm:contacts:round-trip")
+@requirement("crm-53")
 @pytest.mark.parametrize("name", VALUES)
 def test_a_value_of_every_type_can_be_written_back_as_it_was_read(gateway: Gateway, portal: Looking, name: str) -> None:
     gateway.knob("crm", search_lag_seconds=0)
@@ -49,7 +49,7 @@ def test_a_value_of_every_type_can_be_written_back_as_it_was_read(gateway: Gatew
     assert before == kept(portal, email)
 
 
-@requirement("crm:contacts:round-trip")
+@requirement("crm-53")
 @pytest.mark.parametrize("owned", [True, False])
 def test_a_whole_contact_can_be_written_back(gateway: Gateway, portal: Looking, *, owned: bool) -> None:
     contacts = gateway.get("/crm/contacts", limit=100).data
@@ -63,7 +63,7 @@ def test_a_whole_contact_can_be_written_back(gateway: Gateway, portal: Looking, 
     assert before == {name: text for name, text in kept(portal, read["email"]).items() if text}
 
 
-@requirement("crm:contacts:null", "calls:null-restores")
+@requirement("common-225", "crm-4")
 @pytest.mark.parametrize("name", VALUES)
 def test_null_restores_what_a_new_contact_has(gateway: Gateway, portal: Looking, name: str) -> None:
     filled, new = f"filled.{name}@acme.test", f"new.{name}@acme.test"

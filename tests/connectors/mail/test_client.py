@@ -9,7 +9,7 @@ import pytest
 
 from connector_gateway.connectors.mail import wire
 from connector_gateway.connectors.mail.client import Content, throttled
-from connector_gateway.connectors.mail.refusals import Sought, unwrap
+from connector_gateway.connectors.mail.refusals import unwrap
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
     ConnectionScopeMissing,
@@ -88,7 +88,7 @@ def test_a_refusal_that_means_later_says_how_much_later(answer: Answer, pause: P
 )
 def test_a_refusal_becomes_an_error_of_the_catalogue(answer: Answer, error: type[GatewayError], *, named: bool) -> None:
     with pytest.raises(error) as refused:
-        unwrap(answer, wire.Labelled, Sought(MessageNotFound, "message_id", "m"), named=named)
+        unwrap(answer, wire.Labelled, MessageNotFound, named=named)
 
     assert type(refused.value) is error
     assert "html" not in refused.value.message

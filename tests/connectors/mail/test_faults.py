@@ -14,8 +14,7 @@ from connectors.mail.looking import OWN, Looking, received
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
 from harness.rooms import only
-from harness.serving import Gateway, Reply, Restarting, serving
-from harness.waiting import wait_until
+from harness.serving import Gateway, Reply, serving
 from workspace_sandbox.sandbox import Sandbox
 
 ME = "/gmail/v1/users/me"
@@ -100,10 +99,10 @@ def writer(gateway: Gateway, mailbox: Looking) -> Writer:
 
 
 @pytest.fixture
-def fresh(mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path) -> Iterator[Writer]:
+def fresh(sandbox: Sandbox, mailbox: Looking, tmp_path: Path) -> Iterator[Writer]:
     """An impatient caller of a gateway of its own, whose budgets may be closed."""
     impatient: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:
+    with serving(sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:
         gateway.clear("mail")
         mark = f"Mark {next(numbers)}"
         yield Writer(gateway, mailbox, mark, received(gateway, mark))
@@ -135,44 +134,6 @@ WRITES = ["send", "label", "draft"]
 # The way to the application, and its moods
 
 
-@requirement("service:backoff")
-@pytest.mark.parametrize("name", OPERATIONS)
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"status": 429, "headers": {"Retry-After": "0"}, "body": {"error": {"errors": [{"reason": "x"}]}}},
-        {
-            "status": 403,
-            "headers": {"Retry-After": "0"},
-            "body": {"error": {"errors": [{"reason": "userRateLimitExceeded"}]}},
-        },
-    ],
-)
-def test_a_throttled_request_is_sent_again(gateway: Gateway, name: str, fault: dict[str, Any]) -> None:
-    gateway.fault("mail", fault="status", **fault)
-
-    assert 200 == call(gateway, name).status
-
-
-@pytest.mark.parametrize(
-    ("throttle", "least"), [("quota", 1), ("exhausted", 1), ("retry_after_403", 29), ("retry_after_429", 29)]
-)
-def test_each_way_of_saying_slow_down_is_understood(fresh: Writer, throttle: str, least: int) -> None:
-    fresh.gateway.knob("mail", force=throttle)
-
-    reply = call(fresh.gateway, "search")
-
-    assert (429, "upstream_rate_limited") == (reply.status, reply.code)
-    assert least <= reply.body["retry_after"] <= least + 2
-    assert reply.headers["retry-after"] == str(reply.body["retry_after"])
-
-
-def test_a_throttle_without_a_time_is_waited_out(gateway: Gateway) -> None:
-    gateway.fault("mail", fault="status", status=429, body={"error": {"errors": [{"reason": "rateLimitExceeded"}]}})
-
-    assert 200 == call(gateway, "search").status
-
-
 def test_an_account_that_may_send_no_more_today_can_still_be_read(fresh: Writer) -> None:
     fresh.gateway.knob("mail", limits=True, sends_per_day=0)
 
@@ -185,57 +146,7 @@ def test_an_account_that_may_send_no_more_today_can_still_be_read(fresh: Writer)
     assert (0, 0, 0) == fresh.traces()
 
 
-@pytest.mark.parametrize("fault", [{"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}])
-def test_fetching_that_fails_is_tried_again_and_then_given_up(gateway: Gateway, fault: dict[str, Any]) -> None:
-    gateway.fault("mail", **fault, times=2)
-    tried_again = call(gateway, "fetch")
-    gateway.fault("mail", **fault, times=9)
-    given_up = call(gateway, "fetch")
-
-    assert 200 == tried_again.status
-    assert (502, "upstream_error") == (given_up.status, given_up.code)
-
-
-def test_a_failure_in_the_middle_of_a_page_is_told_as_it_is(gateway: Gateway) -> None:
-    gateway.fault("mail", path=f"{ME}/messages/", fault="status", status=500, times=100)
-
-    reply = call(gateway, "search", limit="10")
-
-    assert (502, "upstream_error") == (reply.status, reply.code)
-
-
 # What the application does not allow
-
-
-@requirement("auth:connection-revoked")
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_a_revoked_connection_is_told_until_it_is_authorised_again(gateway: Gateway, name: str) -> None:
-    gateway.revoke("mail")
-    refused = call(gateway, name)
-    gateway.authorise("mail")
-
-    assert (401, "connection_revoked") == (refused.status, refused.code)
-    assert 200 == call(gateway, name).status
-
-
-@pytest.mark.parametrize(
-    ("force", "answered"),
-    [
-        ("scope", (403, "connection_scope_missing")),
-        ("domain_policy", (403, "upstream_forbidden")),
-        ("mail_disabled", (403, "upstream_forbidden")),
-        ("api_disabled", (502, "upstream_unexpected")),
-        ("unauthenticated", (401, "connection_revoked")),
-    ],
-)
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_what_is_not_allowed_is_told(gateway: Gateway, name: str, force: str, answered: tuple[int, str]) -> None:
-    gateway.knob("mail", force=force)
-
-    reply = call(gateway, name)
-
-    assert (reply.status, reply.code) == answered
-    assert "Gmail" not in reply.body["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -258,57 +169,13 @@ def test_why_the_application_does_not_allow_it_is_told(
     assert remedy in reply.body["error"]["remedy"]
 
 
-def test_why_the_application_refuses_the_values_is_told_without_credentials(gateway: Gateway) -> None:
-    error = {"message": "Bad q at ?access_token=ya29.secret", "errors": [{"reason": "invalidArgument"}]}
-    gateway.fault("mail", fault="status", status=400, body={"error": error})
-
-    reply = call(gateway, "search")
-
-    assert (422, "upstream_refused") == (reply.status, reply.code)
-    assert [{"vendor_code": "invalidArgument", "vendor_message": "Bad q at ?access_token=…"}] == reply.facts
-
-
-def test_a_day_of_the_whole_project_that_is_used_up_is_told(fresh: Writer) -> None:
-    fresh.gateway.knob("mail", force="daily_limit")
-
-    reply = call(fresh.gateway, "search")
-
-    assert ("upstream_rate_limited", 3600) == (reply.code, reply.body["retry_after"])
-
-
 # What the caller may not do
-
-
-@requirement("auth:read-key-writes-nothing")
-@pytest.mark.parametrize("name", WRITES)
-def test_a_key_that_may_only_read_writes_nothing(writer: Writer, name: str) -> None:
-    reader = writer.gateway.with_key("read")
-
-    reply = call(reader, name)
-
-    assert (403, "write_scope_required") == (reply.status, reply.code)
-    assert [] == writer.gateway.journal("mail")
-
-
-@requirement("auth:read-key-reads")
-@pytest.mark.parametrize("name", ["search", "fetch"])
-def test_a_key_that_may_only_read_reads(gateway: Gateway, name: str) -> None:
-    assert 200 == call(gateway.with_key("read"), name).status
-
-
-@requirement("calls:unknown-parameter")
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_an_unknown_parameter_is_refused(gateway: Gateway, name: str) -> None:
-    reply = call(gateway, name, colour="red")
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert ["colour"] == [detail["parameter"] for detail in reply.details]
 
 
 # Writes in doubt
 
 
-@requirement("mail:send:two-phases", "calls:outcome-looked-for")
+@requirement("common-79", "mail-18")
 @pytest.mark.parametrize("name", ["send", "reply"])
 @pytest.mark.parametrize("path", [DRAFTS, SEND])
 @pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
@@ -334,7 +201,7 @@ UNDONE: list[dict[str, Any]] = [
 """What leaves a write undone, and its caller in doubt."""
 
 
-@requirement("mail:send:two-phases", "idempotency:recovery")
+@requirement("common-95", "mail-18")
 @pytest.mark.parametrize("fault", UNDONE)
 def test_a_draft_that_was_not_sent_is_told_and_sent_by_the_repeat(writer: Writer, fault: dict[str, Any]) -> None:
     writer.harm(SEND, **fault)
@@ -350,74 +217,7 @@ def test_a_draft_that_was_not_sent_is_told_and_sent_by_the_repeat(writer: Writer
     assert (1, 0, 0) == writer.traces()
 
 
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize("fault", UNDONE)
-@pytest.mark.parametrize(("path", "left"), [(DRAFTS, (0, 0, 0)), (SEND, (0, 1, 0))])
-def test_without_a_key_nothing_is_sent_again(
-    writer: Writer, path: str, left: tuple[int, int, int], fault: dict[str, Any]
-) -> None:
-    writer.harm(path, **fault)
-
-    reply = writer.send()
-
-    assert 502 == reply.status
-    assert "idempotency key makes repeats safe" in reply.body["error"]["remedy"]
-    assert (writer.asked(path), writer.traces()) == (1, left)
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize("fault", [{"fault": "drop_before"}, {"fault": "status", "status": 503, "body": HTML}])
-@pytest.mark.parametrize("path", [DRAFTS, SEND])
-def test_what_may_still_be_carried_out_is_not_sent_again(
-    writer: Writer, unsettled: Gateway, path: str, fault: dict[str, Any]
-) -> None:
-    writer = writer.at(unsettled)
-    writer.harm(path, **fault)
-
-    writer.keyed("send")
-    again = writer.keyed("send")
-
-    assert (502, "outcome_unknown") == (again.status, again.code)
-    assert 1 <= again.body["retry_after"] <= 4
-    assert (1, 0) == (writer.asked(path), writer.sent())
-
-
-@requirement("idempotency:never-two")
-@pytest.mark.parametrize("path", [DRAFTS, SEND])
-def test_a_request_that_takes_longer_than_it_is_waited_for_sends_one_message(
-    writer: Writer, unsettled: Gateway, path: str
-) -> None:
-    writer = writer.at(unsettled)
-    writer.harm(path, fault="delay", seconds=1.3)
-
-    first = writer.keyed("send")
-    early = writer.keyed("send")
-    wait_until(lambda: sum(writer.traces()) == 1 and (path == DRAFTS or writer.sent() == 1))
-    late = writer.keyed("send")
-
-    assert ["outcome_unknown", "outcome_unknown"] == [first.code, early.code]
-    assert 200 == late.status
-    assert (1, (1, 0, 0)) == (writer.asked(path), writer.traces())
-
-
-@requirement("idempotency:replay", "idempotency:evidence")
-@pytest.mark.parametrize("name", ["send", "draft"])
-@pytest.mark.parametrize(("fault", "unseen"), [("drop_before", 0), ("drop_after", 6)])
-def test_in_doubt_the_first_letter_counts_whatever_a_repeat_says(
-    writer: Writer, name: str, fault: str, unseen: int
-) -> None:
-    writer.harm(DRAFTS, fault=fault)
-    writer.gateway.fault("mail", method="GET", path=DRAFTS, fault="status", status=503, times=unseen)
-
-    first = writer.keyed(name)
-    again = writer.keyed(name, subject="Another letter", to=["greta@kaiwerk.test"])
-
-    assert (502, 200) == (first.status, again.status)
-    assert 1 == sum(writer.traces())
-    assert ([], []) == (writer.mailbox.sent("Another letter"), writer.mailbox.drafts("Another letter"))
-
-
-@requirement("idempotency:evidence")
+@requirement("common-97")
 def test_an_equal_draft_of_somebody_elses_is_not_taken_for_ones_own(writer: Writer) -> None:
     theirs = writer.draft().data["draft_id"]
     writer.harm(DRAFTS, fault="drop_before")
@@ -429,24 +229,7 @@ def test_an_equal_draft_of_somebody_elses_is_not_taken_for_ones_own(writer: Writ
     assert (0, 2, 0) == writer.traces()
 
 
-@requirement("idempotency:never-two", "idempotency:owned")
-@pytest.mark.parametrize("name", ["send", "draft"])
-def test_after_a_restart_what_another_key_made_is_still_that_keys(
-    writer: Writer, restarting: Restarting, name: str
-) -> None:
-    with restarting() as before:
-        writer.harm(DRAFTS, fault="drop_before")
-        first = writer.at(before).keyed(name)
-        other = writer.at(before).keyed(name, key=f"not {writer.mark}")
-    with restarting() as after:
-        again = writer.at(after).keyed(name)
-
-    assert "outcome_unknown" == first.code
-    assert other.data["message_id"] != again.data["message_id"]
-    assert 2 == sum(writer.traces())
-
-
-@requirement("calls:never-blindly")
+@requirement("common-81")
 def test_while_not_all_drafts_can_be_listed_none_is_made_again(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     writer.draft(subject="Above")
     monkeypatch.setattr(client, "MAX_PAGES", 1)
@@ -497,51 +280,7 @@ def test_what_was_not_even_drafted_is_told_and_can_be_repeated(
     assert 1 == sum(writer.traces())
 
 
-@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
-def test_a_draft_whose_answer_is_lost_is_made_once(writer: Writer, fault: dict[str, Any]) -> None:
-    writer.harm(DRAFTS, **fault)
-
-    reply = writer.draft()
-
-    assert 200 == reply.status
-    assert writer.mailbox.own.drafts[reply.data["draft_id"]].id == reply.data["message_id"]
-    assert (0, 1, 0) == writer.traces()
-
-
-@pytest.mark.parametrize("path", [MODIFY, LABELS])
-@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
-def test_a_change_of_labels_whose_answer_is_lost_is_found(writer: Writer, path: str, fault: dict[str, Any]) -> None:
-    writer.harm(path, **fault)
-
-    reply = writer.label()
-
-    assert reply.data == {
-        "message_id": writer.message_id,
-        "labels": ["UNREAD", "INBOX", writer.mark],
-        "created": [writer.mark],
-    }
-    assert (0, 0, 1) == writer.traces()
-
-
-@requirement("idempotency:recovery")
-@pytest.mark.parametrize(("path", "labels"), [(MODIFY, 1), (LABELS, 0)])
-@pytest.mark.parametrize("fault", UNDONE)
-def test_a_change_of_labels_that_was_not_made_is_finished_by_the_repeat(
-    writer: Writer, path: str, labels: int, fault: dict[str, Any]
-) -> None:
-    writer.harm(path, **fault)
-
-    first = writer.keyed("label")
-    half = writer.labels()
-    again = writer.keyed("label", add=["Another"])
-
-    assert (first.status, half) == (502, labels)
-    assert [{"done": "create the label", "label": writer.mark, "created": True}] * labels == first.details
-    assert (again.data["labels"], again.data["created"]) == (["UNREAD", "INBOX", writer.mark], [writer.mark])
-    assert (0, 0, 1) == writer.traces()
-
-
-@requirement("mail:half-done")
+@requirement("mail-26")
 def test_a_label_that_was_created_before_the_change_is_refused_is_told(writer: Writer) -> None:
     writer.harm(MODIFY, **REFUSAL)
 
@@ -586,7 +325,7 @@ def test_a_message_that_was_sent_is_found_even_where_its_thread_is_not(writer: W
     assert [reply.data["message_id"]] == [sent.id for sent in writer.mailbox.sent(writer.mark)]
 
 
-@requirement("mail:send:two-phases", "calls:never-blindly")
+@requirement("common-81", "mail-18")
 def test_what_cannot_be_found_any_more_is_never_sent_again(writer: Writer) -> None:
     writer.harm(SEND, fault="drop_after")
     writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=503, times=6)
@@ -631,7 +370,7 @@ def test_a_message_that_is_refused_leaves_no_draft_behind(writer: Writer) -> Non
     assert (200, (1, 0, 0)) == (again.status, writer.traces())
 
 
-@requirement("idempotency:released", "mail:send:refused")
+@requirement("common-92", "mail-19")
 def test_after_a_refusal_the_key_is_free_for_a_better_letter(writer: Writer) -> None:
     writer.harm(SEND, **REFUSAL)
 
@@ -642,7 +381,7 @@ def test_after_a_refusal_the_key_is_free_for_a_better_letter(writer: Writer) -> 
     assert ["greta@kaiwerk.test"] == again.data["to"]
 
 
-@requirement("mail:half-done", "mail:send:refused")
+@requirement("mail-19", "mail-26")
 def test_the_draft_of_a_refused_message_that_may_not_have_been_deleted_is_told_and_deleted_by_the_repeat(
     writer: Writer,
 ) -> None:
@@ -660,7 +399,7 @@ def test_the_draft_of_a_refused_message_that_may_not_have_been_deleted_is_told_a
     assert (1, 0, 0) == writer.traces()
 
 
-@requirement("mail:half-done", "mail:send:refused")
+@requirement("mail-19", "mail-26")
 def test_the_draft_of_a_refused_message_that_cannot_be_deleted_is_told_and_sent_by_the_repeat(writer: Writer) -> None:
     writer.harm(SEND, **REFUSAL)
     writer.gateway.fault("mail", method="DELETE", path=DRAFTS, fault="status", status=403, body=FORBIDDEN)
@@ -672,24 +411,6 @@ def test_the_draft_of_a_refused_message_that_cannot_be_deleted_is_told_and_sent_
     assert ("upstream_refused", "make the draft", (0, 1, 0)) == (first.code, first.details[1]["done"], left)
     assert 200 == again.status
     assert (1, 0, 0) == writer.traces()
-
-
-def test_two_messages_of_the_same_content_are_two(writer: Writer) -> None:
-    writer.harm(SEND, fault="drop_after", times=2)
-
-    replies = writer.gateway.together(writer.send, writer.send)
-
-    assert 2 == len({reply.data["message_id"] for reply in replies})
-    assert (2, 0, 0) == writer.traces()
-
-
-def test_two_drafts_of_the_same_content_are_two(writer: Writer) -> None:
-    writer.harm(DRAFTS, fault="drop_after", times=2)
-
-    replies = writer.gateway.together(writer.draft, writer.draft)
-
-    assert 2 == len({reply.data["draft_id"] for reply in replies})
-    assert (0, 2, 0) == writer.traces()
 
 
 # Processes that died in the middle
@@ -720,7 +441,7 @@ def died(writer: Writer, key: str, *steps: JournalEntry) -> None:
     interrupted(writer.gateway, "mail", "send_message", key, body, [planned(letter(writer)), *steps])
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 def test_the_draft_of_a_process_that_died_is_found_and_sent(writer: Writer) -> None:
     now = writer.gateway.app.clock.now()
     _, mark = marked(writer)
@@ -744,7 +465,7 @@ def dies_sending(writer: Writer) -> str:
     return draft_id
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 def test_the_draft_that_a_process_had_not_sent_when_it_died_is_sent(writer: Writer) -> None:
     dies_sending(writer)
 
@@ -754,7 +475,7 @@ def test_the_draft_that_a_process_had_not_sent_when_it_died_is_sent(writer: Writ
     assert (1, 0, 0) == writer.traces()
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 def test_the_message_that_a_process_sent_before_it_died_is_found(writer: Writer) -> None:
     draft_id = dies_sending(writer)
     application = writer.gateway.sandbox.emulators["mail"]
@@ -770,37 +491,9 @@ def test_the_message_that_a_process_sent_before_it_died_is_found(writer: Writer)
 # Repeats
 
 
-@requirement("idempotency:replay", "idempotency:header")
-@pytest.mark.parametrize("name", ["send", "reply", "draft", "label"])
-def test_a_repeated_key_gives_the_first_result_again(writer: Writer, name: str) -> None:
-    first = writer.keyed(name)
-    again = writer.keyed(name)
-
-    assert again.data == first.data
-    assert "true" == again.headers["idempotent-replayed"]
-    assert again.body["run_id"] != first.body["run_id"]
-    assert 1 == sum(writer.traces())
-
-
-@requirement("idempotency:together")
-@pytest.mark.parametrize("name", ["send", "draft", "label"])
-def test_twenty_repeats_at_once_do_it_once(writer: Writer, name: str) -> None:
-    replies = writer.gateway.together(*[lambda: writer.keyed(name)] * 20)
-
-    assert [replies[0].data] * 20 == [reply.data for reply in replies]
-    assert 1 == sum(writer.traces())
-
-
-def test_without_a_key_every_call_sends(writer: Writer) -> None:
-    writer.send()
-    writer.send()
-
-    assert (2, 0, 0) == writer.traces()
-
-
-@requirement("limits:bursts")
-def test_requests_wait_for_the_accounts_budget_and_are_not_dropped(mail_sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="400/1") as gateway:
+@requirement("common-76")
+def test_requests_wait_for_the_accounts_budget_and_are_not_dropped(sandbox: Sandbox, tmp_path: Path) -> None:
+    with serving(sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="400/1") as gateway:
         gateway.clear("mail")
         replies = gateway.together(*[lambda: call(gateway, "search", limit="10")] * 4)
 

@@ -17,7 +17,7 @@ def names(mailbox: Looking) -> list[str]:
     return [label.name for label in mailbox.own.labels.values()]
 
 
-@requirement("mail:labels:fields", "mail:labels:add-remove")
+@requirement("mail-21", "mail-22")
 def test_labels_are_applied_and_stripped_by_name(gateway: Gateway) -> None:
     message_id = received(gateway, "Label me")
 
@@ -31,7 +31,7 @@ def test_labels_are_applied_and_stripped_by_name(gateway: Gateway) -> None:
     }
 
 
-@requirement("mail:labels:not-found")
+@requirement("mail-24")
 def test_a_missing_label_is_refused_and_nothing_changes(gateway: Gateway, mailbox: Looking) -> None:
     message_id = received(gateway, "Unlabelled")
 
@@ -45,7 +45,7 @@ def test_a_missing_label_is_refused_and_nothing_changes(gateway: Gateway, mailbo
     assert "Nowhere" not in names(mailbox)
 
 
-@requirement("calls:all-schema-faults")
+@requirement("common-30")
 def test_all_faults_of_a_change_are_told_at_once(gateway: Gateway, mailbox: Looking) -> None:
     message_id = received(gateway, "Faulty in many ways")
 
@@ -65,7 +65,7 @@ def test_all_faults_of_a_change_are_told_at_once(gateway: Gateway, mailbox: Look
     assert ["UNREAD", "INBOX"] == mailbox.own.messages[message_id].label_ids
 
 
-@requirement("mail:labels:create-missing")
+@requirement("mail-23")
 def test_missing_labels_are_created_when_asked_for(gateway: Gateway, mailbox: Looking) -> None:
     message_id = received(gateway, "New labels")
 
@@ -92,7 +92,7 @@ def test_an_exact_name_goes_before_one_that_differs_in_case(gateway: Gateway, ma
     assert ["UNREAD", "INBOX", "PIER"] == change(gateway, message_id, add=["PIER"]).data["labels"]
 
 
-@requirement("mail:labels:nothing-to-strip")
+@requirement("mail-25")
 def test_a_missing_label_is_not_there_to_be_stripped(gateway: Gateway) -> None:
     message_id = received(gateway, "Nothing to strip")
 

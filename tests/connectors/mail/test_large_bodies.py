@@ -20,8 +20,8 @@ NARROW: dict[str, Any] = PATIENT | {"GATEWAY_MAX_HELD_BYTES": "1000000"}
 
 
 @pytest.fixture(scope="module")
-def room(mail_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with serving(mail_sandbox, tmp_path_factory.mktemp("large"), connectors=only("mail"), **PATIENT) as gateway:
+def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with serving(sandbox, tmp_path_factory.mktemp("large"), connectors=only("mail"), **PATIENT) as gateway:
         yield gateway
 
 
@@ -34,7 +34,7 @@ def letter(subject: str, size_bytes: int) -> bytes:
     ) % (subject.encode(), b"x" * size_bytes)
 
 
-@requirement("mail:search:short-pages")
+@requirement("mail-41")
 def test_a_page_with_bodies_ends_early_and_its_cursor_leads_to_the_others(gateway: Gateway, mailbox: Looking) -> None:
     made = [mailbox.receive(letter("Endless report", 3 * MEBIBYTE // 2)).id for _ in range(4)]
 
@@ -46,7 +46,7 @@ def test_a_page_with_bodies_ends_early_and_its_cursor_leads_to_the_others(gatewa
     assert {3 * MEBIBYTE // 2} == {len(each["body"]["text"].strip()) for each in found}
 
 
-@requirement("mail:search:short-pages")
+@requirement("mail-41")
 def test_a_page_ends_at_the_same_message_whichever_arrives_first(gateway: Gateway, mailbox: Looking) -> None:
     made = [mailbox.receive(letter("Endless race", 3 * MEBIBYTE // 2)).id for _ in range(4)]
     newest = f"/gmail/v1/users/me/messages/{made[-1]}"
@@ -57,7 +57,7 @@ def test_a_page_ends_at_the_same_message_whichever_arrives_first(gateway: Gatewa
     assert made[:1:-1] == [each["message_id"] for each in page.data]
 
 
-@requirement("mail:search:short-pages")
+@requirement("mail-41")
 def test_a_page_does_not_wait_for_messages_that_it_has_no_room_for(gateway: Gateway, mailbox: Looking) -> None:
     made = [mailbox.receive(letter("Endless queue", 3 * MEBIBYTE // 2)).id for _ in range(4)]
     oldest = f"/gmail/v1/users/me/messages/{made[0]}"
@@ -70,7 +70,7 @@ def test_a_page_does_not_wait_for_messages_that_it_has_no_room_for(gateway: Gate
     assert run["duration_ms"] < 10_000
 
 
-@requirement("mail:search:short-pages")
+@requirement("mail-41")
 def test_the_limit_may_change_after_a_short_page(gateway: Gateway, mailbox: Looking) -> None:
     made = [mailbox.receive(letter("Endless minutes", 3 * MEBIBYTE // 2)).id for _ in range(4)]
     first = gateway.get("/mail/messages", q='subject:"Endless minutes"', include_body=True, limit=4)
@@ -82,7 +82,7 @@ def test_the_limit_may_change_after_a_short_page(gateway: Gateway, mailbox: Look
     assert sorted(made) == sorted(each["message_id"] for each in [*first.data, *rest])
 
 
-@requirement("mail:search:short-pages")
+@requirement("mail-41")
 def test_a_page_without_bodies_is_whole_however_large_they_are(gateway: Gateway, mailbox: Looking) -> None:
     made = [mailbox.receive(letter("Endless list", 3 * MEBIBYTE)).id for _ in range(3)]
 
@@ -92,7 +92,7 @@ def test_a_page_without_bodies_is_whole_however_large_they_are(gateway: Gateway,
     assert reply.body["next_cursor"] is None
 
 
-@requirement("mail:search:too-large")
+@requirement("mail-42")
 def test_a_message_that_is_too_large_says_so_in_place_of_its_body(gateway: Gateway, mailbox: Looking) -> None:
     mailbox.receive(letter("Endless novel", 5 * MEBIBYTE))
 
@@ -102,13 +102,13 @@ def test_a_message_that_is_too_large_says_so_in_place_of_its_body(gateway: Gatew
     assert ["a.csv"] == [each["filename"] for each in found["attachments"]]
 
 
-@requirement("clients:held-answers")
+@requirement("common-188")
 def test_a_call_that_would_hold_too_much_is_refused_and_small_ones_go_on(
-    mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path
+    sandbox: Sandbox, mailbox: Looking, tmp_path: Path
 ) -> None:
     mailbox.receive(letter("Endless wait", 2 * MEBIBYTE))
     query = {"q": 'subject:"Endless wait"', "limit": 1}
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
+    with serving(sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
         refused = [narrow.get("/mail/messages", **query, include_body=True) for _ in range(2)]
         small = narrow.get("/mail/messages", **query)
 
@@ -116,12 +116,12 @@ def test_a_call_that_would_hold_too_much_is_refused_and_small_ones_go_on(
     assert 200 == small.status
 
 
-@requirement("clients:held-answers")
+@requirement("common-188")
 def test_an_attachment_that_would_hold_too_much_as_base64_is_refused(
-    mail_sandbox: Sandbox, mailbox: Looking, tmp_path: Path
+    sandbox: Sandbox, mailbox: Looking, tmp_path: Path
 ) -> None:
     file = {"filename": "long.bin", "size_bytes": 3 * MEBIBYTE}
-    with serving(mail_sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
+    with serving(sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
         narrow.act(
             "mail", action="receive", **{"from": "a@b.test"}, subject="Endless file", body_html="x", attachments=[file]
         )

@@ -62,7 +62,7 @@ def test_files_of_their_own_are_attachments(payload: Part, count: int) -> None:
 FOOTER = part("text/plain", part_id="9")
 
 
-@requirement("mail:search:body-parts")
+@requirement("mail-5")
 @pytest.mark.parametrize(
     ("payload", "mime_type", "found"),
     [

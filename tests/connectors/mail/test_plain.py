@@ -8,7 +8,7 @@ from connector_gateway.connectors.mail.plain import NO_TEXT, plain_text
 from harness.requirement import requirement
 
 
-@requirement("mail:send:plain-text")
+@requirement("mail-13")
 @pytest.mark.parametrize(
     ("html", "text"),
     [

@@ -13,7 +13,7 @@ from workspace_sandbox.sandbox import Sandbox
 MESSAGES = "/gmail/v1/users/me/messages"
 
 
-@requirement("mail:search:fields", "mail:search:body")
+@requirement("mail-2", "mail-3")
 def test_a_found_message_is_summarised(gateway: Gateway) -> None:
     reply = gateway.get("/mail/messages", q='subject:"Manifest for sailing 41"')
 
@@ -38,7 +38,7 @@ def test_a_found_message_is_summarised(gateway: Gateway) -> None:
     }
 
 
-@requirement("mail:search:body", "mail:search:body-forms", "mail:attachments:listed", "mail:attachments:ids")
+@requirement("mail-3", "mail-4", "mail-6", "mail-29")
 def test_the_body_comes_with_its_attachments_when_asked_for(gateway: Gateway) -> None:
     found = one(gateway, 'subject:"Manifest for sailing 41"', include_body=True)
 
@@ -53,7 +53,7 @@ def test_the_body_comes_with_its_attachments_when_asked_for(gateway: Gateway) ->
     assert all(each["attachment_id"].startswith("att_") for each in found["attachments"])
 
 
-@requirement("mail:search:syntax")
+@requirement("mail-1")
 def test_the_providers_own_syntax_decides_what_is_found(gateway: Gateway) -> None:
     found = every_message(gateway, q="from:ben@acmefreight.test has:attachment -filename:eml", limit=50)
 
@@ -69,35 +69,13 @@ def test_nothing_found_is_an_empty_page(gateway: Gateway) -> None:
     assert reply.body["next_cursor"] is None
 
 
-@requirement("mail:search:cursor", "service:paging")
+@requirement("common-5", "mail-8")
 def test_pages_hold_every_message_once_newest_first(gateway: Gateway) -> None:
     found = every_message(gateway, q="category:promotions", limit=20)
 
     assert 45 == len(found)
     assert 45 == len({each["message_id"] for each in found})
     assert sorted(found, key=lambda each: each["received_at"], reverse=True) == found
-
-
-@requirement("mail:search:limit")
-def test_a_page_holds_25_unless_said_otherwise(gateway: Gateway) -> None:
-    assert 25 == len(gateway.get("/mail/messages", q="").data)
-
-
-def test_the_limit_may_change_from_page_to_page(gateway: Gateway) -> None:
-    first = gateway.get("/mail/messages", q="category:promotions", limit=3)
-    more = gateway.get("/mail/messages", q="category:promotions", limit=5, cursor=first.body["next_cursor"])
-
-    assert 5 == len(more.data)
-    assert not {each["message_id"] for each in first.data} & {each["message_id"] for each in more.data}
-
-
-@requirement("calls:cursor-bound")
-def test_a_cursor_of_another_search_is_refused(gateway: Gateway) -> None:
-    cursor = gateway.get("/mail/messages", q="category:promotions", limit=3).body["next_cursor"]
-
-    reply = gateway.get("/mail/messages", q="category:social", limit=3, cursor=cursor)
-
-    assert (422, "invalid_cursor") == (reply.status, reply.code)
 
 
 def test_a_cursor_that_the_application_has_forgotten_is_refused(gateway: Gateway) -> None:
@@ -108,26 +86,6 @@ def test_a_cursor_that_the_application_has_forgotten_is_refused(gateway: Gateway
     reply = gateway.get("/mail/messages", q="category:promotions", limit=3, cursor=cursor)
 
     assert (422, "invalid_cursor") == (reply.status, reply.code)
-
-
-@requirement("mail:search:limit")
-@pytest.mark.parametrize(
-    ("query", "parameter"),
-    [
-        ({}, "q"),
-        ({"q": "a", "limit": "0"}, "limit"),
-        ({"q": "a", "limit": "101"}, "limit"),
-        ({"q": "a", "limit": "ten"}, "limit"),
-        ({"q": "a", "include_body": "perhaps"}, "include_body"),
-        ({"q": "a" * 1001}, "q"),
-        ({"q": "a", "label": "INBOX"}, "label"),
-    ],
-)
-def test_a_search_that_cannot_be_read_is_refused(gateway: Gateway, query: dict[str, str], parameter: str) -> None:
-    reply = gateway.get("/mail/messages", **query)
-
-    assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert [parameter] == [detail["parameter"] for detail in reply.details]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +106,7 @@ def test_only_files_of_their_own_count_as_attachments(gateway: Gateway, subject:
     assert found["has_attachments"] is has_attachments
 
 
-@requirement("mail:attachments:listed")
+@requirement("mail-6")
 def test_attachments_are_named_as_their_senders_named_them(gateway: Gateway) -> None:
     found = one(gateway, 'subject:"Übersicht Herbst"', include_body=True)
 
@@ -207,7 +165,7 @@ def test_a_long_text_that_comes_by_itself_is_read_as_well(gateway: Gateway) -> N
     assert "Manifest and arrivals attached. Please confirm the reefers by Friday." == found["body"]["text"]
 
 
-@requirement("mail:search:body-parts")
+@requirement("mail-5")
 def test_text_behind_an_attachment_belongs_to_the_body(gateway: Gateway, mailbox: Looking) -> None:
     parts = [
         "Content-Type: text/plain\r\n\r\nThe plan:\r\n",
@@ -277,12 +235,12 @@ def test_searches_at_the_same_time_never_read_more_at_once_than_the_application_
     assert {200} == {status for _, _, status in gateway.journal("mail")}
 
 
-@requirement("limits:bursts")
+@requirement("common-76")
 def test_a_page_that_was_begun_waits_for_its_budget_longer_than_the_queue_time(
-    mail_sandbox: Sandbox, tmp_path: Path
+    sandbox: Sandbox, tmp_path: Path
 ) -> None:
     with serving(
-        mail_sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="250/1", GATEWAY_QUEUE_SECONDS="0.3"
+        sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="250/1", GATEWAY_QUEUE_SECONDS="0.3"
     ) as gateway:
         reply = gateway.get("/mail/messages", q="in:inbox", limit=24)
 

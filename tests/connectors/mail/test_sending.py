@@ -26,7 +26,7 @@ def draft(gateway: Gateway, subject: str, **more: Any) -> Reply:
 # Sending
 
 
-@requirement("mail:send:fields", "mail:send:from")
+@requirement("mail-9", "mail-10")
 def test_a_message_is_sent_from_the_connected_address(gateway: Gateway, mailbox: Looking) -> None:
     before = datetime.now(UTC)
 
@@ -49,7 +49,7 @@ def test_a_message_is_sent_from_the_connected_address(gateway: Gateway, mailbox:
     assert [] == mailbox.drafts("Offer 7")
 
 
-@requirement("mail:send:plain-text")
+@requirement("mail-13")
 def test_the_html_is_sent_as_it_is_beside_a_plain_text_of_it(gateway: Gateway, mailbox: Looking) -> None:
     message_id = send(gateway, "Two forms", body_html="<p>Schöne Grüße 😀</p>\n" + HTML).data["message_id"]
 
@@ -121,7 +121,7 @@ def test_a_subject_of_two_lines_is_refused(gateway: Gateway, line_end: str) -> N
     assert [] == gateway.journal("mail")
 
 
-@requirement("mail:send:validated", "mail:send:invalid-recipient")
+@requirement("mail-11", "mail-12")
 @pytest.mark.parametrize(
     "recipient",
     [
@@ -153,7 +153,7 @@ def test_what_is_no_address_is_refused(gateway: Gateway, recipient: str) -> None
     assert [] == gateway.journal("mail")
 
 
-@requirement("mail:send:validated")
+@requirement("mail-11")
 def test_one_bad_recipient_in_fifty_stops_all_and_is_named(gateway: Gateway, mailbox: Looking) -> None:
     to = [f"guest{number}@acmefreight.test" for number in range(50)]
     to[31] = "guest31@acmefreight,test"
@@ -167,7 +167,7 @@ def test_one_bad_recipient_in_fifty_stops_all_and_is_named(gateway: Gateway, mai
     assert [] == mailbox.sent("Fifty")
 
 
-@requirement("mail:send:invalid-recipient")
+@requirement("mail-12")
 def test_every_bad_recipient_is_named(gateway: Gateway) -> None:
     reply = send(gateway, "Three", to=["a", "b@kaiwerk.test", "c"])
 
@@ -223,7 +223,7 @@ def test_a_long_message_is_sent_whole(gateway: Gateway, mailbox: Looking) -> Non
     assert 25_000 == len(body.get_content().splitlines())
 
 
-@requirement("mail:send:large")
+@requirement("mail-20")
 @pytest.mark.parametrize("reply", [True, False])
 def test_a_large_message_goes_through_the_upload_address(gateway: Gateway, mailbox: Looking, *, reply: bool) -> None:
     subject = f"A manifest of all {reply}"
@@ -242,7 +242,7 @@ def test_a_large_message_goes_through_the_upload_address(gateway: Gateway, mailb
     assert html == body.get_content().replace("\r\n", "\n")
 
 
-@requirement("mail:send:two-phases")
+@requirement("mail-18")
 def test_a_large_message_whose_answer_is_lost_is_sent_once(gateway: Gateway, mailbox: Looking) -> None:
     gateway.fault("mail", method="POST", path="/upload/gmail/v1/users/me/drafts", fault="drop_after")
 
@@ -256,7 +256,7 @@ def test_a_large_message_whose_answer_is_lost_is_sent_once(gateway: Gateway, mai
 # Replying
 
 
-@requirement("mail:send:thread", "mail:send:subject-of-reply", "mail:send:reply-headers")
+@requirement("mail-14", "mail-15", "mail-16")
 def test_a_reply_keeps_subject_and_thread_and_follows_the_last_message(gateway: Gateway, mailbox: Looking) -> None:
     thread_id = gateway.examples("mail")["thread_id"]
     chain = [message.message_id for message in mailbox.own.threads[thread_id]]
@@ -271,7 +271,7 @@ def test_a_reply_keeps_subject_and_thread_and_follows_the_last_message(gateway: 
     assert str(letter["References"]).split() == chain
 
 
-@requirement("mail:send:reply-headers")
+@requirement("mail-16")
 def test_a_reply_to_an_outlook_user_keeps_long_identifiers_whole(gateway: Gateway, mailbox: Looking) -> None:
     (parent,) = mailbox.under("Berth fees, long thread ahead", "INBOX")
 
@@ -302,7 +302,7 @@ def test_drafts_and_thrown_away_messages_are_not_replied_to(gateway: Gateway, ma
     assert str(mailbox.letter(reply.data["message_id"])["In-Reply-To"]) == parent.message_id
 
 
-@requirement("mail:send:thread-not-found")
+@requirement("mail-17")
 @pytest.mark.parametrize("thread_id", ["19a3e99010aa2b77", "abc"])
 def test_a_thread_that_is_not_there_cannot_be_replied_to(gateway: Gateway, thread_id: str) -> None:
     reply = send(gateway, "Ignored", thread_id=thread_id)
@@ -311,7 +311,7 @@ def test_a_thread_that_is_not_there_cannot_be_replied_to(gateway: Gateway, threa
     assert [{"parameter": "thread_id", "value": thread_id}] == reply.facts
 
 
-@requirement("mail:send:thread-not-found")
+@requirement("mail-17")
 def test_a_thread_of_drafts_cannot_be_replied_to(gateway: Gateway, mailbox: Looking) -> None:
     message_id = draft(gateway, "Lonely draft").data["message_id"]
 
@@ -327,7 +327,7 @@ def test_a_thread_of_drafts_cannot_be_replied_to(gateway: Gateway, mailbox: Look
 # Drafts
 
 
-@requirement("mail:drafts:fields", "mail:drafts:create", "mail:drafts:unsent")
+@requirement("mail-37", "mail-38", "mail-39")
 def test_a_draft_is_kept_and_not_sent(gateway: Gateway, mailbox: Looking) -> None:
     reply = draft(gateway, "Plan B", to=["Ben Roe <ben@acmefreight.test>", "greta@kaiwerk.test"])
 
@@ -345,7 +345,7 @@ def test_a_draft_is_kept_and_not_sent(gateway: Gateway, mailbox: Looking) -> Non
     ]
 
 
-@requirement("mail:send:validated")
+@requirement("mail-11")
 def test_a_draft_to_a_bad_recipient_is_refused(gateway: Gateway, mailbox: Looking) -> None:
     reply = draft(gateway, "Plan C", to=["ben@acmefreight.test", "nobody"])
 

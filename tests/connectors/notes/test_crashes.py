@@ -8,7 +8,6 @@ from uuid import uuid4
 import pytest
 
 from harness.installed import Calling, Installation, installed
-from harness.playing import playing
 from harness.requirement import requirement
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
@@ -16,12 +15,6 @@ from workspace_sandbox.sandbox import Sandbox
 
 SETTLE_SECONDS = "4"
 """Longer than the application works on any request here."""
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with playing(notes=NotesEmulator) as started:
-        yield started
 
 
 @pytest.fixture
@@ -67,7 +60,7 @@ def emulator_control(installation: Installation) -> str:
     return f"{installation.sandbox.address}/_control/notes"
 
 
-@requirement("idempotency:crash")
+@requirement("common-94")
 def test_killed_before_the_write_the_repeat_makes_the_page(installation: Installation, emulator: NotesEmulator) -> None:
     fault = {"method": "GET", "path": "/v1/databases", "fault": "delay", "seconds": 1.0}
     name = killed_in(installation, emulator, fault)
@@ -77,7 +70,7 @@ def test_killed_before_the_write_the_repeat_makes_the_page(installation: Install
     assert [again.json()["data"]["page_id"]] == pages(emulator, name)
 
 
-@requirement("idempotency:crash", "idempotency:never-two")
+@requirement("common-93", "common-94")
 def test_killed_after_the_write_the_repeat_finds_the_page(installation: Installation, emulator: NotesEmulator) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "slow_body", "seconds": 30}
     name = killed_in(installation, emulator, fault)
@@ -113,7 +106,7 @@ def test_killed_between_the_blocks_the_repeat_completes_the_body_in_order(
     assert texts == [block.content["rich_text"][0]["plain_text"] for block in blocks]
 
 
-@requirement("notes:blocks:once")
+@requirement("notes-17")
 def test_killed_while_the_vendor_is_still_appending_the_repeats_append_nothing_twice(
     installation: Installation, emulator: NotesEmulator
 ) -> None:
@@ -130,7 +123,7 @@ def test_killed_while_the_vendor_is_still_appending_the_repeats_append_nothing_t
     assert 150 == len(emulator.workspace.pages[page_id].children)
 
 
-@requirement("runs:interrupted", "runs:before-answer")
+@requirement("common-112", "common-113")
 def test_the_history_tells_the_killed_run_as_interrupted_and_the_repeat_as_recovered(
     installation: Installation, emulator: NotesEmulator
 ) -> None:

@@ -35,7 +35,7 @@ def page(watched: Watched) -> str:
 # Pages
 
 
-@requirement("notes:events:page-created", "notes:events:fields")
+@requirement("notes-57", "notes-58")
 def test_a_page_that_a_person_makes_is_observed(watched: Watched) -> None:
     page_id = watched.create(Name="made")
     watched.poll()
@@ -46,7 +46,7 @@ def test_a_page_that_a_person_makes_is_observed(watched: Watched) -> None:
     assert (None, None, None) == (event["property"], event["from"], event["to"])
 
 
-@requirement("notes:events:own-changes")
+@requirement("notes-71")
 def test_what_is_made_and_changed_through_the_service_is_observed_too(watched: Watched) -> None:
     database_id = watched.source("Leads").parent.id
     made = watched.gateway.post("/notes/pages", database_id=database_id, properties={"Name": "ours"}).data["page_id"]
@@ -58,7 +58,7 @@ def test_what_is_made_and_changed_through_the_service_is_observed_too(watched: W
     assert [("Value", "", "4")] == watched.changes(made)
 
 
-@requirement("notes:events:once")
+@requirement("notes-68")
 def test_looking_again_adds_nothing(watched: Watched, page: str) -> None:
     watched.update(page, Value=2)
     watched.poll()
@@ -68,7 +68,7 @@ def test_looking_again_adds_nothing(watched: Watched, page: str) -> None:
     assert before == watched.events()
 
 
-@requirement("notes:events:trash")
+@requirement("notes-75")
 def test_the_way_into_the_trash_and_back_is_no_event(watched: Watched, page: str) -> None:
     before = watched.events()
     watched.gateway.act("notes", action="trash_page", page_id=page)
@@ -79,7 +79,7 @@ def test_the_way_into_the_trash_and_back_is_no_event(watched: Watched, page: str
     assert before == watched.events()
 
 
-@requirement("notes:events:trash")
+@requirement("notes-75")
 def test_what_changed_around_the_trash_is_seen_after_it(watched: Watched, page: str) -> None:
     watched.update(page, Value=2)
     watched.gateway.act("notes", action="trash_page", page_id=page)
@@ -91,7 +91,7 @@ def test_what_changed_around_the_trash_is_seen_after_it(watched: Watched, page: 
     assert {("Value", "1", "2"), ("Stage", "Open", "Won")} == set(watched.changes(page))
 
 
-@requirement("notes:events:trash")
+@requirement("notes-75")
 def test_a_page_that_was_in_the_trash_at_first_sight_is_no_new_one_when_it_comes_back(watched: Watched) -> None:
     source = watched.source("Leads")
     trashed = next(uid for uid in source.rows if watched.emulator.workspace.pages[uid].in_trash)
@@ -104,7 +104,7 @@ def test_a_page_that_was_in_the_trash_at_first_sight_is_no_new_one_when_it_comes
 # Values
 
 
-@requirement("notes:events:property-updated")
+@requirement("notes-59")
 def test_two_values_changed_at_once_are_two_events(watched: Watched, page: str) -> None:
     watched.update(page, Value=2.5, Stage="Won")
     watched.poll()
@@ -112,7 +112,7 @@ def test_two_values_changed_at_once_are_two_events(watched: Watched, page: str) 
     assert {("Value", "1", "2.5"), ("Stage", "Open", "Won")} == set(watched.changes(page))
 
 
-@requirement("notes:events:minutes", "notes:events:once")
+@requirement("notes-68", "notes-72")
 def test_changes_back_and_forth_within_a_minute_are_as_many_events(watched: Watched, page: str) -> None:
     watched.update(page, Stage="Won")
     watched.poll()
@@ -125,7 +125,7 @@ def test_changes_back_and_forth_within_a_minute_are_as_many_events(watched: Watc
     assert [there, back, there] == watched.changes(page)
 
 
-@requirement("notes:events:minutes")
+@requirement("notes-72")
 @pytest.mark.parametrize("seconds", [-90, 90])
 def test_the_clock_of_the_application_may_be_off(watched: Watched, page: str, seconds: float) -> None:
     watched.emulator.stage.clock = ShiftedClock(seconds)
@@ -207,7 +207,7 @@ def values(room: Watched) -> list[tuple[str, str, str]]:
     return room.changes(page_id)
 
 
-@requirement("notes:events:from-to", "notes:events:property-updated")
+@requirement("notes-59", "notes-60")
 @pytest.mark.parametrize(("name", "first", "second", "empty"), TEXTS, ids=[row[0] for row in TEXTS])
 def test_a_change_tells_both_values_as_text(
     values: list[tuple[str, str, str]], name: str, first: str, second: str, empty: str | None
@@ -217,12 +217,12 @@ def test_a_change_tells_both_values_as_text(
     assert changed == [(before, after) for changed_name, before, after in values if changed_name == name]
 
 
-@requirement("notes:events:computed")
+@requirement("notes-79")
 def test_nothing_but_values_that_people_set_is_told(values: list[tuple[str, str, str]]) -> None:
     assert set(FIRST) == {name for name, _, _ in values}
 
 
-@requirement("notes:events:from-to")
+@requirement("notes-60")
 def test_related_pages_are_told_by_their_identifiers(watched: Watched) -> None:
     first, second = sorted(page.id for page in watched.rows("Leads")[:2])
     page_id = watched.create("Everything", Title="related", Relation=[second])
@@ -233,7 +233,7 @@ def test_related_pages_are_told_by_their_identifiers(watched: Watched) -> None:
     assert [("Relation", second, f"{first}, {second}")] == watched.changes(page_id)
 
 
-@requirement("notes:events:truncated")
+@requirement("notes-78")
 def test_values_that_a_page_shows_in_part_are_compared_whole(watched: Watched) -> None:
     leads = sorted(page.id for page in watched.rows("Leads"))
     people = [user.name for user in watched.emulator.seeded.workspace.users.values() if user.kind == "person"]
@@ -260,7 +260,7 @@ def test_another_order_of_people_or_options_is_no_change(watched: Watched) -> No
 # Schemas
 
 
-@requirement("notes:events:renamed")
+@requirement("notes-76")
 def test_a_renamed_property_is_no_change_and_is_told_by_its_new_name(watched: Watched, page: str) -> None:
     before = watched.events()
     watched.schema("rename_property", property="Value", name="Worth")
@@ -274,7 +274,7 @@ def test_a_renamed_property_is_no_change_and_is_told_by_its_new_name(watched: Wa
     assert [("Worth", "1", "2")] == watched.changes(page)
 
 
-@requirement("notes:events:renamed")
+@requirement("notes-76")
 def test_a_renamed_option_is_no_change_and_is_told_by_its_new_name(watched: Watched, page: str) -> None:
     watched.schema("rename_option", property="Stage", option="Open", name="Opened")
     watched.update(page, Value=2)
@@ -288,7 +288,7 @@ def test_a_renamed_option_is_no_change_and_is_told_by_its_new_name(watched: Watc
     assert ("Stage", "Opened", "Won") == watched.changes(page)[-1]
 
 
-@requirement("notes:events:added")
+@requirement("notes-77")
 def test_a_property_that_is_added_begins_empty(watched: Watched, page: str) -> None:
     watched.schema("add_property", name="Note", type="rich_text")
     watched.schema("add_property", name="Signed", type="checkbox")
@@ -302,7 +302,7 @@ def test_a_property_that_is_added_begins_empty(watched: Watched, page: str) -> N
     assert {("Note", "", "first"), ("Signed", "false", "true")} == set(watched.changes(page)[1:])
 
 
-@requirement("notes:events:added")
+@requirement("notes-77")
 def test_a_property_that_is_added_and_filled_at_once_was_empty_before(watched: Watched, page: str) -> None:
     watched.schema("add_property", name="Colour", type="select", options=["red"])
     watched.update(page, Colour="red")
@@ -311,10 +311,28 @@ def test_a_property_that_is_added_and_filled_at_once_was_empty_before(watched: W
     assert [("Colour", "", "red")] == watched.changes(page)
 
 
+@requirement("notes-56", "notes-61", "notes-62", "notes-63", "notes-64", "notes-65")
+def test_the_feed_is_read_by_type_instant_and_page(watched: Watched) -> None:
+    watched.update(watched.create(Name="read"), Value=1)
+    watched.poll()
+    feed, events = watched.gateway, watched.events()
+    first = feed.get("/notes/events", limit=len(events) - 1)
+    rest = feed.get("/notes/events", limit=len(events) - 1, cursor=first.body["next_cursor"])
+    otherwise = feed.get("/notes/events", limit=2, cursor=first.body["next_cursor"], type="page.created")
+
+    assert sorted(events, key=lambda event: str(event["observed_at"])) == events == first.data + rest.data
+    assert (None, "invalid_cursor") == (rest.body["next_cursor"], otherwise.code)
+    assert {"page.created"} == {event["type"] for event in watched.events(type="page.created")}
+    assert events[-1:] == watched.events(since=events[-1]["observed_at"])[-1:]
+    assert [] == watched.events(since="2100-01-01T00:00:00Z")
+    assert "no longer kept" in feed.get("/notes/events", since="2020-01-01").headers["warning"]
+    assert ["since"] == [detail["parameter"] for detail in feed.get("/notes/events", since="yesterday").details]
+
+
 # Trouble
 
 
-@requirement("notes:events:trouble")
+@requirement("notes-84")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -334,29 +352,7 @@ def test_trouble_delays_events_and_loses_none(watched: Watched, page: str, fault
     assert [("Value", "1", "2"), ("Value", "2", "3")] == watched.changes(page)
 
 
-@requirement("notes:events:trouble")
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/v1/search", {"results": 5}),
-        ("/v1/search", {"results": [{"object": "data_source"}]}),
-        ("/v1/data_sources", {"results": [{"object": "page", "id": "x"}]}),
-        ("/v1/data_sources", {"results": [{}]}),
-        ("/v1/data_sources", []),
-    ],
-)
-def test_answers_of_another_shape_delay_events_and_lose_none(
-    watched: Watched, page: str, path: str, body: object
-) -> None:
-    watched.update(page, Value=2)
-    watched.gateway.fault("notes", method="POST", path=path, fault="status", status=200, body=body)
-    watched.poll()
-    watched.poll()
-
-    assert [("Value", "1", "2")] == watched.changes(page)
-
-
-@requirement("notes:events:trouble")
+@requirement("notes-84")
 def test_a_data_source_that_cannot_be_read_is_read_later_and_does_not_hold_up_others(
     watched: Watched, page: str
 ) -> None:
@@ -373,7 +369,7 @@ def test_a_data_source_that_cannot_be_read_is_read_later_and_does_not_hold_up_ot
     assert other in watched.created()
 
 
-@requirement("notes:events:trouble")
+@requirement("notes-84")
 def test_changes_made_while_the_authorisation_was_withdrawn_are_seen_once_it_is_back(
     watched: Watched, page: str
 ) -> None:
@@ -391,7 +387,7 @@ def test_changes_made_while_the_authorisation_was_withdrawn_are_seen_once_it_is_
 # The period
 
 
-@requirement("notes:events:period")
+@requirement("notes-69")
 def test_events_come_by_themselves_every_period(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("period")
     with watching(folder, ["Leads"], GATEWAY_NOTES_WATCH_SECONDS="0.2") as watched:

@@ -63,7 +63,7 @@ def warnings(watched: Watched) -> list[str]:
     return watched.gateway.get("/notes/events").headers.get_list("warning")
 
 
-@requirement("notes:events:beginning")
+@requirement("notes-73")
 def test_a_page_made_before_the_first_look_has_read_anything_is_an_event(fresh: Watched) -> None:
     page_id = fresh.create(Name="made in the first second")
     fresh.settle()
@@ -72,7 +72,7 @@ def test_a_page_made_before_the_first_look_has_read_anything_is_an_event(fresh: 
     assert [] == warnings(fresh)
 
 
-@requirement("notes:events:beginning", "notes:events:once")
+@requirement("notes-68", "notes-73")
 def test_a_page_made_during_the_first_look_is_one_event(watched: Watched) -> None:
     everything = watched.source("Everything").id
     watched.gateway.fault("notes", fault="delay", path=f"/v1/data_sources/{everything}/query", seconds=0.5)
@@ -85,7 +85,7 @@ def test_a_page_made_during_the_first_look_is_one_event(watched: Watched) -> Non
     assert [1, 1] == [watched.created().count(page_id) for page_id in made]
 
 
-@requirement("notes:events:beginning")
+@requirement("notes-73")
 def test_a_page_of_minutes_before_is_no_event_and_one_of_the_very_minute_is(room: Watched) -> None:
     room.emulator.stage.clock = ShiftedClock(-121)
     before = room.create(Name="made two minutes before")
@@ -98,7 +98,7 @@ def test_a_page_of_minutes_before_is_no_event_and_one_of_the_very_minute_is(room
     assert in_doubt in room.created()
 
 
-@requirement("notes:events:beginning", "notes:events:gap")
+@requirement("notes-73", "notes-81")
 def test_a_change_made_before_the_first_look_has_read_the_page_is_told_to_be_missing(fresh: Watched) -> None:
     page_id = fresh.rows("Leads")[0].id
     fresh.update(page_id, Value=4711)
@@ -112,7 +112,7 @@ def test_a_change_made_before_the_first_look_has_read_the_page_is_told_to_be_mis
     assert [("Value", "4711", "4712")] == fresh.changes(page_id)
 
 
-@requirement("notes:events:beginning")
+@requirement("notes-73")
 def test_a_vendor_whose_clock_is_behind_hides_no_page(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "connector_gateway.connectors.notes.client.ahead",
@@ -126,7 +126,7 @@ def test_a_vendor_whose_clock_is_behind_hides_no_page(watched: Watched, monkeypa
     assert page_id in watched.created()
 
 
-@requirement("notes:events:beginning", "notes:events:restart")
+@requirement("notes-73", "notes-85")
 def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path) -> None:
     with playing(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]
@@ -149,7 +149,7 @@ def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path
     assert [("page.created", made["page_id"])] == [(event["type"], event["page_id"]) for event in data]
 
 
-@requirement("notes:events:beginning")
+@requirement("notes-73")
 def test_what_is_made_in_a_database_while_credentials_are_replaced_is_an_event(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Leads") as watched:
         watched.gateway.revoke("notes")
@@ -168,7 +168,7 @@ def test_what_is_made_in_a_database_while_credentials_are_replaced_is_an_event(t
         assert [page_id] == watched.created()
 
 
-@requirement("notes:events:beginning", "notes:events:sweep")
+@requirement("notes-73", "notes-82")
 def test_in_a_large_workspace_what_was_made_since_the_beginning_is_seen_first(tmp_path: Path) -> None:
     with watched_from_now(tmp_path) as watched:
         begun(watched)
@@ -183,7 +183,7 @@ def test_in_a_large_workspace_what_was_made_since_the_beginning_is_seen_first(tm
 # A withdrawn authorisation
 
 
-@requirement("notes:events:revoked", "auth:connection-revoked")
+@requirement("common-69", "notes-84")
 def test_events_are_refused_at_once_when_the_authorisation_is_withdrawn(room: Watched) -> None:
     before = room.gateway.get("/notes/events")
     room.gateway.revoke("notes")
@@ -195,7 +195,7 @@ def test_events_are_refused_at_once_when_the_authorisation_is_withdrawn(room: Wa
     assert "connection_revoked" == refused.code
 
 
-@requirement("notes:events:revoked", "notes:events:trouble")
+@requirement("notes-84")
 def test_what_was_missed_is_looked_for_as_soon_as_a_reader_gets_through_again(room: Watched) -> None:
     page_id = room.create(Name="to be changed")
     room.poll()
@@ -207,7 +207,7 @@ def test_what_was_missed_is_looked_for_as_soon_as_a_reader_gets_through_again(ro
     wait_until(lambda: room.changes(page_id) == [("Value", "", "7")])
 
 
-@requirement("notes:events:revoked")
+@requirement("notes-84")
 def test_events_are_read_while_the_third_party_fails(watched: Watched) -> None:
     watched.gateway.fault("notes", fault="status", status=500, path="/v1/users/me", times=10)
     reply = watched.gateway.get("/notes/events")

@@ -59,7 +59,7 @@ def watched(workspace: Watched) -> Watched:
     return workspace
 
 
-@requirement("notes:events:first-sight")
+@requirement("notes-74")
 def test_hundreds_of_rows_that_were_there_before_are_no_events(tmp_path: Path) -> None:
     with watched_from_now(tmp_path) as watched:
         remembered = watched.remembered()
@@ -70,7 +70,7 @@ def test_hundreds_of_rows_that_were_there_before_are_no_events(tmp_path: Path) -
         assert len(watched.rows("Everything")) == remembered_rows(watched, "Everything")
 
 
-@requirement("notes:events:first-sight", "notes:events:page-created")
+@requirement("notes-58", "notes-74")
 def test_what_happens_within_the_minute_of_the_first_sight_is_seen(watched: Watched) -> None:
     page_id = watched.rows("Everything")[-1].id
     watched.update(page_id, Number=4711)
@@ -81,7 +81,7 @@ def test_what_happens_within_the_minute_of_the_first_sight_is_seen(watched: Watc
     assert set(made) == set(watched.created())
 
 
-@requirement("notes:events:sweep")
+@requirement("notes-82")
 def test_changes_that_a_search_finds_are_seen_first(watched: Watched) -> None:
     (page_id,) = [page.id for page in watched.rows("Design bugs")]
     watched.update(page_id, Name="edited")
@@ -95,7 +95,7 @@ def test_changes_that_a_search_finds_are_seen_first(watched: Watched) -> None:
     assert 1 == len(watched.changes(page_id))
 
 
-@requirement("notes:events:sweep")
+@requirement("notes-82")
 def test_changes_that_no_search_finds_are_seen_when_their_turn_comes(watched: Watched) -> None:
     (page_id,) = [page.id for page in watched.rows("Design hiring")]
     watched.gateway.knob("notes", search_lag_seconds=10**10)
@@ -110,7 +110,7 @@ def test_changes_that_no_search_finds_are_seen_when_their_turn_comes(watched: Wa
     assert 1 == len(watched.changes(page_id))
 
 
-@requirement("notes:events:sweep", "notes:hooks:wake")
+@requirement("notes-70", "notes-82")
 def test_a_delivery_is_heeded_in_the_middle_of_a_long_look(tmp_path: Path) -> None:
     with watching(tmp_path, GATEWAY_NOTES_BUDGET="20/1") as watched:
         leads = watched.source("Leads").id
@@ -119,14 +119,16 @@ def test_a_delivery_is_heeded_in_the_middle_of_a_long_look(tmp_path: Path) -> No
         app = watched.gateway.app
         watched.gateway.run(app._watches.wake([watched.connection_id], [leads]))
         wait_until(lambda: watched.created() == [page_id])
+        progress = watched.gateway.run(app.connections.show(watched.connection_id))["watching_progress"]
 
         assert watched.is_due()
+        assert 0 < progress["done"] < progress["total"]
 
 
 # What is shared later
 
 
-@requirement("notes:events:first-sight")
+@requirement("notes-74")
 def test_a_database_that_is_shared_later_is_seen_in_silence(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Leads") as watched:
         share(watched.emulator, "Leads", "Salaries 2025")
@@ -140,7 +142,7 @@ def test_a_database_that_is_shared_later_is_seen_in_silence(tmp_path: Path) -> N
         assert [("Salary", "60000", "1")] == watched.changes(page_id)
 
 
-@requirement("notes:events:page-created")
+@requirement("notes-58")
 def test_a_database_that_is_made_meanwhile_is_new_with_all_its_rows(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Leads") as watched:
         seeder = Seeder(watched.emulator.workspace)
@@ -155,7 +157,7 @@ def test_a_database_that_is_made_meanwhile_is_new_with_all_its_rows(tmp_path: Pa
         assert 120 == len(watched.events())
 
 
-@requirement("notes:events:unshared")
+@requirement("notes-83")
 def test_what_is_no_longer_shared_is_left_alone_until_it_is_shared_again(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Leads", "Salaries 2025") as watched:
         page_id = watched.rows("Salaries 2025")[0].id
@@ -183,7 +185,7 @@ def test_what_is_no_longer_shared_is_left_alone_until_it_is_shared_again(tmp_pat
 # More rows than are read at once
 
 
-@requirement("notes:events:restart", "notes:events:first-sight")
+@requirement("notes-74", "notes-85")
 def test_a_large_data_source_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events.sources, "PAGES_AT_ONCE", 2)
     with watched_from_now(tmp_path, "Everything") as watched:
@@ -203,7 +205,7 @@ def test_a_large_data_source_is_read_in_parts(tmp_path: Path, monkeypatch: pytes
         ]
 
 
-@requirement("notes:events:beyond-cap")
+@requirement("notes-80")
 def test_more_rows_than_the_application_lists_are_all_watched(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Everything", row_cap=7) as watched:
         pages = [page.id for page in watched.rows("Everything")]
@@ -215,7 +217,7 @@ def test_more_rows_than_the_application_lists_are_all_watched(tmp_path: Path) ->
         assert set(pages[::25]) == {event["page_id"] for event in watched.events()}
 
 
-@requirement("notes:events:gap", "notes:events:beyond-cap")
+@requirement("notes-80", "notes-81")
 def test_more_rows_of_one_minute_than_are_listed_are_a_gap_that_is_told_once(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Leads", "Everything", row_cap=5) as watched:
         made = {watched.create(Name=str(number)) for number in range(9)}
@@ -232,7 +234,7 @@ def test_more_rows_of_one_minute_than_are_listed_are_a_gap_that_is_told_once(tmp
         assert 1 == len(watched.changes(other))
 
 
-@requirement("notes:events:once")
+@requirement("notes-68")
 def test_a_row_that_slips_from_one_page_of_a_list_to_the_one_before_is_found(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Everything", short_pages=True) as watched:
         newest = [page.id for page in watched.rows("Everything")[:70]]
@@ -254,7 +256,7 @@ def test_a_row_that_slips_from_one_page_of_a_list_to_the_one_before_is_found(tmp
 # Crashes
 
 
-@requirement("notes:events:restart", "notes:events:once")
+@requirement("notes-68", "notes-85")
 def test_killed_in_the_middle_of_the_first_look_it_loses_and_doubles_nothing(tmp_path: Path) -> None:
     with playing(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]

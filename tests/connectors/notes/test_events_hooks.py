@@ -96,7 +96,7 @@ def stored(watched: Watched) -> tuple[int, int, int]:
 # What is genuine
 
 
-@requirement("notes:hooks:wake")
+@requirement("notes-70")
 def test_a_change_is_seen_at_once_when_it_is_delivered(delivered: Watched) -> None:
     page_id = delivered.create(Name="delivered")
     wait_until(lambda: page_id in delivered.created())
@@ -104,7 +104,7 @@ def test_a_change_is_seen_at_once_when_it_is_delivered(delivered: Watched) -> No
     wait_until(lambda: delivered.changes(page_id) == [("Value", "", "7")])
 
 
-@requirement("notes:hooks:wake")
+@requirement("notes-70")
 def test_a_delivered_hint_costs_two_requests(watched: Watched, token: str) -> None:
     watched.emulator.stage.journal.clear()
     body = delivery(watched)
@@ -117,7 +117,7 @@ def test_a_delivered_hint_costs_two_requests(watched: Watched, token: str) -> No
     assert [("GET", leads, 200), ("POST", f"{leads}/query", 200)] == watched.gateway.journal("notes")
 
 
-@requirement("notes:hooks:replay", "notes:events:once")
+@requirement("notes-68", "notes-90")
 def test_deliveries_that_come_twice_and_out_of_order_add_nothing(delivered: Watched) -> None:
     delivered.emulator.stage.knobs |= {"deliver_twice": True, "deliver_disordered": True}
     made = [delivered.create(Name=str(number)) for number in range(5)]
@@ -132,7 +132,7 @@ def test_deliveries_that_come_twice_and_out_of_order_add_nothing(delivered: Watc
     assert [1] * 5 == [delivered.created().count(page_id) for page_id in made]
 
 
-@requirement("notes:hooks:accounts", "hooks:authorised")
+@requirement("connections-33", "notes-89")
 def test_a_delivery_may_say_by_whom_its_object_can_be_seen(watched: Watched, token: str) -> None:
     page_id = watched.rows("Leads")[0].id
     bot = {"id": watched.emulator.seeded.internal.id, "type": "bot"}
@@ -148,7 +148,7 @@ def test_a_delivery_may_say_by_whom_its_object_can_be_seen(watched: Watched, tok
     assert not unmoved
 
 
-@requirement("notes:hooks:wake")
+@requirement("notes-70")
 def test_a_delivery_may_be_about_a_data_source_that_was_never_listed(watched: Watched, token: str) -> None:
     share(watched.emulator, "Leads", "Everything", "Salaries 2025")
     source = watched.source("Salaries 2025")
@@ -161,7 +161,7 @@ def test_a_delivery_may_be_about_a_data_source_that_was_never_listed(watched: Wa
     assert watched.remembered()[source.id]["reached"] is None
 
 
-@requirement("notes:hooks:signature")
+@requirement("notes-87")
 @pytest.mark.parametrize(
     "body",
     [
@@ -185,7 +185,7 @@ def test_a_delivery_about_anything_else_is_acknowledged(watched: Watched, token:
 # The handshake
 
 
-@requirement("notes:hooks:handshake")
+@requirement("notes-86")
 def test_a_handshake_that_is_repeated_is_acknowledged(watched: Watched, token: str) -> None:
     reply = deliver(watched, json.dumps({"verification_token": token}).encode(), {})
 
@@ -193,7 +193,7 @@ def test_a_handshake_that_is_repeated_is_acknowledged(watched: Watched, token: s
     assert token == shown(watched).data["verification_token"]
 
 
-@requirement("notes:hooks:handshake")
+@requirement("notes-86")
 def test_another_handshake_is_refused(watched: Watched, token: str) -> None:
     reply = deliver(watched, b'{"verification_token": "secret_of_a_stranger"}', {})
 
@@ -201,7 +201,7 @@ def test_another_handshake_is_refused(watched: Watched, token: str) -> None:
     assert token == shown(watched).data["verification_token"]
 
 
-@requirement("notes:hooks:handshake", "notes:hooks:signature", "notes:hooks:closed", "secrets:one-spelling")
+@requirement("notes-86", "notes-87", "notes-91", "secrets-7")
 def test_without_a_handshake_nothing_is_taken(tmp_path_factory: pytest.TempPathFactory) -> None:
     with watched_from_now(tmp_path_factory.mktemp("unknown"), "Leads") as watched:
         body = delivery(watched)
@@ -223,14 +223,14 @@ def test_without_a_handshake_nothing_is_taken(tmp_path_factory: pytest.TempPathF
     assert (200, 200) == (handed_over.status, taken.status)
 
 
-@requirement("notes:hooks:handshake")
+@requirement("notes-86")
 def test_while_a_secret_is_known_none_can_be_asked_for(watched: Watched) -> None:
     refused = watched.gateway.operator("POST", "/v1/hooks/notes/window")
 
     assert (409, "hook_secret_known") == (refused.status, refused.code)
 
 
-@requirement("notes:hooks:handshake")
+@requirement("notes-86")
 def test_only_where_the_application_makes_up_the_secret_one_can_be_asked_for(watched: Watched) -> None:
     rooms = ("chat", "boards", "nowhere")
     asked = [watched.gateway.operator(way, f"/v1/hooks/{room}/window") for room in rooms for way in ("POST", "DELETE")]
@@ -238,7 +238,7 @@ def test_only_where_the_application_makes_up_the_secret_one_can_be_asked_for(wat
     assert [(404, "hook_not_found")] * 6 == [(reply.status, reply.code) for reply in asked]
 
 
-@requirement("notes:hooks:handshake", "notes:hooks:signature")
+@requirement("notes-86", "notes-87")
 def test_deliveries_are_taken_at_the_address_of_the_handover_as_well(watched: Watched, token: str) -> None:
     body = delivery(watched)
     path = "/hooks/notes/whatever-it-was"
@@ -250,7 +250,7 @@ def test_deliveries_are_taken_at_the_address_of_the_handover_as_well(watched: Wa
 # What is refused
 
 
-@requirement("notes:hooks:signature", "notes:hooks:refused")
+@requirement("notes-87", "notes-88")
 @pytest.mark.parametrize(
     "headers",
     [
@@ -270,7 +270,7 @@ def test_what_is_not_signed_is_refused_and_leaves_nothing(watched: Watched, head
     assert before == stored(watched)
 
 
-@requirement("notes:hooks:signature", "notes:hooks:refused")
+@requirement("notes-87", "notes-88")
 def test_a_signature_of_another_secret_or_of_another_body_is_refused(watched: Watched, token: str) -> None:
     body = delivery(watched)
     old = deliver(watched, body, signed(body, "secret_that_was_used_before"))
@@ -280,7 +280,7 @@ def test_a_signature_of_another_secret_or_of_another_body_is_refused(watched: Wa
     assert [401, 401, 401] == [old.status, other.status, bare.status]
 
 
-@requirement("notes:hooks:refused")
+@requirement("notes-88")
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"text"', b"\xff", b"[" * 100_000])
 def test_what_is_signed_but_no_json_object_is_refused(watched: Watched, token: str, body: bytes) -> None:
     before = stored(watched)
@@ -290,7 +290,7 @@ def test_what_is_signed_but_no_json_object_is_refused(watched: Watched, token: s
     assert before == stored(watched)
 
 
-@requirement("notes:hooks:refused")
+@requirement("notes-88")
 def test_what_is_too_large_is_refused(watched: Watched, token: str) -> None:
     body = delivery(watched, padding="x" * 1024 * 1024)
     reply = deliver(watched, body, signed(body, token))
@@ -298,6 +298,6 @@ def test_what_is_too_large_is_refused(watched: Watched, token: str) -> None:
     assert (413, "payload_too_large") == (reply.status, reply.code)
 
 
-@requirement("notes:hooks:refused")
+@requirement("notes-88")
 def test_other_methods_are_refused(watched: Watched) -> None:
     assert 405 == watched.gateway.request("GET", "/hooks/notes").status

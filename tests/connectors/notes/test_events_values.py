@@ -42,7 +42,7 @@ def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None
     return [(change.before, change.after) for change in found]
 
 
-@requirement("notes:events:from-to")
+@requirement("notes-60")
 @pytest.mark.parametrize(
     ("kind", "content", "text"),
     [
@@ -90,7 +90,7 @@ def test_every_type_that_can_be_written_is_observed() -> None:
     assert casts.writing.CASTS.keys() == casts.observing.ONE_TEXT.keys()
 
 
-@requirement("notes:events:computed")
+@requirement("notes-79")
 @pytest.mark.parametrize(
     ("kind", "content"),
     [
@@ -170,7 +170,7 @@ def test_what_is_another_value_is_a_change(
     assert [texts] == changes(before, after)
 
 
-@requirement("notes:events:added")
+@requirement("notes-77")
 @pytest.mark.parametrize(
     ("after", "found"),
     [({"id": "o1", "name": "To do"}, []), ({"id": "o2", "name": "Done"}, [("To do", "Done")])],

@@ -1,5 +1,7 @@
 """A listing of databases is complete, whatever others list and edit while it is read or paged through."""
 
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -41,7 +43,7 @@ def ids(*replies: Any) -> list[str]:
     return [item["database_id"] for reply in replies for item in reply.data]
 
 
-@requirement("notes:databases:shared")
+@requirement("notes-1")
 def test_a_database_that_is_edited_while_the_list_is_read_is_listed(gateway: Gateway, last: str) -> None:
     gateway.fault("notes", method="POST", path="/v1/search", fault="delay", seconds=0.4, times=2)
 
@@ -55,7 +57,7 @@ def test_a_database_that_is_edited_while_the_list_is_read_is_listed(gateway: Gat
     assert 1 == ids(listed, rest).count(last)
 
 
-@requirement("notes:databases:shared", "notes:databases:cursor")
+@requirement("notes-1", "notes-6")
 def test_what_others_list_after_an_edit_hides_nothing_from_who_pages(gateway: Gateway, last: str) -> None:
     first = gateway.get("/notes/databases", limit=100)
     edit(gateway, last)
@@ -65,7 +67,7 @@ def test_what_others_list_after_an_edit_hides_nothing_from_who_pages(gateway: Ga
     assert 1 == ids(first, rest).count(last)
 
 
-@requirement("notes:databases:cursor")
+@requirement("notes-6")
 def test_a_listing_that_was_forgotten_is_taken_up_with_what_was_edited_since(
     gateway: Gateway, last: str, restarting: Restarting
 ) -> None:
@@ -89,3 +91,72 @@ def test_a_list_of_one_upstream_page_is_asked_for_once(gateway: Gateway) -> None
     internal.shared = shared
 
     assert 1 == searches(gateway)
+
+
+def asked(gateway: Gateway) -> list[str]:
+    """The kinds of requests to the application since the journal was cleared."""
+    return [path.split("/")[2] for _, path, _ in gateway.journal("notes")]
+
+
+def following(gateway: Gateway, page: Any) -> list[Any]:
+    """The pages that follow a page."""
+    if page.body["next_cursor"] is None:
+        return []
+    after = gateway.get("/notes/databases", limit=100, cursor=page.body["next_cursor"])
+    return [after, *following(gateway, after)]
+
+
+@pytest.fixture
+def alone(gateway: Gateway, restarting: Restarting) -> Iterator[Gateway]:
+    """A gateway that remembers nothing yet."""
+    with restarting() as fresh:
+        gateway.clear("notes")
+        yield fresh
+
+
+@requirement("notes-5")
+def test_one_database_takes_one_request_once_it_is_known_to_have_one_data_source(alone: Gateway) -> None:
+    first = alone.get("/notes/databases", limit=1)
+    looked_up = asked(alone)
+    alone.clear("notes")
+    second = alone.get("/notes/databases", limit=1)
+
+    assert ["search", "databases"] == looked_up
+    assert ["search"] == asked(alone)
+    assert ids(first) == ids(second)
+
+
+@requirement("notes-1", "notes-6")
+def test_after_a_short_page_come_all_others_and_none_twice(alone: Gateway, last: str) -> None:
+    first = alone.get("/notes/databases", limit=1)
+    edit(alone, ids(first)[0])
+    edit(alone, last)
+    found = ids(first, *following(alone, first))
+    whole = alone.get("/notes/databases", limit=100)
+
+    assert sorted(ids(whole, *following(alone, whole))) == sorted(found)
+
+
+@requirement("notes-6")
+def test_a_database_of_a_short_page_does_not_come_again_after_a_restart(
+    gateway: Gateway, restarting: Restarting
+) -> None:
+    with restarting() as before:
+        first = before.get("/notes/databases", limit=1)
+        second = before.get("/notes/databases", limit=1, cursor=first.body["next_cursor"])
+    with restarting() as after:
+        third = after.get("/notes/databases", limit=100, cursor=second.body["next_cursor"])
+
+    assert ids(first)[0] not in ids(second, third)
+
+
+@requirement("notes-1")
+def test_a_database_whose_other_data_source_is_far_down_the_list_is_told_with_both(alone: Gateway) -> None:
+    workspace = stand_in(alone.sandbox, NotesEmulator).workspace
+    (database,) = [one for one in workspace.databases.values() if one.title == "Projects & clients"]
+    near, far = (workspace.sources[source_id] for source_id in database.source_ids)
+    near.edited_at, far.edited_at = time.time() + 60, 0.0
+    (listed,) = alone.get("/notes/databases", limit=1).data
+
+    assert (database.id, database.title) == (listed["database_id"], listed["title"])
+    assert {"Project", "Client"} <= set(listed["properties"])

@@ -21,7 +21,6 @@ from connectors.notes.pages import (
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, Restarting, serving
-from harness.waiting import wait_until
 from sandbox.notes.asking import Notes, text
 from workspace_sandbox.notes import NotesEmulator, edits
 from workspace_sandbox.notes.state import User, Workspace
@@ -67,35 +66,10 @@ def posts(gateway: Gateway) -> list[int | None]:
 # The first call counts
 
 
-@requirement("idempotency:replay")
-def test_in_doubt_the_first_page_counts_whatever_a_repeat_says(gateway: Gateway, leads: str) -> None:
-    name, other = new_name(), new_name()
-    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
-    create(gateway, leads, name, idempotency_key=name)
-    again = create(gateway, leads, other, idempotency_key=name, children=["Of the second call"])
-
-    assert [] == body_of(gateway, again.data["page_id"])
-    assert (1, 0) == (found(gateway, leads, name), found(gateway, leads, other))
-
-
-@requirement("idempotency:replay")
-@pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
-def test_in_doubt_the_first_change_counts_whatever_a_repeat_says(
-    gateway: Gateway, page_id: str, workspace: Workspace, fault: str
-) -> None:
-    header = {"Idempotency-Key": new_name()}
-    gateway.fault("notes", method="PATCH", path=PAGES, fault=fault)
-    update(gateway, page_id, headers=header, properties={"Value": 1})
-    again = update(gateway, page_id, headers=header, properties={"Email": "a@b.test"}, archived=True)
-
-    assert (["Value"], False) == (again.data["updated"], again.data["archived"])
-    assert (1, None) == (value_of(workspace, page_id, "Value"), value_of(workspace, page_id, "Email"))
-
-
 # Whose a page is
 
 
-@requirement("notes:evidence:strict")
+@requirement("notes-20")
 @pytest.mark.parametrize("fault", [{"fault": "drop_before"}, {"fault": "status", "status": 500}])
 @pytest.mark.parametrize("properties", [{"Stage": "Open"}, {}])
 def test_a_page_that_a_colleague_makes_is_never_taken_for_ours(
@@ -111,21 +85,7 @@ def test_a_page_that_a_colleague_makes_is_never_taken_for_ours(
     assert by_hand != again.data["page_id"]
 
 
-@requirement("notes:evidence:strict")
-@pytest.mark.parametrize("properties", [{"Stage": "Open"}, {}])
-def test_a_page_of_another_key_is_never_taken_for_ours(
-    gateway: Gateway, leads: str, properties: dict[str, Any]
-) -> None:
-    key = new_name()
-    other = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key=f"{key} 1")
-    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
-    gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key=f"{key} 2")
-    again = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key=f"{key} 2")
-
-    assert other.data["page_id"] != again.data["page_id"]
-
-
-@requirement("notes:evidence:strict")
+@requirement("notes-20")
 @pytest.mark.parametrize(
     "more",
     [
@@ -154,7 +114,7 @@ def _beside(more: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in more.items() if name != "properties"}
 
 
-@requirement("notes:evidence:strict")
+@requirement("notes-20")
 def test_a_page_of_ours_from_before_the_call_is_not_what_it_made(
     gateway: Gateway, leads: str, workspace: Workspace
 ) -> None:
@@ -171,23 +131,7 @@ def test_a_page_of_ours_from_before_the_call_is_not_what_it_made(
     assert before != again.data["page_id"]
 
 
-@requirement("idempotency:never-two")
-def test_after_a_restart_what_another_key_made_is_still_that_keys(
-    gateway: Gateway, leads: str, restarting: Restarting
-) -> None:
-    name = new_name()
-    with restarting() as before:
-        gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
-        create(before, leads, name, idempotency_key=f"{name} 1")
-        other = create(before, leads, name, idempotency_key=f"{name} 2")
-    with restarting() as after:
-        again = create(after, leads, name, idempotency_key=f"{name} 1")
-
-    assert other.data["page_id"] != again.data["page_id"]
-    assert 2 == found(gateway, leads, name)
-
-
-@requirement("notes:evidence:strict")
+@requirement("notes-20")
 def test_a_page_is_known_by_its_first_blocks(gateway: Gateway, leads: str) -> None:
     name = new_name()
     gateway.fault("notes", method="POST", path=PAGES, fault="drop_after")
@@ -204,7 +148,7 @@ def test_a_page_is_known_by_its_first_blocks(gateway: Gateway, leads: str) -> No
     assert 2 == found(gateway, leads, name)
 
 
-@requirement("notes:evidence:whole")
+@requirement("notes-21")
 def test_a_listing_that_is_cut_off_is_no_evidence_that_nothing_was_made(gateway: Gateway, leads: str) -> None:
     name = new_name()
     gateway.fault("notes", method="POST", path=PAGES, fault="drop_after")
@@ -235,147 +179,10 @@ def test_a_lost_answer_is_found_after_each_reset_of_the_sandbox(tmp_path: Path) 
 # When something may still come
 
 
-@requirement("calls:never-blindly")
-def test_a_page_that_takes_longer_than_we_wait_is_made_once(gateway: Gateway, patient: Gateway, leads: str) -> None:
-    name = new_name()
-    gateway.fault("notes", method="POST", path=PAGES, fault="delay", seconds=1.5)
-    first = create(patient, leads, name, idempotency_key=name)
-    early = create(patient, leads, name, idempotency_key=name)
-    wait_until(lambda: name in {page.title for page in workspace_of(gateway).pages.values()})
-    late = create(patient, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert (502, "outcome_unknown") == (early.status, early.code)
-    assert 50 < early.body["retry_after"] <= 60
-    assert 200 == late.status
-    assert 1 == found(gateway, leads, name)
-
-
-@requirement("calls:never-blindly", "notes:blocks:once")
-def test_blocks_that_take_longer_than_we_wait_are_appended_once(gateway: Gateway, patient: Gateway, leads: str) -> None:
-    name = new_name()
-    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="delay", seconds=1.5)
-    first = create(patient, leads, name, idempotency_key=name, children=[TIED] * 150)
-    early = create(patient, leads, name, idempotency_key=name)
-    page_id = first.details[0]["page_id"]
-    wait_until(lambda: len(body_of(gateway, page_id)) == 150)
-    late = create(patient, leads, name, idempotency_key=name)
-
-    assert [{"done": "create the page", "page_id": page_id}] == first.details == early.details
-    assert ("outcome_unknown", "outcome_unknown") == (first.code, early.code)
-    assert page_id == late.data["page_id"]
-    assert 150 == len(body_of(gateway, page_id))
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize("status", [502, 503, 504])
-def test_after_a_failure_of_an_edge_a_page_may_still_come(
-    gateway: Gateway, patient: Gateway, leads: str, status: int
-) -> None:
-    name = new_name()
-    answers(gateway, "POST", PAGES, status, body=HTML)
-    first = create(patient, leads, name, idempotency_key=name)
-    early = create(patient, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert (502, "outcome_unknown") == (early.status, early.code)
-    assert 50 < early.body["retry_after"] <= 60
-    assert [status] == posts(gateway)
-
-
-@pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_what_did_not_come_after_all_is_made_by_a_repeat(gateway: Gateway, leads: str, status: int) -> None:
-    name = new_name()
-    answers(gateway, "POST", PAGES, status, body=HTML)
-    create(gateway, leads, name, idempotency_key=name)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert 200 == again.status
-    assert 1 == found(gateway, leads, name)
-
-
-@requirement("calls:never-blindly")
-def test_without_a_key_a_page_in_doubt_is_never_sent_again(gateway: Gateway, leads: str) -> None:
-    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
-    reply = create(gateway, leads, new_name())
-
-    assert (502, "outcome_unknown") == (reply.status, reply.code)
-    assert "Look in the application" in reply.body["error"]["remedy"]
-    assert [None] == posts(gateway)
-
-
 # Answers of another shape
 
 
-@requirement("notes:wrong-shape")
-@pytest.mark.parametrize("body", [{"object": "page"}, [], {"id": "x", "url": "y"}])
-def test_a_page_that_is_told_in_another_shape_is_in_doubt_and_made_once(
-    gateway: Gateway, leads: str, body: Any
-) -> None:
-    name = new_name()
-    answers(gateway, "POST", PAGES, 200, body=body)
-    first = create(gateway, leads, name, idempotency_key=name)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert 200 == again.status
-    assert 1 == found(gateway, leads, name)
-
-
-@requirement("notes:wrong-shape", "notes:blocks:once")
-@pytest.mark.parametrize("body", [{}, {"results": []}, {"results": 5}])
-def test_blocks_that_are_told_in_another_shape_are_in_doubt_and_appended_once(
-    gateway: Gateway, leads: str, body: Any
-) -> None:
-    name = new_name()
-    answers(gateway, "PATCH", BLOCKS, 200, body=body)
-    first = create(gateway, leads, name, idempotency_key=name, children=LINES)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert LINES == body_of(gateway, again.data["page_id"])
-
-
-@requirement("notes:wrong-shape")
-def test_a_change_that_is_told_in_another_shape_is_in_doubt_and_made_by_a_repeat(
-    gateway: Gateway, page_id: str, workspace: Workspace
-) -> None:
-    header = {"Idempotency-Key": new_name()}
-    answers(gateway, "PATCH", PAGES, 200, body={"object": "page"})
-    first = update(gateway, page_id, headers=header, properties={"Value": 3})
-    again = update(gateway, page_id, headers=header, properties={"Value": 3})
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert ["Value"] == again.data["updated"]
-    assert 3 == value_of(workspace, page_id, "Value")
-
-
 # Blocks that follow
-
-
-@requirement("notes:blocks:once")
-@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
-@pytest.mark.parametrize("children", [LINES, [TIED] * 250])
-def test_blocks_whose_answer_is_lost_are_found_by_the_call_itself(
-    gateway: Gateway, leads: str, children: list[str], fault: str
-) -> None:
-    gateway.fault("notes", method="PATCH", path=BLOCKS, fault=fault)
-    created = create(gateway, leads, new_name(), children=children).data
-
-    assert children == body_of(gateway, created["page_id"])
-
-
-@requirement("notes:blocks:once", "calls:never-blindly")
-@pytest.mark.parametrize("children", [LINES, [TIED] * 250])
-def test_blocks_that_never_arrived_are_appended_by_a_repeat(gateway: Gateway, leads: str, children: list[str]) -> None:
-    name = new_name()
-    gateway.fault("notes", method="PATCH", path=BLOCKS, fault="drop_before")
-    first = create(gateway, leads, name, children=children, idempotency_key=name)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert [{"done": "create the page", "page_id": again.data["page_id"]}] == first.details
-    assert children == body_of(gateway, again.data["page_id"])
-    assert 1 == found(gateway, leads, name)
 
 
 def test_without_a_key_blocks_that_never_arrived_are_told_with_their_page(gateway: Gateway, leads: str) -> None:
@@ -386,7 +193,7 @@ def test_without_a_key_blocks_that_never_arrived_are_told_with_their_page(gatewa
     assert LINES[:100] == body_of(gateway, reply.details[0]["page_id"])
 
 
-@requirement("notes:half-done")
+@requirement("notes-22")
 def test_a_body_that_was_refused_is_told_and_completed_by_a_repeat_on_the_same_page(
     gateway: Gateway, leads: str
 ) -> None:
@@ -406,7 +213,7 @@ def test_a_body_that_was_refused_is_told_and_completed_by_a_repeat_on_the_same_p
     assert 1 == found(gateway, leads, name)
 
 
-@requirement("notes:blocks:once")
+@requirement("notes-17")
 @pytest.mark.parametrize("position", ["start", "end"])
 def test_blocks_that_never_arrived_are_not_seen_in_what_people_write(
     gateway: Gateway, leads: str, person: User, position: str
@@ -422,7 +229,7 @@ def test_blocks_that_never_arrived_are_not_seen_in_what_people_write(
     assert [TIED] * 104 == body_of(gateway, page_id)
 
 
-@requirement("notes:blocks:once")
+@requirement("notes-17")
 @pytest.mark.parametrize("position", ["start", "end"])
 def test_blocks_that_arrived_are_known_whatever_people_write(
     gateway: Gateway, leads: str, person: User, position: str
@@ -447,7 +254,7 @@ def write_down(gateway: Gateway, page_id: str, person: User, position: str) -> N
     edits.append(workspace, workspace.pages[page_id], lines, person)
 
 
-@requirement("notes:blocks:once")
+@requirement("notes-17")
 def test_blocks_are_known_though_people_took_more_of_ours_away_than_there_are(
     gateway: Gateway, leads: str, workspace: Workspace
 ) -> None:
@@ -464,7 +271,7 @@ def test_blocks_are_known_though_people_took_more_of_ours_away_than_there_are(
     assert LINES[10:102] == body_of(gateway, page.id)
 
 
-@requirement("notes:half-done")
+@requirement("notes-22")
 def test_a_page_that_was_made_and_cannot_be_read_is_told_and_not_made_again(gateway: Gateway, leads: str) -> None:
     name = new_name()
     gateway.knob("notes", next_create="503_committed")
@@ -480,7 +287,7 @@ def test_a_page_that_was_made_and_cannot_be_read_is_told_and_not_made_again(gate
 # A schema that is remembered
 
 
-@requirement("notes:schema:outdated")
+@requirement("notes-24")
 def test_what_is_refused_by_a_remembered_schema_is_tried_once_by_the_one_of_today(gateway: Gateway, leads: str) -> None:
     name = new_name()
     create(gateway, leads, new_name())
@@ -492,7 +299,7 @@ def test_what_is_refused_by_a_remembered_schema_is_tried_once_by_the_one_of_toda
     assert [400, 200] == posts(gateway)
 
 
-@requirement("notes:schema:outdated")
+@requirement("notes-24")
 def test_what_was_refused_is_not_sent_again_by_a_repeat_that_completes_the_second_try(
     gateway: Gateway, leads: str
 ) -> None:
@@ -509,7 +316,7 @@ def test_what_was_refused_is_not_sent_again_by_a_repeat_that_completes_the_secon
     assert [400, None, 200] == posts(gateway)
 
 
-@requirement("idempotency:released")
+@requirement("common-92")
 def test_what_is_refused_by_both_gives_the_key_free(gateway: Gateway, leads: str) -> None:
     name, other = new_name(), new_name()
     create(gateway, leads, new_name())
@@ -552,7 +359,7 @@ def fail_second(gateway: Gateway, **fault: Any) -> None:
     gateway.fault("notes", method="PATCH", path=PAGES, **fault)
 
 
-@requirement("notes:pages:own-half", "notes:half-done")
+@requirement("notes-22", "notes-32")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -575,7 +382,7 @@ def test_our_own_first_half_is_not_somebody_elses_change(
     assert (8, True) == (value_of(workspace, page_id, "Value"), workspace.pages[page_id].in_trash)
 
 
-@requirement("notes:pages:own-half", "notes:half-done")
+@requirement("notes-22", "notes-32")
 def test_a_change_between_both_halves_is_somebody_elses_and_tells_what_stands(
     gateway: Gateway, page_id: str, workspace: Workspace
 ) -> None:
@@ -591,7 +398,7 @@ def test_a_change_between_both_halves_is_somebody_elses_and_tells_what_stands(
     assert (9, False) == (value_of(workspace, page_id, "Value"), workspace.pages[page_id].in_trash)
 
 
-@requirement("notes:pages:unmodified-since")
+@requirement("notes-30")
 def test_a_change_in_doubt_is_not_sent_again_over_somebody_elses(
     gateway: Gateway, page_id: str, workspace: Workspace
 ) -> None:
@@ -607,7 +414,7 @@ def test_a_change_in_doubt_is_not_sent_again_over_somebody_elses(
     assert 2 == value_of(workspace, page_id, "Value")
 
 
-@requirement("idempotency:never-two")
+@requirement("common-93")
 @pytest.mark.parametrize(("fault", "sent"), [("drop_before", 3), ("drop_after", 2)])
 def test_both_halves_of_a_change_are_made_once_each(gateway: Gateway, page_id: str, fault: str, sent: int) -> None:
     gateway.clear("notes")

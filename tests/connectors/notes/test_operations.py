@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
+from connectors.notes.pages import workspace_of
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
@@ -29,13 +30,7 @@ def search(gateway: Gateway, database_id: str, name: str, value: str) -> Any:
 # Databases
 
 
-@requirement(
-    "notes:databases:shared",
-    "notes:databases:newest-first",
-    "notes:databases:by-edit",
-    "notes:databases:cursor",
-    "service:paging",
-)
+@requirement("common-5", "notes-1", "notes-3", "notes-6")
 def test_every_shared_database_is_listed_once_newest_first(gateway: Gateway) -> None:
     listed = [item for page in walked(gateway, limit=100) for item in page]
 
@@ -44,12 +39,7 @@ def test_every_shared_database_is_listed_once_newest_first(gateway: Gateway) -> 
     assert sorted(listed, key=lambda item: item["last_edited_at"], reverse=True) == listed
 
 
-@requirement("notes:databases:limit")
-def test_a_listing_has_25_databases_unless_said_otherwise(gateway: Gateway) -> None:
-    assert 25 == len(gateway.get("/notes/databases").data)
-
-
-@requirement("notes:databases:limit")
+@requirement("notes-5")
 @pytest.mark.parametrize("limit", [1, 7, 100])
 def test_pages_are_full_up_to_the_last(gateway: Gateway, limit: int) -> None:
     pages = list(walked(gateway, limit=limit, query="marketing"))
@@ -69,7 +59,7 @@ def test_what_is_edited_while_a_caller_pages_is_neither_lost_nor_doubled(gateway
     assert leads in ids
 
 
-@requirement("notes:databases:fields", "service:own-shapes", "envelope:timestamps")
+@requirement("common-3", "common-16", "notes-2")
 def test_a_database_is_described_by_its_properties(gateway: Gateway, leads: str) -> None:
     (listed,) = [item for page in walked(gateway, query="leads") for item in page if item["database_id"] == leads]
 
@@ -80,7 +70,7 @@ def test_a_database_is_described_by_its_properties(gateway: Gateway, leads: str)
     assert UTC == datetime.fromisoformat(listed["last_edited_at"]).tzinfo
 
 
-@requirement("notes:search:no-option")
+@requirement("notes-98")
 @pytest.mark.parametrize(
     ("value", "warning"),
     [("Opne", "'Opne' is not an option of 'Stage'; did you mean 'Open'?"), ("Open", None)],
@@ -94,7 +84,7 @@ def test_a_search_for_what_is_no_option_says_so(gateway: Gateway, leads: str, va
 # Creating
 
 
-@requirement("notes:pages:cast", "notes:pages:skipped")
+@requirement("notes-9", "notes-13")
 def test_a_page_is_created_with_its_values_cast(gateway: Gateway, leads: str) -> None:
     created = gateway.post(
         "/notes/pages",
@@ -107,7 +97,7 @@ def test_a_page_is_created_with_its_values_cast(gateway: Gateway, leads: str) ->
     assert ["Score"] == created.data["properties_skipped"]
 
 
-@requirement("notes:pages:computed")
+@requirement("notes-99")
 def test_an_update_warns_of_the_computed_properties_that_it_leaves_out(gateway: Gateway, leads: str) -> None:
     created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "computed", "Score": 1})
     updated = gateway.patch(f"/notes/pages/{created.data['page_id']}", properties={"Value": 2, "Score": 3})
@@ -118,17 +108,19 @@ def test_an_update_warns_of_the_computed_properties_that_it_leaves_out(gateway: 
     ]
 
 
-@requirement("notes:pages:created")
+@requirement("common-4", "notes-7", "notes-8", "notes-41")
 def test_a_created_page_is_told_with_its_address_and_time(gateway: Gateway, leads: str) -> None:
     created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "told"}).data
-    age = datetime.now(UTC) - datetime.fromisoformat(created["created_at"])
+    age, workspace = datetime.now(UTC) - datetime.fromisoformat(created["created_at"]), workspace_of(gateway)
+    (source_id,) = workspace.databases[leads].source_ids
 
     assert {"page_id", "url", "created_at", "properties_written", "properties_skipped"} == created.keys()
+    assert created["page_id"] in workspace.sources[source_id].rows
     assert created["url"].startswith("https://")
     assert timedelta(minutes=-1) < age < timedelta(minutes=3)
 
 
-@requirement("notes:pages:cast")
+@requirement("notes-9")
 def test_every_value_arrives_as_it_was_sent(gateway: Gateway, leads: str) -> None:
     properties = {
         "Name": "arrived",
@@ -163,23 +155,10 @@ def test_a_warm_creation_takes_one_request(gateway: Gateway, leads: str) -> None
     assert [("POST", "/v1/pages", 200)] == gateway.journal("notes")
 
 
-@requirement("idempotency:never-two", "calls:outcome-looked-for")
-def test_a_connection_cut_after_the_write_still_answers_with_the_one_page(gateway: Gateway, leads: str) -> None:
-    gateway.fault("notes", method="POST", path="/v1/pages", fault="drop_after")
-    properties = {"Name": "cut once"}
-
-    created = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key="cut-1")
-    again = gateway.post("/notes/pages", database_id=leads, properties=properties, idempotency_key="cut-1")
-
-    assert created.data == again.data
-    assert "true" == again.headers["idempotent-replayed"]
-    assert 1 == search(gateway, leads, "Name", "cut once")["match_count"]
-
-
 # Updating
 
 
-@requirement("notes:pages:updated", "notes:pages:only-sent")
+@requirement("notes-25", "notes-26")
 def test_only_the_properties_sent_are_changed(gateway: Gateway, leads: str) -> None:
     properties = {"Name": "changing", "Value": 1, "Stage": "Open"}
     page_id = gateway.post("/notes/pages", database_id=leads, properties=properties).data["page_id"]
@@ -191,38 +170,13 @@ def test_only_the_properties_sent_are_changed(gateway: Gateway, leads: str) -> N
     assert page_id in {page["page_id"] for page in search(gateway, leads, "Stage", "Open")["pages"]}
 
 
-def test_values_are_cleared_with_null(gateway: Gateway, leads: str) -> None:
-    properties = {"Name": "clearing", "Value": 77, "Tags": ["eu"], "Email": "a@b.test", "Due": "2026-11-02"}
-    page_id = gateway.post("/notes/pages", database_id=leads, properties=properties).data["page_id"]
-    cleared = dict.fromkeys(("Value", "Tags", "Email", "Due"))
-    updated = gateway.patch(f"/notes/pages/{page_id}", properties=cleared).data
-
-    assert ["Value", "Tags", "Email", "Due"] == updated["updated"]
-    assert page_id in {page["page_id"] for page in search(gateway, leads, "Email", "")["pages"]}
-
-
 # Events
-
-
-@requirement("events:polling", "notes:events:page", "envelope:last-page")
-def test_the_feed_is_empty_and_has_no_next_page(gateway: Gateway) -> None:
-    reply = gateway.get("/notes/events", since="2026-11-02", type="page.created", limit=200)
-
-    assert ([], None) == (reply.data, reply.body["next_cursor"])
-
-
-@requirement("notes:events:limit", "notes:events:parameters")
-@pytest.mark.parametrize("query", [{"limit": 201}, {"type": "page.deleted"}, {"since": "yesterday"}, {"limit": 0}])
-def test_filters_of_the_feed_are_checked(gateway: Gateway, query: dict[str, Any]) -> None:
-    reply = gateway.get("/notes/events", **query)
-
-    assert (422, list(query)) == (reply.status, [detail["parameter"] for detail in reply.details])
 
 
 # Pace
 
 
-@requirement("notes:budget", "limits:bursts")
+@requirement("common-76", "notes-55")
 def test_under_our_pacing_the_vendor_never_has_to_throttle(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("paced")
     with (

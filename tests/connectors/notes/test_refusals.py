@@ -30,7 +30,7 @@ def post(gateway: Gateway, database_id: str, **properties: Any) -> Any:
 # All at once
 
 
-@requirement("calls:all-schema-faults", "errors:detail-values")
+@requirement("common-30", "common-47")
 def test_everything_that_cannot_be_written_is_told_at_once(gateway: Gateway, leads: str) -> None:
     reply = post(gateway, leads, Name="x", Value="12 €", Stage="Imaginary", Nope=1, Hot="maybe")
 
@@ -59,7 +59,7 @@ def test_an_option_of_nearly_that_name_is_pointed_out(gateway: Gateway, leads: s
 # Values that name something
 
 
-@requirement("notes:values:unknown")
+@requirement("notes-53")
 def test_an_unknown_page_is_told_by_the_property_that_names_it(gateway: Gateway, everything: str) -> None:
     unknown = str(uuid4())
     reply = post(gateway, everything, Title="x", Relation=[unknown])
@@ -69,7 +69,7 @@ def test_an_unknown_page_is_told_by_the_property_that_names_it(gateway: Gateway,
     assert "Relation" in reply.body["error"]["message"]
 
 
-@requirement("notes:values:unknown")
+@requirement("notes-53")
 def test_a_page_that_is_not_shared_looks_the_same(gateway: Gateway, everything: str) -> None:
     workspace = workspace_of(gateway)
     (secret,) = [source for source in workspace.sources.values() if source.title == "Salaries 2025"]
@@ -78,7 +78,7 @@ def test_a_page_that_is_not_shared_looks_the_same(gateway: Gateway, everything: 
     assert (404, [{"property": "Relation", "value": secret.rows[0]}]) == (reply.status, reply.facts)
 
 
-@requirement("notes:values:unknown")
+@requirement("notes-53")
 def test_an_unknown_person_is_told_by_the_property_that_names_them(gateway: Gateway, leads: str) -> None:
     unknown = str(uuid4())
     reply = post(gateway, leads, Name="x", Owner=unknown)
@@ -88,7 +88,7 @@ def test_an_unknown_person_is_told_by_the_property_that_names_them(gateway: Gate
     assert "Owner" in reply.body["error"]["message"]
 
 
-@requirement("notes:values:unknown")
+@requirement("notes-53")
 def test_an_update_that_names_an_unknown_page_says_nothing_of_the_page_written_to(
     gateway: Gateway, page_id: str
 ) -> None:
@@ -100,7 +100,7 @@ def test_an_update_that_names_an_unknown_page_says_nothing_of_the_page_written_t
     assert page_id not in str(reply.body)
 
 
-@requirement("notes:values:unknown")
+@requirement("notes-53")
 def test_a_404_that_names_nothing_may_be_about_any_value_that_does(gateway: Gateway, everything: str) -> None:
     known = workspace_of(gateway).sources[gateway.examples("notes")["data_source_id"]].rows[0]
     answers(gateway, "POST", PAGES, 404, body={"object": "error", "code": "object_not_found", "message": "Not here."})
@@ -120,7 +120,7 @@ def test_a_404_about_the_data_source_is_about_the_database(gateway: Gateway, eve
 # The application's own reason
 
 
-@requirement("errors:vendor-reason")
+@requirement("common-48")
 @pytest.mark.parametrize(
     ("status", "vendors", "code"),
     [(400, "validation_error", "upstream_refused"), (403, "restricted_resource", "upstream_forbidden")],
@@ -156,7 +156,7 @@ def several(gateway: Gateway) -> Iterator[str]:
     titles[0].name, titles[1].name = names
 
 
-@requirement("notes:sources:searched")
+@requirement("notes-44")
 def test_a_search_looks_into_every_data_source_that_has_the_property(gateway: Gateway, several: str) -> None:
     search = {"property": "Shared name", "match": "contains", "value": ""}
     reply = gateway.post("/notes/pages/search", None, database_id=several, **search)
@@ -167,7 +167,7 @@ def test_a_search_looks_into_every_data_source_that_has_the_property(gateway: Ga
     assert len(rows) == reply.data["match_count"]
 
 
-@requirement("notes:sources:property-nowhere")
+@requirement("notes-45")
 def test_a_property_that_no_data_source_has_is_not_found(gateway: Gateway) -> None:
     database_id = gateway.examples("notes")["multi_source_database_id"]
     searched = gateway.post("/notes/pages/search", database_id=database_id, property="Nope", value="x")

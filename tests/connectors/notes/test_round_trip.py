@@ -52,7 +52,7 @@ def written_back(gateway: Gateway, page: Page) -> Reply:
     return update(gateway, page.id, properties=properties)
 
 
-@requirement("notes:update:round-trip")
+@requirement("notes-96")
 def test_the_text_of_an_event_can_be_written_back(gateway: Gateway) -> None:
     pages = rows(gateway)
     before = [seen(values(gateway, page)) for page in pages]
@@ -65,7 +65,7 @@ def test_the_text_of_an_event_can_be_written_back(gateway: Gateway) -> None:
     assert WRITABLE == filled
 
 
-@requirement("notes:update:null", "calls:null-restores")
+@requirement("common-225", "notes-9")
 @pytest.mark.parametrize("kind", sorted(WRITABLE))
 def test_null_restores_what_a_new_page_has(gateway: Gateway, kind: str) -> None:
     source, page = everything(gateway), rows(gateway)[3]

@@ -10,11 +10,9 @@ import pytest
 from connector_gateway.core.files import Files
 from connector_gateway.kit.identifiers import WorkspaceId
 from connectors.tables.looking import Looking, copied, looking_at
-from harness.playing import playing
 from harness.rooms import only
-from harness.serving import Gateway, Restarting, serving
-from harness.serving import restarting as serving_again
-from workspace_sandbox.tables import TablesEmulator
+from harness.serving import Gateway, serving
+from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables.state import Base
 
 
@@ -24,12 +22,9 @@ def local_files() -> Files:
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    folder, rooms = tmp_path_factory.mktemp("tables"), only("tables")
-    with (
-        playing(tables=TablesEmulator) as sandbox,
-        serving(sandbox, folder, connectors=rooms, files=local_files()) as gateway,
-    ):
+def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    folder = tmp_path_factory.mktemp("tables")
+    with serving(sandbox, folder, connectors=only("tables"), files=local_files()) as gateway:
         yield gateway
 
 
@@ -58,12 +53,6 @@ def unsettled(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
     rooms: dict[str, Any] = {"connectors": only("tables"), **settings}
     with serving(gateway.sandbox, tmp_path, files=local_files(), **rooms) as unhurried:
         yield unhurried
-
-
-@pytest.fixture
-def restarting(gateway: Gateway, tmp_path: Path) -> Restarting:
-    """A gateway of its own that can be started again."""
-    return serving_again(gateway.sandbox, tmp_path, connectors=only("tables"), files=local_files())
 
 
 @pytest.fixture

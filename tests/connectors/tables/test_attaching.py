@@ -59,7 +59,7 @@ def keyed(key: str) -> Mapping[str, str]:
 # Small files
 
 
-@requirement("tables:attachments:fields", "tables:attachments:attach", "tables:links:type")
+@requirement("tables-20", "tables-21", "tables-31")
 def test_a_file_is_attached_behind_those_that_are_there(gateway: Gateway, inside: Looking, site: str) -> None:
     record_id = gateway.examples("tables")["record_id"]
     before = files(inside, record_id)
@@ -89,7 +89,7 @@ def test_the_bytes_arrive_as_they_are(gateway: Gateway, inside: Looking, site: s
     assert PNG == gateway.http.get(url).content
 
 
-@requirement("tables:attachments:filename")
+@requirement("tables-22")
 def test_a_file_is_named_by_its_link(gateway: Gateway, site: str) -> None:
     assert "Büro plan.pdf" == attach(gateway, f"{site}/B%C3%BCro%20plan.pdf?version=2").data["filename"]
 
@@ -102,7 +102,7 @@ def test_a_link_without_a_name_gives_a_name_by_type(gateway: Gateway, site: str)
     assert "file.png" == attach(gateway, f"{site}/").data["filename"]
 
 
-@requirement("tables:attachments:filename")
+@requirement("tables-22")
 def test_a_file_may_be_given_another_name(gateway: Gateway, inside: Looking, site: str) -> None:
     reply = attach(gateway, f"{site}/logo.png", filename="Logo, neu.png")
 
@@ -134,7 +134,7 @@ def test_the_largest_file_that_is_sent_along(gateway: Gateway, inside: Looking, 
 # Large files
 
 
-@requirement("tables:links:by-address")
+@requirement("tables-30")
 @pytest.mark.parametrize(("path", "size_bytes"), [("/film.mp4", LARGEST_UPLOAD + 1), ("/stream.mp4", 6_000_000)])
 def test_a_larger_file_is_handed_over_by_its_address(
     gateway: Gateway, inside: Looking, site: str, path: str, size_bytes: int
@@ -161,7 +161,7 @@ def test_large_and_small_files_attached_at_the_same_time_are_all_there(
     assert 2 + 6 == len(files(inside, gateway.examples("tables")["record_id"]))
 
 
-@requirement("tables:links:too-large")
+@requirement("tables-29")
 def test_a_file_over_the_limit_is_too_large(gateway: Gateway, inside: Looking, site: str) -> None:
     reply = attach(gateway, f"{site}/huge.bin")
 
@@ -173,7 +173,7 @@ def test_a_file_over_the_limit_is_too_large(gateway: Gateway, inside: Looking, s
 # Links
 
 
-@requirement("tables:links:public-only", "tables:links:not-allowed")
+@requirement("tables-25", "tables-27")
 @pytest.mark.parametrize(
     "url",
     [
@@ -193,7 +193,7 @@ def test_only_public_web_addresses_are_fetched(gateway: Gateway, site: str, url:
     assert [{"parameter", "value", "reason"}] == [detail.keys() for detail in reply.facts]
 
 
-@requirement("tables:links:unreachable")
+@requirement("tables-28")
 @pytest.mark.parametrize("path", ["/gone.png", "/nothing-here.png", "/breaks-off.png"])
 def test_what_cannot_be_fetched_is_unreachable(gateway: Gateway, inside: Looking, site: str, path: str) -> None:
     reply = attach(gateway, site + path)
@@ -223,7 +223,7 @@ def test_parameters_must_be_right(gateway: Gateway, more: dict[str, Any], parame
 # Where the record is
 
 
-@requirement("tables:attachments:remembered")
+@requirement("tables-23")
 def test_a_record_that_was_seen_is_not_looked_for(gateway: Gateway, inside: Looking, site: str) -> None:
     see(gateway)
     attach(gateway, f"{site}/logo.png")
@@ -239,7 +239,7 @@ def test_a_record_that_was_just_created_is_not_looked_for(gateway: Gateway, insi
     assert "/v0/meta/bases" not in inside.sent("GET")
 
 
-@requirement("tables:attachments:searched")
+@requirement("tables-24")
 def test_a_record_that_was_never_seen_is_looked_for_in_every_base(gateway: Gateway, inside: Looking, site: str) -> None:
     gateway.knob("tables", bases_per_page=1)
     record_id = next(iter(inside.table("Inventory", inside.office).records))
@@ -268,7 +268,7 @@ def test_a_field_name_that_several_tables_have_is_told_apart_by_the_record(
     assert reply.data["attachment_id"] == inside.record(record_id)["Files"][-1]["id"]
 
 
-@requirement("tables:attachments:searched")
+@requirement("tables-24")
 @pytest.mark.parametrize("record_id", ["recDoesNotExist00", "recnonsense"])
 def test_a_record_that_no_base_has_is_not_found(gateway: Gateway, site: str, record_id: str) -> None:
     reply = attach(gateway, f"{site}/logo.png", record_id=record_id)
@@ -342,22 +342,6 @@ def test_a_field_that_was_added_since_the_table_was_seen_is_found(gateway: Gatew
 # Once, and not twice
 
 
-def test_a_repeated_key_attaches_nothing_more(gateway: Gateway, inside: Looking, site: str) -> None:
-    first = attach(gateway, f"{site}/logo.png", headers=keyed("a1"))
-    again = attach(gateway, f"{site}/logo.png", headers=keyed("a1"))
-
-    assert first.data == again.data
-    assert 3 == len(files(inside, first.data["record_id"]))
-
-
-def test_a_key_used_twenty_times_at_once_attaches_once(gateway: Gateway, inside: Looking, site: str) -> None:
-    see(gateway)
-    replies = gateway.together(*[lambda: attach(gateway, f"{site}/logo.png", headers=keyed("a20"))] * 20)
-
-    assert 1 == len({reply.data["attachment_id"] for reply in replies})
-    assert 3 == len(files(inside, replies[0].data["record_id"]))
-
-
 @pytest.mark.parametrize("path", ["/logo.png", "/film.mp4"])
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 def test_an_attachment_made_although_no_answer_came_is_found(
@@ -369,18 +353,6 @@ def test_an_attachment_made_although_no_answer_came_is_found(
 
     assert files(inside, reply.data["record_id"])[-1]["id"] == reply.data["attachment_id"]
     assert 4 == len(files(inside, reply.data["record_id"]))
-
-
-@pytest.mark.parametrize("path", ["/logo.png", "/film.mp4"])
-def test_a_repeat_after_nothing_was_done_attaches(gateway: Gateway, inside: Looking, site: str, path: str) -> None:
-    attach(gateway, site + path)
-    gateway.fault("tables", method=WRITES[path], fault="drop_before")
-    first = attach(gateway, site + path, headers=keyed(f"late {path}"))
-    again = attach(gateway, site + path, headers=keyed(f"late {path}"))
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert files(inside, again.data["record_id"])[-1]["id"] == again.data["attachment_id"]
-    assert 4 == len(files(inside, again.data["record_id"]))
 
 
 def test_an_application_that_refuses_the_size_says_so_and_leaves_the_key_free(

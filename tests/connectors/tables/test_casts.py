@@ -8,6 +8,7 @@ import pytest
 
 from connector_gateway.connectors.tables import casts
 from connector_gateway.connectors.tables.wire import Field
+from connector_gateway.kit.casts import as_sent
 from connector_gateway.kit.errors import LossyCast
 from workspace_sandbox.tables.cells import STRICT
 
@@ -162,7 +163,7 @@ def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> 
     with pytest.raises(LossyCast) as refused:
         casts.writing.cast(described(kind), value, creates=True)
 
-    assert [{"field": "It", "type": kind, "value": casts.writing.plain(value)}] == refused.value.details
+    assert [{"field": "It", "type": kind, "value": as_sent(value)}] == refused.value.details
 
 
 @pytest.mark.parametrize(
@@ -230,7 +231,7 @@ def test_options_are_compared_by_every_character(kind: str, written: Any, missin
     ],
 )
 def test_values_are_shown_as_they_were_given(value: Any, shown: Any) -> None:
-    assert shown == casts.writing.plain(value)
+    assert shown == as_sent(value)
 
 
 # Comparing

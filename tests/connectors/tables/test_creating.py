@@ -25,7 +25,7 @@ def names(records: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [record.get("Name") for record in records]
 
 
-@requirement("tables:records:create", "tables:records:batch")
+@requirement("tables-6", "tables-8")
 def test_records_are_created_in_their_order(gateway: Gateway, inside: Looking) -> None:
     reply = create(gateway, {"Name": "Acme", "Stage": "Open", "Value": 12.5}, {"Name": "Bolt"}, {})
 
@@ -40,7 +40,7 @@ def test_records_are_created_in_their_order(gateway: Gateway, inside: Looking) -
     assert ("Bolt", None) == (bolt["Name"], empty.get("Name"))
 
 
-@requirement("tables:records:create")
+@requirement("tables-6")
 def test_ten_records_take_one_request(gateway: Gateway, inside: Looking) -> None:
     reply = create(gateway, *({"Name": f"Ten {number}"} for number in range(10)))
 
@@ -90,7 +90,7 @@ def test_every_type_of_field_can_be_written(gateway: Gateway, inside: Looking) -
 # What is refused as a whole
 
 
-@requirement("tables:records:too-many")
+@requirement("tables-7")
 def test_eleven_records_are_too_many_and_none_is_created(gateway: Gateway) -> None:
     reply = create(gateway, *({"Name": "x"} for _ in range(11)))
 
@@ -108,19 +108,6 @@ def test_records_are_a_list_of_objects(gateway: Gateway, records: Any) -> None:
     assert [] == gateway.journal("tables")
 
 
-@pytest.mark.parametrize(
-    ("more", "code"),
-    [
-        ({"base_id": "appNope"}, "base_not_found"),
-        ({"table": "Nope"}, "table_not_found"),
-        ({"allow_new_options": "true"}, "invalid_parameters"),
-        ({"typecast": True}, "invalid_parameters"),
-    ],
-)
-def test_base_table_and_parameters_must_be_right(gateway: Gateway, more: dict[str, Any], code: str) -> None:
-    assert code == create(gateway, {"Name": "x"}, **more).code
-
-
 def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway, inside: Looking) -> None:
     reply = create(gateway, {"Name": "x"}, base_id=inside.office.id, table="Imported people")
 
@@ -130,13 +117,7 @@ def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway
 # One bad record among good ones
 
 
-@requirement(
-    "tables:records:partial",
-    "tables:records:batch",
-    "tables:records:failures",
-    "tables:records:checked-first",
-    "envelope:status",
-)
+@requirement("common-13", "tables-8", "tables-9", "tables-10", "tables-12")
 @pytest.mark.parametrize(
     ("field", "value", "error"),
     [
@@ -165,7 +146,7 @@ def test_of_several_options_the_missing_one_is_told(gateway: Gateway) -> None:
     assert "us" == create(gateway, {"Tags": ["eu", "us"]}).data["failed"][0]["value"]
 
 
-@requirement("tables:records:all-faults")
+@requirement("tables-41")
 def test_everything_that_is_wrong_with_every_record_is_told(gateway: Gateway, inside: Looking) -> None:
     wrong = {"Stage": "Maybe", "Value": "x", "Tags": ["us", "uk"], "Call": 1, "Nmae": 1}
     reply = create(gateway, wrong, {"Name": "fine"}, {"Hot": 5, "Due": "soon"})
@@ -184,14 +165,14 @@ def test_everything_that_is_wrong_with_every_record_is_told(gateway: Gateway, in
     assert ["fine"] == names([inside.record(record_id) for record_id in reply.data["created"]])
 
 
-@requirement("calls:did-you-mean")
+@requirement("common-182")
 def test_what_was_probably_meant_is_told_of_each_record(gateway: Gateway) -> None:
     reply = create(gateway, {"Nmae": "Tags"}, {"Stage": "Opne"}, {"Zzz": "Nmae"}, {"Name": "fine"})
 
     assert ["Name", "Open", None] == [item.get("did_you_mean") for item in reply.data["failed"]]
 
 
-@requirement("tables:records:all-faults")
+@requirement("tables-41")
 def test_every_link_that_leads_nowhere_is_told(gateway: Gateway) -> None:
     fields = {"Stage": "Paused", "Company": ["recNowhere0000001", "recNowhere0000002"]}
     reply = create(gateway, fields, allow_new_options=True)
@@ -199,7 +180,7 @@ def test_every_link_that_leads_nowhere_is_told(gateway: Gateway) -> None:
     assert ["recNowhere0000001", "recNowhere0000002"] == [item["value"] for item in reply.data["failed"]]
 
 
-@requirement("tables:records:all-faults")
+@requirement("tables-41")
 def test_a_repeat_tells_everything_again(gateway: Gateway) -> None:
     records = [{"Nmae": 1, "Value": "x"}, {"Name": "fine"}]
     first = create(gateway, *records, headers=keyed("faults"))
@@ -215,7 +196,25 @@ def test_null_for_an_optional_parameter_is_as_if_it_were_absent(gateway: Gateway
     assert ["select_option_missing"] == [item["error"] for item in reply.data["failed"]]
 
 
-@requirement("tables:records:all-failed")
+@requirement("tables-46")
+def test_a_warning_has_message_and_remedy_of_every_failed_record(gateway: Gateway) -> None:
+    reply = create(gateway, {"Nmae": "x"}, {"Stage": "Maybe"}, {"Value": "{table} " * 100})
+    warnings = reply.headers["warning"].split(", 199 - ")
+
+    assert [
+        (
+            "Record 0 was not created: The table has no field 'Nmae'. Did you mean 'Name'? "
+            "Use a field name that GET /v1/connectors/tables/tables returns, spelled the same."
+        ),
+        (
+            "Record 1 was not created: 'Maybe' is not an option of 'Stage'. "
+            "Add the option in Airtable, or set allow_new_options to true."
+        ),
+    ] == [warning.removeprefix("199 - ").strip('"') for warning in warnings[:2]]
+    assert 3 == len(warnings)
+
+
+@requirement("tables-11")
 def test_when_all_fail_nothing_is_sent(gateway: Gateway, inside: Looking) -> None:
     reply = create(gateway, {"Nmae": "x"}, {"Stage": "Maybe"})
 
@@ -265,7 +264,7 @@ def test_a_refusal_that_names_no_field_is_told_without_one(gateway: Gateway, ins
     assert [] == inside.records(Name="strange")
 
 
-@requirement("tables:records:reason")
+@requirement("tables-42")
 def test_a_refused_record_tells_the_applications_own_reason(gateway: Gateway) -> None:
     body = {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": 'Field "Name" takes no numbers'}}
     gateway.fault("tables", method="POST", fault="status", status=422, body=body, times=2)
@@ -316,14 +315,14 @@ def test_a_table_deleted_while_it_was_remembered_is_not_found(gateway: Gateway, 
 # New options
 
 
-@requirement("tables:records:new-options")
+@requirement("tables-13")
 def test_options_are_not_added_unless_that_is_allowed(gateway: Gateway, inside: Looking) -> None:
     create(gateway, {"Name": "x", "Stage": "Paused"})
 
     assert "Paused" not in inside.field("Stage").choices()
 
 
-@requirement("tables:records:new-options")
+@requirement("tables-13")
 def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: Looking) -> None:
     reply = create(
         gateway,
@@ -339,7 +338,7 @@ def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: Looki
     assert ["eu", "us"] == inside.record(reply.data["created"][2])["Tags"]
 
 
-@requirement("tables:records:options-only")
+@requirement("tables-14")
 @pytest.mark.parametrize(
     ("fields", "error", "field"),
     [
@@ -385,33 +384,7 @@ def test_what_was_created_is_told_when_the_rest_is_forbidden(gateway: Gateway, i
 # Once, and not twice
 
 
-@requirement("idempotency:replay", "idempotency:header")
-def test_a_repeated_key_creates_nothing_more(gateway: Gateway, inside: Looking) -> None:
-    first = create(gateway, {"Name": "once"}, {"Nmae": "x"}, headers=keyed("k1"))
-    again = create(gateway, {"Name": "once"}, {"Nmae": "x"}, headers=keyed("k1"))
-
-    assert first.body | {"run_id": again.body["run_id"]} == again.body
-    assert "partial" == again.body["status"]
-    assert "true" == again.headers["idempotent-replayed"]
-    assert 1 == len(inside.records(Name="once"))
-
-
-@requirement("idempotency:together")
-def test_a_key_used_twenty_times_at_once_creates_once(gateway: Gateway, inside: Looking) -> None:
-    replies = gateway.together(*[lambda: create(gateway, {"Name": "crowd"}, headers=keyed("k20"))] * 20)
-
-    assert 1 == len({reply.data["created"][0] for reply in replies})
-    assert 1 == len(inside.records(Name="crowd"))
-
-
-def test_without_a_key_two_calls_create_two(gateway: Gateway, inside: Looking) -> None:
-    create(gateway, {"Name": "twins"})
-    create(gateway, {"Name": "twins"})
-
-    assert 2 == len(inside.records(Name="twins"))
-
-
-@requirement("calls:outcome-looked-for")
+@requirement("common-79")
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 def test_records_that_were_made_although_no_answer_came_are_found(
     gateway: Gateway, inside: Looking, fault: str
@@ -448,36 +421,7 @@ def test_an_identical_record_of_an_earlier_call_is_not_taken_for_ours(gateway: G
     assert 1 == len(inside.records(Name="same"))
 
 
-def test_two_identical_calls_cut_at_once_find_a_record_each(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="POST", fault="drop_after", times=2)
-    replies = gateway.together(*[lambda: create(gateway, {"Name": "pair"})] * 2)
-
-    assert 2 == len({reply.data["created"][0] for reply in replies})
-    assert 2 == len(inside.records(Name="pair"))
-
-
-def test_a_repeat_after_nothing_was_done_creates(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="POST", fault="drop_before")
-    first = create(gateway, {"Name": "late"}, headers=keyed("late"))
-    again = create(gateway, {"Name": "late"}, headers=keyed("late"))
-
-    assert "outcome_unknown" == first.code
-    assert "ok" == again.body["status"]
-    assert 1 == len(inside.records(Name="late"))
-
-
-def test_a_repeat_finds_what_was_done_after_nobody_waited_any_longer(gateway: Gateway, inside: Looking) -> None:
-    gateway.fault("tables", method="POST", fault="delay", seconds=1.5)
-    first = create(gateway, {"Name": "slow"}, headers=keyed("slow"))
-    inside.wait_for(Name="slow")
-    again = create(gateway, {"Name": "slow"}, headers=keyed("slow"))
-
-    assert (502, "outcome_unknown") == (first.status, first.code)
-    assert "ok" == again.body["status"]
-    assert 1 == len(inside.records(Name="slow"))
-
-
-@requirement("idempotency:released")
+@requirement("common-92")
 def test_a_definite_failure_leaves_the_key_free(gateway: Gateway, inside: Looking) -> None:
     gateway.fault("tables", method="POST", fault="status", status=403, body=FORBIDDEN)
     first = create(gateway, {"Name": "free"}, headers=keyed("free"))
@@ -485,15 +429,3 @@ def test_a_definite_failure_leaves_the_key_free(gateway: Gateway, inside: Lookin
 
     assert "upstream_forbidden" == first.code
     assert ["else"] == names([inside.record(record_id) for record_id in again.data["created"]])
-
-
-@requirement("service:backoff")
-def test_a_service_that_says_try_again_is_asked_again(gateway: Gateway, inside: Looking) -> None:
-    retriable = {"error": {"type": "RETRIABLE_ERROR", "message": "Safe to retry."}}
-    gateway.fault(
-        "tables", method="POST", fault="status", status=503, headers={"Retry-After": "0"}, body=retriable, times=2
-    )
-
-    assert "ok" == create(gateway, {"Name": "again"}).body["status"]
-    assert [503, 503, 200] == [status for method, _, status in gateway.journal("tables") if method == "POST"]
-    assert 1 == len(inside.records(Name="again"))

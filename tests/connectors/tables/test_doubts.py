@@ -8,7 +8,7 @@ import pytest
 from connectors.tables.looking import Looking
 from harness.publishing import Published, published, publishing
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, Restarting
+from harness.serving import Gateway, Reply
 
 HTML = "<html>Bad gateway</html>"
 FORBIDDEN = {"error": {"type": "INVALID_PERMISSIONS", "message": "No."}}
@@ -86,67 +86,6 @@ def attachments(gateway: Gateway, inside: Looking) -> list[Any]:
 # Records, once per key
 
 
-@requirement("idempotency:never-two")
-@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
-def test_records_that_were_not_created_are_created_once_by_a_repeat(
-    gateway: Gateway, inside: Looking, fault: dict[str, Any]
-) -> None:
-    fail(gateway, **fault)
-    first = create(gateway, {"Name": "once"}, {"Name": "once"}, key=f"once {fault}")
-    again = create(gateway, {"Name": "once"}, {"Name": "once"}, key=f"once {fault}")
-
-    assert 502 == first.status
-    assert 2 == len(set(again.data["created"]))
-    assert 2 == len(inside.records(Name="once"))
-
-
-@requirement("idempotency:never-two")
-@pytest.mark.parametrize("fault", ["drop_after", "garbage", "slow_body"])
-def test_records_that_were_created_are_found(gateway: Gateway, inside: Looking, fault: str) -> None:
-    fail(gateway, fault=fault, seconds=3)
-    first = create(gateway, {"Name": "there"}, {"Name": "there", "Stage": "Open"}, key=f"there {fault}")
-    again = create(gateway, {"Name": "there"}, {"Name": "there", "Stage": "Open"}, key=f"there {fault}")
-
-    assert [None, "Open"] == [inside.record(made).get("Stage") for made in first.data["created"]]
-    assert first.data == again.data
-    assert 2 == len(inside.records(Name="there"))
-
-
-@requirement("idempotency:replay")
-@pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
-def test_a_repeat_with_another_body_gets_what_the_first_asked_for(
-    gateway: Gateway, inside: Looking, fault: str
-) -> None:
-    fail(gateway, fault=fault)
-    create(gateway, {"Name": "first"}, key=f"bodies {fault}")
-    again = create(gateway, {"Name": "second"}, key=f"bodies {fault}")
-
-    assert ["first"] == [inside.record(made)["Name"] for made in again.data["created"]]
-    assert (1, 0) == (len(inside.records(Name="first")), len(inside.records(Name="second")))
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"fault": "drop_before"},
-        {"fault": "status", "status": 503, "body": HTML},
-        {"fault": "status", "status": 200, "body": {}},
-    ],
-    ids=str,
-)
-def test_what_may_still_be_created_is_not_sent_again(
-    unsettled: Gateway, inside: Looking, fault: dict[str, Any]
-) -> None:
-    fail(unsettled, **fault)
-    first = create(unsettled, {"Name": "wait"}, key=f"wait {fault}")
-    again = create(unsettled, {"Name": "wait"}, key=f"wait {fault}")
-
-    assert (502, "outcome_unknown") == (again.status, again.code)
-    assert 50 <= again.body["retry_after"] <= first.body["retry_after"] <= 60
-    assert 1 == len(inside.sent("POST"))
-
-
 def test_what_the_application_says_to_have_failed_is_not_waited_for(unsettled: Gateway, inside: Looking) -> None:
     fail(unsettled, fault="status", status=500, body={"error": {"type": "SERVER_ERROR"}})
     create(unsettled, {"Name": "failed"}, key="failed")
@@ -156,34 +95,10 @@ def test_what_the_application_says_to_have_failed_is_not_waited_for(unsettled: G
     assert 1 == len(inside.records(Name="failed"))
 
 
-@requirement("calls:never-blindly")
-def test_an_application_slower_than_anybody_waits_creates_one_record(unsettled: Gateway, inside: Looking) -> None:
-    fail(unsettled, fault="delay", seconds=1.4)
-    first = create(unsettled, {"Name": "slow"}, key="slow")
-    create(unsettled, {"Name": "slow"}, key="slow")
-    inside.wait_for(Name="slow")
-    late = create(unsettled, {"Name": "slow"}, key="slow")
-
-    assert "outcome_unknown" == first.code
-    assert ["slow"] == [inside.record(made)["Name"] for made in late.data["created"]]
-    assert (1, 1) == (len(inside.records(Name="slow")), len(inside.sent("POST")))
-
-
-@requirement("calls:never-blindly")
-@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
-def test_without_a_key_records_are_not_sent_twice(gateway: Gateway, inside: Looking, fault: dict[str, Any]) -> None:
-    fail(gateway, **fault)
-    reply = create(gateway, {"Name": "keyless"})
-
-    assert 502 == reply.status
-    assert "retry_after" not in reply.body
-    assert 1 == len(inside.sent("POST"))
-
-
 # Somebody else's records
 
 
-@requirement("idempotency:evidence", "tables:records:evidence")
+@requirement("common-97", "tables-15")
 @pytest.mark.parametrize("key", [None, "older"])
 @pytest.mark.parametrize(
     "fault", [{"fault": "drop_before"}, {"fault": "status", "status": 500}, {"fault": "status", "status": 502}], ids=str
@@ -200,7 +115,7 @@ def test_a_record_from_before_the_call_is_never_taken(
     assert 502 == reply.status
 
 
-@requirement("idempotency:evidence", "tables:records:evidence")
+@requirement("common-97", "tables-15")
 def test_a_record_that_says_another_made_it_is_never_taken(gateway: Gateway, inside: Looking) -> None:
     fail(gateway, fault="drop_before")
     create(gateway, {"Stage": "Open"}, key="authors")
@@ -210,7 +125,7 @@ def test_a_record_that_says_another_made_it_is_never_taken(gateway: Gateway, ins
     assert theirs not in again.data["created"]
 
 
-@requirement("idempotency:evidence", "tables:records:evidence")
+@requirement("common-97", "tables-15")
 @pytest.mark.parametrize("more", [{"Notes": "by hand"}, {"Hot": True}, {"Tags": ["eu"]}], ids=str)
 @pytest.mark.parametrize("record", [{"Name": "same"}, {}], ids=str)
 def test_a_record_that_holds_more_than_was_asked_for_is_never_taken(
@@ -226,7 +141,7 @@ def test_a_record_that_holds_more_than_was_asked_for_is_never_taken(
     assert theirs not in again.data["created"]
 
 
-@requirement("tables:records:evidence")
+@requirement("tables-15")
 def test_a_record_is_found_that_has_default_values_if_those_were_seen_before(gateway: Gateway, inside: Looking) -> None:
     inside.field("Stage").default = "Open"
     create(gateway, {"Name": "seen"})
@@ -238,7 +153,7 @@ def test_a_record_is_found_that_has_default_values_if_those_were_seen_before(gat
     ]
 
 
-@requirement("tables:records:evidence")
+@requirement("tables-15")
 def test_when_only_a_part_of_the_records_is_there_it_is_not_ours(gateway: Gateway, inside: Looking) -> None:
     inside.hide_authors()
     fail(gateway, fault="drop_before")
@@ -250,7 +165,7 @@ def test_when_only_a_part_of_the_records_is_there_it_is_not_ours(gateway: Gatewa
     assert theirs not in again.data["created"]
 
 
-@requirement("idempotency:evidence", "tables:records:evidence")
+@requirement("common-97", "tables-15")
 @pytest.mark.parametrize("record", [{"Name": "alike"}, {}], ids=str)
 def test_of_two_records_that_it_may_have_made_none_is_taken(
     gateway: Gateway, inside: Looking, record: dict[str, Any]
@@ -269,23 +184,7 @@ def test_of_two_records_that_it_may_have_made_none_is_taken(
     assert [] == inside.sent("POST")
 
 
-@requirement("idempotency:owned")
-def test_a_record_belongs_to_its_key_after_a_restart_as_well(
-    restarting: Restarting, gateway: Gateway, inside: Looking
-) -> None:
-    fail(gateway, fault="drop_before")
-    with restarting() as before:
-        create(before, {"Stage": "Open"}, key="K1")
-        second = create(before, {"Stage": "Open"}, key="K2")
-    with restarting() as after:
-        first = create(after, {"Stage": "Open"}, key="K1")
-        again = create(after, {"Stage": "Open"}, key="K2")
-
-    assert first.data["created"] != second.data["created"] == again.data["created"]
-    assert 3 == len(inside.sent("POST"))
-
-
-@requirement("idempotency:owned")
+@requirement("common-98")
 def test_a_record_that_was_made_without_a_key_is_not_taken_for_one(gateway: Gateway, inside: Looking) -> None:
     fail(gateway, fault="drop_before")
     create(gateway, {"Name": "unkeyed"}, key="late")
@@ -299,7 +198,7 @@ def test_a_record_that_was_made_without_a_key_is_not_taken_for_one(gateway: Gate
 # Half done
 
 
-@requirement("tables:records:half-made")
+@requirement("tables-16")
 @pytest.mark.parametrize("fault", NOT_DONE, ids=str)
 @pytest.mark.parametrize("key", [None, "half"])
 def test_records_that_stand_are_told_when_the_others_are_in_doubt(
@@ -315,7 +214,7 @@ def test_records_that_stand_are_told_when_the_others_are_in_doubt(
     ]
 
 
-@requirement("tables:records:half-made", "idempotency:recovery")
+@requirement("common-95", "tables-16")
 @pytest.mark.parametrize("fault", NOT_DONE, ids=str)
 def test_a_repeat_completes_what_was_half_made(gateway: Gateway, inside: Looking, fault: dict[str, Any]) -> None:
     fail(gateway, after=1, **fault)
@@ -337,7 +236,7 @@ def test_what_was_made_stays_made_when_the_table_has_changed_since(gateway: Gate
     assert ("ok", 2) == (again.body["status"], len(again.data["created"]))
 
 
-@requirement("tables:records:half-made")
+@requirement("tables-16")
 @pytest.mark.parametrize("fault", NOT_DONE, ids=str)
 def test_records_that_are_created_singly_after_a_refusal_come_once(
     gateway: Gateway, inside: Looking, fault: dict[str, Any]
@@ -388,7 +287,7 @@ def test_a_record_that_was_refused_does_not_stand_in_the_way_of_an_equal_one(gat
     assert 1 == len(inside.records(Name="equal"))
 
 
-@requirement("tables:records:half-made")
+@requirement("tables-16")
 def test_limits_that_are_met_on_the_way_tell_what_stands(unsettled: Gateway, inside: Looking) -> None:
     throttled = {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Rate limit exceeded."}]}
     fail(unsettled, after=1, fault="status", status=429, body=throttled, headers={"Retry-After": "3600"})
@@ -400,29 +299,6 @@ def test_limits_that_are_met_on_the_way_tell_what_stands(unsettled: Gateway, ins
 
 
 # Changes
-
-
-@requirement("idempotency:replay", "idempotency:never-two")
-@pytest.mark.parametrize("fault", [*NOT_DONE, {"fault": "drop_after"}, {"fault": "garbage"}], ids=str)
-def test_a_change_in_doubt_is_made_as_the_first_call_asked(
-    gateway: Gateway, inside: Looking, fault: dict[str, Any]
-) -> None:
-    fail(gateway, "PATCH", **fault)
-    update(gateway, Phone="+46 1", key=f"change {fault}")
-    again = update(gateway, Phone="+46 2", Notes="second", key=f"change {fault}")
-
-    assert ["Phone"] == again.data["updated_fields"]
-    assert "+46 1" == example(gateway, inside)["Phone"]
-
-
-@requirement("calls:never-blindly")
-def test_a_change_that_may_still_be_made_is_not_sent_again(unsettled: Gateway, inside: Looking) -> None:
-    fail(unsettled, "PATCH", fault="status", status=503, body=HTML)
-    update(unsettled, Phone="+46 1", key="wait")
-    again = update(unsettled, Phone="+46 1", key="wait")
-
-    assert "outcome_unknown" == again.code
-    assert 1 == len(inside.sent("PATCH"))
 
 
 def test_a_change_of_a_record_that_is_gone_since_ends_in_a_refusal(gateway: Gateway, inside: Looking) -> None:
@@ -461,22 +337,7 @@ def site(pages: dict[str, Published]) -> Iterator[str]:
 WRITES = [("/logo.png", "POST"), ("/film.mp4", "PATCH")]
 
 
-@requirement("idempotency:never-two")
-@pytest.mark.parametrize("fault", [*NOT_DONE, {"fault": "status", "status": 200, "body": {"fields": {}}}], ids=str)
-@pytest.mark.parametrize(("path", "method"), WRITES)
-def test_a_file_that_was_not_attached_is_attached_once_by_a_repeat(  # noqa: PLR0917
-    gateway: Gateway, inside: Looking, site: str, path: str, method: str, fault: dict[str, Any]
-) -> None:
-    before = attachments(gateway, inside)
-    fail(gateway, method, **fault)
-    first = attach(gateway, site + path, key=f"{path} {fault}")
-    again = attach(gateway, site + path, key=f"{path} {fault}")
-
-    assert 502 == first.status
-    assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
-
-
-@requirement("idempotency:replay")
+@requirement("common-87")
 @pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
 def test_a_repeat_with_another_link_gets_what_the_first_attached(
     gateway: Gateway, inside: Looking, site: str, fault: str
@@ -490,23 +351,7 @@ def test_a_repeat_with_another_link_gets_what_the_first_attached(
     assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
 
 
-@requirement("idempotency:owned")
-@pytest.mark.parametrize(("path", "method"), WRITES)
-def test_an_attachment_belongs_to_its_key_after_a_restart_as_well(  # noqa: PLR0917
-    restarting: Restarting, gateway: Gateway, inside: Looking, site: str, path: str, method: str
-) -> None:
-    before = attachments(gateway, inside)
-    fail(gateway, method, fault="drop_before")
-    with restarting() as one:
-        attach(one, site + path, key="K1")
-        second = attach(one, site + path, key="K2")
-    with restarting() as other:
-        first = attach(other, site + path, key="K1")
-
-    assert [*before, second.data["attachment_id"], first.data["attachment_id"]] == attachments(gateway, inside)
-
-
-@requirement("idempotency:owned")
+@requirement("common-98")
 @pytest.mark.parametrize(("path", "method"), WRITES)
 def test_equal_files_attached_at_once_and_both_cut_are_told_apart(
     gateway: Gateway, inside: Looking, site: str, path: str, method: str
@@ -553,7 +398,7 @@ def test_what_was_attached_in_between_stays_when_a_large_file_is_handed_over_aga
     assert [*before, between.data["attachment_id"], again.data["attachment_id"]] == attachments(gateway, inside)
 
 
-@requirement("tables:links:changed")
+@requirement("tables-32")
 @pytest.mark.parametrize("now", [OTHER, FILM], ids=["other", "large"])
 def test_a_link_that_leads_to_another_file_since_is_told_and_leaves_the_key_free(
     gateway: Gateway, inside: Looking, site: str, pages: dict[str, Published], now: Published

@@ -82,35 +82,6 @@ def site() -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("ask", [read, describe, create, update, attach])
-@pytest.mark.parametrize("body", SCHEMAS, ids=str)
-def test_a_schema_in_an_unknown_shape_is_told_and_not_remembered(
-    gateway: Gateway, site: str, ask: Ask, body: Any
-) -> None:
-    fault(gateway, "/v0/meta/bases", body)
-    reply = ask(gateway, site)
-    gateway.clear("tables")
-    again = ask(gateway, site)
-
-    assert (502, "upstream_unexpected") == (reply.status, reply.code)
-    assert "ok" == again.body["status"]
-
-
-@pytest.mark.parametrize("body", PAGES, ids=str)
-def test_a_page_in_an_unknown_shape_is_told(gateway: Gateway, site: str, body: Any) -> None:
-    describe(gateway, site)
-    fault(gateway, f"/v0/{base_id(gateway)}/", body)
-    reply = read(gateway, site)
-
-    assert (502, "upstream_unexpected") == (reply.status, reply.code)
-
-
-def test_the_place_of_what_is_unknown_is_told(gateway: Gateway, site: str) -> None:
-    fault(gateway, "/v0/meta/bases", {"tables": [TABLE, TABLE | {"name": None}]})
-
-    assert [{"place": "tables[1].name"}] == describe(gateway, site).details
-
-
 def test_a_table_whose_primary_field_is_not_among_its_fields_is_told(gateway: Gateway, site: str) -> None:
     fault(gateway, "/v0/meta/bases", {"tables": [TABLE | {"primaryFieldId": "fld2"}]})
 
@@ -134,18 +105,6 @@ def test_attachments_in_an_unknown_shape_are_never_overwritten(
 
     assert "upstream_unexpected" == reply.code
     assert [] == [*inside.sent("POST"), *inside.sent("PATCH")]
-
-
-@pytest.mark.parametrize("ask", [create, update, attach])
-@pytest.mark.parametrize(
-    "body", [None, [], {}, {"id": 5}, {"records": [{"id": 5}]}, {"id": "rec1", "fields": 5}], ids=str
-)
-def test_a_write_whose_answer_cannot_be_read_is_in_doubt(gateway: Gateway, site: str, ask: Ask, body: Any) -> None:
-    fault(gateway, "/v0/", body, method="POST")
-    fault(gateway, "/v0/", body, method="PATCH")
-    reply = ask(gateway, site)
-
-    assert (502, "outcome_unknown") == (reply.status, reply.code)
 
 
 @pytest.mark.parametrize("body", PAGES, ids=str)
@@ -173,17 +132,3 @@ def test_a_file_that_the_answer_does_not_show_is_in_doubt(
     reply = attach(gateway, site)
 
     assert (502, "outcome_unknown") == (reply.status, reply.code)
-
-
-@pytest.mark.parametrize("ask", [read, describe, create, update, attach])
-@pytest.mark.parametrize(
-    ("status", "code"),
-    [(403, "upstream_forbidden"), (422, "upstream_refused"), (401, "connection_revoked"), (418, "upstream_unexpected")],
-)
-@pytest.mark.parametrize("body", REFUSALS, ids=str)
-def test_a_refusal_in_an_unknown_shape_means_what_its_status_means(
-    gateway: Gateway, site: str, ask: Ask, body: Any, *, status: int, code: str
-) -> None:
-    fault(gateway, "/v0/meta/bases", body, status)
-
-    assert code == ask(gateway, site).code

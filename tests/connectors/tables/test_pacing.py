@@ -38,7 +38,7 @@ def read(gateway: Gateway, base_id: str, table: str) -> Reply:
     return gateway.get("/tables/records", base_id=base_id, table=table, limit=1)
 
 
-@requirement("limits:bursts")
+@requirement("common-76")
 def test_a_burst_is_spread_over_the_seconds_it_needs_and_none_of_it_is_refused(paced: Gateway) -> None:
     examples = paced.examples("tables")
     tables = [(examples["base_id"], "Leads"), (examples["other_base_id"], "Inventory")] * 8
@@ -60,10 +60,3 @@ def test_a_lock_out_holds_for_that_base_and_for_thirty_seconds(paced: Gateway) -
     assert (30, "30") == (first.body["retry_after"], first.headers["retry-after"])
     assert second.body["retry_after"] in {29, 30}
     assert 1 == len([path for _, path, _ in paced.journal("tables") if "appLocked" in path])
-
-
-def test_a_wait_that_the_application_names_is_kept_instead(paced: Gateway) -> None:
-    throttled = {"status": 429, "body": THROTTLED, "headers": {"Retry-After": "7"}}
-    paced.fault("tables", path="/v0/meta/bases/appLocked", fault="status", **throttled)
-
-    assert 7 == paced.get("/tables/tables", base_id="appLocked").body["retry_after"]

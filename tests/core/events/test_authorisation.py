@@ -105,7 +105,7 @@ async def test_what_was_asked_is_remembered_of_so_many_connections_only(vendor: 
 # Reading
 
 
-@requirement("events:revoked")
+@requirement("common-105")
 async def test_what_was_observed_last_holds_where_nobody_can_be_asked(node: Node, vendor: Vendor) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a"))
@@ -118,7 +118,7 @@ async def test_what_was_observed_last_holds_where_nobody_can_be_asked(node: Node
         await read(node, connection, vendor.ask)
 
 
-@requirement("events:revoked")
+@requirement("common-105")
 async def test_a_third_party_that_accepts_again_is_believed_before_what_was_observed(
     node: Node, vendor: Vendor
 ) -> None:
@@ -132,7 +132,7 @@ async def test_a_third_party_that_accepts_again_is_believed_before_what_was_obse
 # What happens to the watch
 
 
-@requirement("events:revoked")
+@requirement("common-105")
 async def test_a_connection_that_is_active_again_is_looked_at_at_once(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [ConnectionRevoked("Gone.")]
@@ -163,7 +163,7 @@ async def test_what_is_observed_of_a_removed_connection_is_not_noted(node: Node)
     assert await row(node, connection_id) is None
 
 
-@requirement("events:revoked")
+@requirement("common-105")
 async def test_what_was_not_pushed_is_looked_for_since_the_last_event(pushed: Node) -> None:
     connection = await pushed.connect()
     await look_at_once(pushed)
@@ -176,7 +176,7 @@ async def test_what_was_not_pushed_is_looked_for_since_the_last_event(pushed: No
     assert heard_at == (await row(pushed, connection)).behind_since
 
 
-@requirement("events:revoked")
+@requirement("common-105")
 async def test_what_was_not_pushed_is_looked_for_no_longer_ago_than_events_are_kept(pushed: Node) -> None:
     connection = await pushed.connect()
     await look_at_once(pushed)
@@ -193,7 +193,7 @@ async def _forget_being_behind(node: Node, connection_id: Any) -> None:
     assert (await row(node, connection_id)).behind_since is None
 
 
-@requirement("events:beginning")
+@requirement("common-106")
 async def test_new_credentials_keep_what_was_noted_until_it_is_known_whose_they_are(node: Node) -> None:
     connection = await node.connect()
     await look_at_once(node)
@@ -216,7 +216,7 @@ async def test_new_credentials_before_the_first_look_change_nothing_about_the_be
     assert ({}, began) == (watch.state, watch.behind_since)
 
 
-@requirement("events:leases")
+@requirement("common-107")
 async def test_a_look_with_old_credentials_ends_where_they_are_replaced(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)

@@ -27,7 +27,7 @@ async def test_events_come_in_the_order_in_which_they_were_seen(node: Node) -> N
     assert ["b", "a", "c"] == await node.plants(connection)
 
 
-@requirement("events:once")
+@requirement("common-103")
 async def test_a_change_seen_again_is_the_same_event(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a"), sprouted("a"))
@@ -83,8 +83,8 @@ async def test_events_are_told_apart_by_type_and_channel(node: Node) -> None:
 @pytest.mark.parametrize(
     ("plan", "days"),
     [
-        pytest.param("free", 7, marks=requirement("notes:events:retention-free", "chat:events:retention-free")),
-        pytest.param("paid", 30, marks=requirement("notes:events:retention-paid", "chat:events:retention-paid")),
+        pytest.param("free", 7, marks=requirement("chat-37", "notes-67")),
+        pytest.param("paid", 30, marks=requirement("chat-36", "notes-66")),
     ],
 )
 async def test_events_are_kept_as_long_as_the_plan_says(node: Node, plan: str, days: int) -> None:
@@ -101,7 +101,7 @@ async def test_events_are_kept_as_long_as_the_plan_says(node: Node, plan: str, d
     assert 0 == await _count(node, tables.events)
 
 
-@requirement("events:purge")
+@requirement("common-110")
 async def test_a_purge_takes_bounded_steps_and_leaves_what_is_still_kept(node: Node) -> None:
     free, paid = await node.connect("free"), await node.connect("paid")
     await node.see(free, *(sprouted(str(number)) for number in range(PURGE_STEP + 1)))
@@ -123,7 +123,7 @@ async def test_whoever_asks_for_what_is_no_longer_kept_is_told_so(node: Node) ->
     assert "no longer kept" in warning
 
 
-@requirement("events:gaps")
+@requirement("common-104")
 async def test_a_gap_is_told_to_everyone_who_reads_over_it(node: Node) -> None:
     connection = await node.connect()
     await node.app._feed.miss(connection, Gap(RunId("run_1"), NOON - 600, NOON - 300, "It was dark.", "bed 1"))
@@ -177,7 +177,7 @@ async def stored(node: Node) -> str:
     return await contents(node.app.database)
 
 
-@requirement("secrets:at-rest")
+@requirement("secrets-2")
 async def test_what_an_event_says_is_stored_encrypted(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a-plant-nobody-may-read"))
@@ -187,7 +187,7 @@ async def test_what_an_event_says_is_stored_encrypted(node: Node) -> None:
     assert (True, False) == ("sprouted" in kept, "nobody-may-read" in kept)
 
 
-@requirement("secrets:at-rest")
+@requirement("secrets-2")
 async def test_an_event_that_was_moved_to_another_connection_cannot_be_read(node: Node) -> None:
     first, second = await node.connect(), await node.connect()
     await node.see(first, sprouted("a"))
@@ -201,7 +201,7 @@ async def test_an_event_that_was_moved_to_another_connection_cannot_be_read(node
         await node.plants(second)
 
 
-@requirement("secrets:at-rest")
+@requirement("secrets-2")
 async def test_an_event_that_an_earlier_version_stored_is_read(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a"), sprouted("b"))
@@ -245,7 +245,7 @@ async def test_the_latest_events_are_told_though_the_connection_was_revoked(node
     assert ("sprouted", "b", instant(NOON)) == (event["type"], event["channel"], event["observed_at"])
 
 
-@requirement("keys:gap")
+@requirement("keys-16")
 async def test_after_a_restore_every_feed_tells_of_the_time_that_is_lost(node: Node) -> None:
     connections = [await node.connect(), await node.connect()]
     await node.app.restores.declare(NOON - 600)

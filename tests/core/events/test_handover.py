@@ -45,7 +45,7 @@ async def test_a_window_has_an_address_of_its_own_and_an_end(handover: Handover,
     assert instant(clock.now() + WINDOW_SECONDS) == opened["closes_at"]
 
 
-@requirement("notes:hooks:handshake")
+@requirement("notes-86")
 async def test_a_secret_is_let_in_until_the_window_closes(handover: Handover, clock: HandClock) -> None:
     address = address_in(handover.open("notes"))
     clock.at += WINDOW_SECONDS - 1
@@ -56,7 +56,7 @@ async def test_a_secret_is_let_in_until_the_window_closes(handover: Handover, cl
         await handover.require("notes", address)
 
 
-@requirement("notes:hooks:handshake")
+@requirement("notes-86")
 async def test_a_window_can_be_closed_before_its_time(handover: Handover, clock: HandClock) -> None:
     address = address_in(handover.open("notes"))
     clock.at += 60
@@ -79,7 +79,7 @@ async def test_a_window_that_is_opened_after_another_was_closed_lets_a_secret_in
         await handover.require("notes", "")
 
 
-@requirement("notes:hooks:handshake")
+@requirement("notes-86")
 @pytest.mark.parametrize("address", ["", "x", "A" * 60, "ä", "../..", "\ud800"])
 async def test_a_guessed_address_lets_nothing_in(handover: Handover, address: str) -> None:
     with pytest.raises(InvalidSignature, match="No secret is taken"):

@@ -75,7 +75,7 @@ async def watching_since(node: Node, connection_id: Any) -> Any:
     return (await node.app.connections.show(connection_id))["watching_since"]
 
 
-@requirement("events:watching-since")
+@requirement("common-187")
 async def test_a_connection_tells_since_when_everything_was_read(node: Node) -> None:
     connection = await node.connect()
     before = await watching_since(node, connection)
@@ -89,7 +89,7 @@ async def test_a_connection_tells_since_when_everything_was_read(node: Node) -> 
     assert instant(NOON) == await watching_since(node, connection)
 
 
-@requirement("events:watching-since")
+@requirement("common-187")
 async def test_what_was_not_read_to_its_end_is_not_watched_yet(node: Node) -> None:
     async def leave_a_rest(watch: Watch[Any]) -> None:
         watch.unfinished = True
@@ -105,7 +105,28 @@ async def test_what_was_not_read_to_its_end_is_not_watched_yet(node: Node) -> No
     assert (None, None) == (after_a_rest, await watching_since(node, connection))
 
 
-@requirement("events:watching-since")
+@requirement("common-187")
+async def test_a_connection_tells_how_much_was_read_until_everything_was(node: Node) -> None:
+    async def read_a_part(watch: Watch[Any]) -> None:
+        watch.unfinished = True
+        await watch.progress(1, 4)
+
+    async def read_the_rest(watch: Watch[Any]) -> None:
+        await watch.progress(4, 4)
+
+    node.garden.script = [read_a_part, read_the_rest]
+    connection = await node.connect()
+    await node.watch()
+    await polled(node)
+    after_a_part = (await node.app.connections.show(connection))["watching_progress"]
+    await node.app.connections.change(connection, settings={})
+    await polled(node, 2)
+
+    assert {"done": 1, "total": 4} == after_a_part
+    assert (await node.app.connections.show(connection))["watching_progress"] is None
+
+
+@requirement("common-187")
 async def test_with_new_credentials_everything_is_read_again_first(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
@@ -130,7 +151,7 @@ async def test_the_next_look_comes_after_the_period(node: Node) -> None:
     assert began == watch.behind_since
 
 
-@requirement("events:leases")
+@requirement("common-107")
 async def test_one_look_at_a_connection_at_a_time(node: Node) -> None:
     await node.connect()
     first = await node.watches.claim("garden", 10)
@@ -140,7 +161,7 @@ async def test_one_look_at_a_connection_at_a_time(node: Node) -> None:
     assert (1, 0, 0) == (len(first), len(again), len(elsewhere))
 
 
-@requirement("events:leases")
+@requirement("common-107")
 async def test_processes_that_claim_at_once_never_get_the_same(node: Node, database_url: str) -> None:
     await asyncio.gather(*(node.connect() for _ in range(20)))
     now = node.clock.at
@@ -154,7 +175,7 @@ async def test_processes_that_claim_at_once_never_get_the_same(node: Node, datab
     assert len(set(claimed)) == len(claimed)
 
 
-@requirement("events:leases")
+@requirement("common-107")
 async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
     connection = await node.connect()
     (dead,) = await (await other_process(node)).claim("garden", 10)
@@ -196,7 +217,7 @@ async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> Non
     ]
 
 
-@requirement("bounds:clock-set-back")
+@requirement("common-156")
 async def test_looks_go_on_in_time_though_the_clock_was_set_back(node: Node) -> None:
     await node.connect()
     node.app.clock = wall = HandClock()
@@ -209,7 +230,7 @@ async def test_looks_go_on_in_time_though_the_clock_was_set_back(node: Node) -> 
     assert 2 == len(node.garden.polls)
 
 
-@requirement("bounds:clock-set-back")
+@requirement("common-156")
 async def test_looks_that_an_earlier_process_put_off_by_a_later_clock_are_taken_at_the_start(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
@@ -306,7 +327,7 @@ async def test_a_removed_connection_is_watched_no_more(node: Node) -> None:
     assert {} == await poll.recall("beds")
 
 
-@requirement("events:gaps")
+@requirement("common-104")
 async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node) -> None:
     connection = await node.connect()
 
@@ -337,7 +358,7 @@ async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
     assert node.clock.at + 60 == (await row(node, connection)).whole_at
 
 
-@requirement("events:beginning")
+@requirement("common-106")
 async def test_a_delivery_says_where_to_look_before_it_is_known_whom_it_concerns(node: Node) -> None:
     await node.hand_over()
     connection = await node.connect()

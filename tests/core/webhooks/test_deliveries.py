@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from connector_gateway.core.backlog import Backlogs
+from connector_gateway.core.events.feed import Gap
+from connector_gateway.core.events.gaps import written
 from connector_gateway.core.webhooks.deliverer import (
     DISABLED_AFTER_SECONDS,
     FIRST_PAUSE_SECONDS,
@@ -22,6 +24,7 @@ from connector_gateway.core.webhooks.positions import CLAIM_SECONDS, OF_ONE_WEBH
 from connector_gateway.core.webhooks.sender import Sender
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import InvalidParameters
+from connector_gateway.kit.identifiers import RunId
 from connector_gateway.kit.shapes import timestamp
 from connector_gateway_client.webhooks import verify
 from core.webhooks.conftest import Post, posting
@@ -41,7 +44,7 @@ def plants(inbox: Inbox) -> list[str]:
 # What is sent
 
 
-@requirement("webhooks:signed", "webhooks:message")
+@requirement("deliveries-3", "deliveries-4")
 async def test_an_event_is_delivered_signed_as_its_route_tells_it(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     await post.see("a")
@@ -60,7 +63,25 @@ async def test_an_event_is_delivered_signed_as_its_route_tells_it(post: Post, in
     assert ["event_id", "observed_at", "plant", "type"] == sorted(data)
 
 
-@requirement("webhooks:order")
+@requirement("deliveries-5", "keys-11")
+async def test_messages_name_a_gap_for_a_day(post: Post, inbox: Inbox) -> None:
+    await post.webhook(inbox.address)
+    await post.app._feed.miss(post.connection_id, Gap(RunId("run_1"), NOON - 60, NOON, "the database was restored."))
+    await post.see("a")
+    await post.deliver()
+    _, named = inbox.take()
+    post.clock.at += 24 * 60 * 60 + 1
+    await post.see("b")
+    await post.deliver()
+    _, silent = inbox.take()
+
+    between = f"between {written(NOON - 60)} and {written(NOON)}"
+    warning = f"Events {between} may be missing: the database was restored. See run run_1."
+    assert [warning] == json.loads(named)["warnings"]
+    assert "warnings" not in json.loads(silent)
+
+
+@requirement("deliveries-5")
 async def test_events_come_in_their_order_and_once_where_all_goes_well(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see(*"abc")
@@ -71,7 +92,7 @@ async def test_events_come_in_their_order_and_once_where_all_goes_well(post: Pos
     assert [] == await post.runs()
 
 
-@requirement("webhooks:from-now-on")
+@requirement("deliveries-2")
 async def test_a_webhook_begins_with_what_is_observed_after_it_was_made(post: Post, inbox: Inbox) -> None:
     await post.see("before")
     await post.webhook(inbox.address)
@@ -81,7 +102,7 @@ async def test_a_webhook_begins_with_what_is_observed_after_it_was_made(post: Po
     assert ["after"] == plants(inbox)
 
 
-@requirement("webhooks:whose")
+@requirement("deliveries-2")
 async def test_a_webhook_may_be_for_one_connection(post: Post, inbox: Inbox) -> None:
     other = await post.connect()
     await post.webhook(inbox.address, connection_id=other)
@@ -92,7 +113,7 @@ async def test_a_webhook_may_be_for_one_connection(post: Post, inbox: Inbox) -> 
     assert ["b"] == plants(inbox)
 
 
-@requirement("webhooks:whose")
+@requirement("deliveries-2")
 async def test_a_webhook_of_another_workspace_is_told_nothing(post: Post, inbox: Inbox) -> None:
     workspace = await post.app.workspaces.create("others")
     await post.app.webhooks.create(workspace["workspace_id"], inbox.address)
@@ -101,7 +122,7 @@ async def test_a_webhook_of_another_workspace_is_told_nothing(post: Post, inbox:
     assert 0 == await post.deliver()
 
 
-@requirement("webhooks:types")
+@requirement("deliveries-9")
 async def test_a_webhook_may_be_for_events_of_some_types(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address, types=["withered"])
     await post.see(*"ab")
@@ -114,7 +135,7 @@ async def test_a_webhook_may_be_for_events_of_some_types(post: Post, inbox: Inbo
     assert (["c"], ["withered"], 0, 1) == (plants(inbox), told["types"], told["behind"], replayed["events"])
 
 
-@requirement("webhooks:types")
+@requirement("deliveries-9")
 async def test_types_that_are_changed_count_for_what_waits_too(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address, types=["withered"])
     await post.see("a")
@@ -124,7 +145,7 @@ async def test_types_that_are_changed_count_for_what_waits_too(post: Post, inbox
     assert ([], ["a"]) == (changed["types"], plants(inbox))
 
 
-@requirement("webhooks:types")
+@requirement("deliveries-9")
 async def test_a_type_of_events_that_there_is_not_is_named(post: Post, inbox: Inbox) -> None:
     with pytest.raises(InvalidParameters) as refused:
         await post.webhook(inbox.address, types=["sprouted", "blossomed"])
@@ -132,7 +153,7 @@ async def test_a_type_of_events_that_there_is_not_is_named(post: Post, inbox: In
     assert [{"parameter": "types", "value": "blossomed", "allowed": ["sprouted", "withered"]}] == refused.value.details
 
 
-@requirement("webhooks:secret")
+@requirement("deliveries-4")
 async def test_a_rotated_secret_signs_beside_the_one_before(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     rotated = await post.app.webhooks.rotate(made["webhook_id"], 60)
@@ -152,7 +173,7 @@ async def test_a_rotated_secret_signs_beside_the_one_before(post: Post, inbox: I
 # Receivers that fail
 
 
-@requirement("webhooks:retried", "webhooks:order")
+@requirement("deliveries-5", "deliveries-6")
 async def test_what_is_refused_is_tried_again_and_what_is_behind_it_waits(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED]
@@ -169,7 +190,7 @@ async def test_what_is_refused_is_tried_again_and_what_is_behind_it_waits(post: 
     assert [("delivery_failed", 500)] == await post.runs()
 
 
-@requirement("webhooks:retried")
+@requirement("deliveries-6")
 async def test_pauses_grow_and_are_not_the_same_for_all() -> None:
     pauses = [pause_after(failures) for failures in range(40)]
     longest = FIRST_PAUSE_SECONDS * 2.0**39
@@ -180,7 +201,7 @@ async def test_pauses_grow_and_are_not_the_same_for_all() -> None:
     assert (7200.0, LONGEST_PAUSE_SECONDS) == (pause_after(0, 7200.0), pause_after(0, longest))
 
 
-@requirement("webhooks:retried")
+@requirement("deliveries-6")
 async def test_a_receiver_that_says_when_is_asked_then(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [(429, {"Retry-After": "600"}, b"")]
@@ -193,7 +214,7 @@ async def test_a_receiver_that_says_when_is_asked_then(post: Post, inbox: Inbox)
     assert (0, 1) == (early, await post.deliver())
 
 
-@requirement("webhooks:disabled")
+@requirement("deliveries-6")
 async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_stopped(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     inbox.answers = [FAILED] * 5
@@ -224,7 +245,7 @@ async def fail_for(post: Post, seconds: float) -> None:
     post.clock.at += seconds
 
 
-@requirement("webhooks:left-out")
+@requirement("deliveries-10")
 async def test_an_event_is_left_out_once_the_one_behind_it_is_accepted_after_a_day(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED, (204, {}, b""), FAILED]
@@ -239,7 +260,7 @@ async def test_an_event_is_left_out_once_the_one_behind_it_is_accepted_after_a_d
     assert [("delivery_failed", 500), ("event_left_out", 500)] == await post.runs()
 
 
-@requirement("webhooks:left-out", "webhooks:at-least-once")
+@requirement("deliveries-5", "deliveries-10")
 async def test_nothing_is_left_out_where_the_receiver_has_just_come_back(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED]
@@ -251,7 +272,7 @@ async def test_nothing_is_left_out_where_the_receiver_has_just_come_back(post: P
     assert [("delivery_failed", 500)] == await post.runs()
 
 
-@requirement("webhooks:left-out", "webhooks:at-least-once")
+@requirement("deliveries-5", "deliveries-10")
 async def test_nothing_is_left_out_while_the_event_behind_fails_too(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED]
@@ -263,7 +284,7 @@ async def test_nothing_is_left_out_while_the_event_behind_fails_too(post: Post, 
     assert list("aabab") == plants(inbox)
 
 
-@requirement("webhooks:disabled")
+@requirement("deliveries-6")
 async def test_a_webhook_that_accepts_events_of_others_is_not_disabled(post: Post, inbox: Inbox) -> None:
     made, other = await post.webhook(inbox.address), await post.connect()
     inbox.answers = [FAILED, (204, {}, b""), FAILED]
@@ -278,7 +299,7 @@ async def test_a_webhook_that_accepts_events_of_others_is_not_disabled(post: Pos
     assert (post.connection_id, instant(NOON)) == (told["failing_connection_id"], told["failing_since"])
 
 
-@requirement("webhooks:disabled")
+@requirement("deliveries-6")
 async def test_a_receiver_that_is_gone_is_believed_at_once(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     inbox.answers = [(410, {}, b"")]
@@ -290,7 +311,7 @@ async def test_a_receiver_that_is_gone_is_believed_at_once(post: Post, inbox: In
     assert [("webhook_disabled", 410)] == await post.runs()
 
 
-@requirement("webhooks:guarded")
+@requirement("deliveries-8")
 async def test_a_redirect_is_not_followed(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [(307, {"Location": inbox.address}, b"")]
@@ -300,7 +321,7 @@ async def test_a_redirect_is_not_followed(post: Post, inbox: Inbox) -> None:
     assert (["a"], [("delivery_failed", 307)]) == (plants(inbox), await post.runs())
 
 
-@requirement("secrets:webhook-path")
+@requirement("secrets-10")
 async def test_the_history_does_not_show_the_path_of_a_receiver(post: Post, inbox: Inbox) -> None:
     await post.webhook(f"{inbox.address}/T0/B0/a-secret")
     inbox.answers = [(500, {}, b"")]
@@ -318,7 +339,7 @@ async def guarded(tmp_path: Any, clock: HandClock) -> AsyncIterator[Post]:
         yield made
 
 
-@requirement("webhooks:guarded")
+@requirement("deliveries-8")
 @pytest.mark.parametrize(
     "url",
     [
@@ -341,14 +362,14 @@ async def test_an_address_that_is_not_public_is_refused(guarded: Post, url: str)
         await guarded.webhook(url)
 
 
-@requirement("webhooks:guarded")
+@requirement("deliveries-8")
 async def test_a_name_that_leads_to_a_private_address_is_not_sent_to(guarded: Post, inbox: Inbox) -> None:
     attempt = await guarded.app._sender.send(inbox.address.replace("127.0.0.1", "localhost"), {}, b"{}")
 
     assert ("not_allowed", None, 0) == (attempt.result, attempt.status, inbox.arrived.qsize())
 
 
-@requirement("webhooks:slow")
+@requirement("deliveries-8")
 async def test_a_receiver_that_does_not_answer_is_left_after_a_while() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
@@ -362,7 +383,7 @@ async def test_a_receiver_that_does_not_answer_is_left_after_a_while() -> None:
     assert ("timed_out", None) == (attempt.result, attempt.status)
 
 
-@requirement("webhooks:retried")
+@requirement("deliveries-6")
 async def test_a_receiver_that_is_away_is_tried_again(post: Post) -> None:
     await post.webhook("http://127.0.0.1:1/events")
     await post.see("a")
@@ -372,7 +393,7 @@ async def test_a_receiver_that_is_away_is_tried_again(post: Post) -> None:
     assert {("garden", "unreachable"): 1} == post.deliverer.results
 
 
-@requirement("webhooks:slow")
+@requirement("deliveries-8")
 async def test_one_webhook_does_not_take_the_place_of_others(post: Post, inbox: Inbox) -> None:
     slow = await post.webhook(inbox.address)
     connections = [await post.connect() for _ in range(OF_ONE_WEBHOOK + 1)]
@@ -396,7 +417,7 @@ async def test_a_long_backlog_is_delivered_in_turns(post: Post, inbox: Inbox) ->
     assert ([1, 1, 0], wanted) == (begun, plants(inbox))
 
 
-@requirement("health:metrics")
+@requirement("common-131")
 async def test_metrics_tell_how_late_deliveries_are_and_for_how_long_they_fail(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED]
@@ -416,7 +437,7 @@ async def test_metrics_tell_how_late_deliveries_are_and_for_how_long_they_fail(p
 # Several processes
 
 
-@requirement("webhooks:processes")
+@requirement("deliveries-5")
 async def test_two_processes_deliver_an_event_once(post: Post, inbox: Inbox, common_database_url: str) -> None:
     await post.webhook(inbox.address)
     await post.see(*"abc")
@@ -426,7 +447,7 @@ async def test_two_processes_deliver_an_event_once(post: Post, inbox: Inbox, com
     assert list("abc") == plants(inbox)
 
 
-@requirement("webhooks:processes")
+@requirement("deliveries-5")
 async def test_what_a_dead_process_had_begun_is_taken_over(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
@@ -439,7 +460,7 @@ async def test_what_a_dead_process_had_begun_is_taken_over(post: Post, inbox: In
     assert "TakenOver" == await taken_over(post, dead)
 
 
-@requirement("webhooks:processes")
+@requirement("deliveries-5")
 async def test_what_a_process_that_stops_had_begun_is_due_at_once(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
@@ -455,7 +476,7 @@ async def taken_over(post: Post, claimed: Any) -> str:
     return type(told.value).__name__
 
 
-@requirement("webhooks:at-least-once")
+@requirement("deliveries-5")
 async def test_an_event_that_comes_while_others_are_delivered_is_not_forgotten(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
@@ -466,7 +487,7 @@ async def test_an_event_that_comes_while_others_are_delivered_is_not_forgotten(p
     assert (1, ["b"]) == (await post.deliver(), plants(inbox))
 
 
-@requirement("webhooks:at-least-once")
+@requirement("deliveries-5")
 async def test_an_event_seen_again_is_nothing_new_to_a_webhook(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
@@ -476,7 +497,7 @@ async def test_an_event_seen_again_is_nothing_new_to_a_webhook(post: Post, inbox
     assert (0, ["a"]) == (await post.deliver(), plants(inbox))
 
 
-@requirement("webhooks:at-least-once")
+@requirement("deliveries-5")
 async def test_a_position_without_events_left_is_not_due_for_ever(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
@@ -488,7 +509,7 @@ async def test_a_position_without_events_left_is_not_due_for_ever(post: Post, in
 # Replayed
 
 
-@requirement("webhooks:replay")
+@requirement("deliveries-7")
 async def test_events_are_delivered_again_from_an_instant_on(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     await post.see("a")
@@ -501,7 +522,7 @@ async def test_events_are_delivered_again_from_an_instant_on(post: Post, inbox: 
     assert (1, list("abb")) == (told["events"], plants(inbox))
 
 
-@requirement("webhooks:replay")
+@requirement("deliveries-7")
 async def test_events_are_delivered_again_behind_an_event_and_with_the_same_identifier(
     post: Post, inbox: Inbox
 ) -> None:
@@ -515,7 +536,7 @@ async def test_events_are_delivered_again_behind_an_event_and_with_the_same_iden
     assert (2, first[1:]) == (told["events"], [inbox.take()[0]["webhook-id"] for _ in range(2)])
 
 
-@requirement("webhooks:replay")
+@requirement("deliveries-7")
 async def test_what_was_observed_before_a_webhook_was_made_can_be_replayed(post: Post, inbox: Inbox) -> None:
     await post.see(*"ab")
     made = await post.webhook(inbox.address)
@@ -525,7 +546,7 @@ async def test_what_was_observed_before_a_webhook_was_made_can_be_replayed(post:
     assert list("ab") == plants(inbox)
 
 
-@requirement("webhooks:replay")
+@requirement("deliveries-7")
 async def test_an_event_that_a_receiver_never_takes_can_be_left_out(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     inbox.answers = [FAILED]

@@ -16,7 +16,7 @@ def create(gateway: Gateway, **more: Any) -> Reply:
     return gateway.operator("POST", "/v1/connections", json=body | more)
 
 
-@requirement("accounts:told")
+@requirement("connections-15")
 def test_a_new_connection_tells_whose_it_is(gateway: Gateway) -> None:
     made = create(gateway).data
     me = gateway.sandbox.emulators["notes"].credentials()["token"]
@@ -27,7 +27,7 @@ def test_a_new_connection_tells_whose_it_is(gateway: Gateway) -> None:
     assert me not in str(made)
 
 
-@requirement("accounts:refused")
+@requirement("connections-14")
 def test_a_wrong_token_is_refused_at_once_and_not_stored(gateway: Gateway) -> None:
     before = len(gateway.operator("GET", "/v1/connections?limit=200").data)
     reply = create(gateway, credentials={"token": "ntn_wrong_token"})
@@ -37,14 +37,14 @@ def test_a_wrong_token_is_refused_at_once_and_not_stored(gateway: Gateway) -> No
     assert "ntn_wrong_token" not in str(reply.body)
 
 
-@requirement("accounts:refused")
+@requirement("connections-14")
 def test_a_wrong_token_is_stored_where_the_application_is_not_to_be_asked(gateway: Gateway) -> None:
     made = create(gateway, credentials={"token": "ntn_wrong_token"}, verify=False).data
 
     assert ("active", None) == (made["status"], made["account_id"])
 
 
-@requirement("accounts:refused")
+@requirement("connections-14")
 def test_new_credentials_that_are_wrong_leave_the_old_ones(gateway: Gateway) -> None:
     made = create(gateway).data["connection_id"]
     reply = gateway.operator("PATCH", f"/v1/connections/{made}", json={"credentials": {"token": "ntn_wrong_token"}})
@@ -53,7 +53,7 @@ def test_new_credentials_that_are_wrong_leave_the_old_ones(gateway: Gateway) -> 
     assert ("credentials_refused", 200) == (reply.code, call.status)
 
 
-@requirement("accounts:refused")
+@requirement("connections-14")
 def test_an_application_that_fails_is_no_reason_to_refuse_credentials(gateway: Gateway) -> None:
     gateway.fault("notes", fault="status", status=500, times=10)
     reply = create(gateway)
@@ -62,7 +62,7 @@ def test_an_application_that_fails_is_no_reason_to_refuse_credentials(gateway: G
     assert (502, "upstream_error") == (reply.status, reply.code)
 
 
-@requirement("accounts:other")
+@requirement("connections-17")
 def test_credentials_of_another_account_are_refused_unless_it_is_allowed(gateway: Gateway, someone: User) -> None:
     connection_id = connected(someone)
     body = {"credentials": {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}}
@@ -73,7 +73,7 @@ def test_credentials_of_another_account_are_refused_unless_it_is_allowed(gateway
     assert shown(gateway, connection_id)["account_id"] == allowed.data["account_id"]
 
 
-@requirement("accounts:known")
+@requirement("connections-31")
 def test_credentials_that_are_not_asked_about_leave_the_account_known(gateway: Gateway, someone: User) -> None:
     connection_id = connected(someone)
     before = shown(gateway, connection_id)
@@ -87,7 +87,7 @@ def test_credentials_that_are_not_asked_about_leave_the_account_known(gateway: G
     assert (409, "other_account") == (tested.status, tested.code)
 
 
-@requirement("accounts:known")
+@requirement("connections-31")
 def test_another_account_has_to_be_asked_about(gateway: Gateway) -> None:
     connection_id = create(gateway).data["connection_id"]
     body = {"credentials": {"token": "ntn_of_anybody"}, "verify": False, "allow_other_account": True}
@@ -98,7 +98,7 @@ def test_another_account_has_to_be_asked_about(gateway: Gateway) -> None:
     assert 200 == call.status
 
 
-@requirement("accounts:bound")
+@requirement("connections-32")
 def test_no_call_of_a_key_binds_the_first_account_of_a_connection(gateway: Gateway) -> None:
     connection_id = create(gateway, credentials={"token": "ntn_wrong_token"}, verify=False).data["connection_id"]
     refused = gateway.with_key("read").get("/notes/databases", connection_id=connection_id)
@@ -110,7 +110,7 @@ def test_no_call_of_a_key_binds_the_first_account_of_a_connection(gateway: Gatew
     assert shown(gateway, connection_id)["account_id"] is None
 
 
-@requirement("accounts:tested")
+@requirement("connections-16")
 def test_a_connection_is_tested(gateway: Gateway) -> None:
     made = create(gateway).data
     tested = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test").data
@@ -128,7 +128,7 @@ def test_a_connection_is_tested(gateway: Gateway) -> None:
     )
 
 
-@requirement("connect:set-up")
+@requirement("connections-10")
 def test_without_a_registered_client_nobody_is_invited(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway.app._tokens, "_sites", {})
     reply = create(gateway, credentials=None)
@@ -136,7 +136,7 @@ def test_without_a_registered_client_nobody_is_invited(gateway: Gateway, monkeyp
     assert (409, "connect_not_set_up") == (reply.status, reply.code)
 
 
-@requirement("accounts:times")
+@requirement("connections-23")
 def test_a_call_is_told_of_before_it_is_noted(gateway: Gateway) -> None:
     made = create(gateway).data["connection_id"]
     before = shown(gateway, made)["last_used_at"]
@@ -147,7 +147,7 @@ def test_a_call_is_told_of_before_it_is_noted(gateway: Gateway) -> None:
     assert listed["last_used_at"] == shown(gateway, made)["last_used_at"] is not None
 
 
-@requirement("accounts:times")
+@requirement("connections-23")
 def test_a_connection_tells_when_it_was_last_used(gateway: Gateway) -> None:
     made = create(gateway).data["connection_id"]
     call = gateway.get("/notes/databases", connection_id=made)
@@ -156,7 +156,7 @@ def test_a_connection_tells_when_it_was_last_used(gateway: Gateway) -> None:
     assert (200, True) == (call.status, shown(gateway, made)["last_used_at"] is not None)
 
 
-@requirement("connect:removed")
+@requirement("connections-25")
 def test_removing_a_connection_gives_its_tokens_back(gateway: Gateway, someone: User) -> None:
     connection_id = connected(someone)
     gateway.operator("DELETE", f"/v1/connections/{connection_id}")

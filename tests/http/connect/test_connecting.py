@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import update
 from structlog.testing import capture_logs
 
+from connector_gateway.connectors.notes.oauth import OAUTH as NOTES_OAUTH
 from connector_gateway.core.keys import KeyScope
 from connector_gateway.storage import tables
 from harness.connecting import User, connected, heading, invited, reconnecting, shown, user
@@ -16,7 +17,7 @@ from harness.serving import Gateway
 RETURN_URL = "https://app.example.com/connected"
 
 
-@requirement("connect:link", "connect:pending")
+@requirement("connections-1", "connections-2")
 def test_without_credentials_a_connection_is_pending_and_comes_with_a_link(gateway: Gateway) -> None:
     made = invited(gateway)
     refused = gateway.get("/notes/databases", connection_id=made["connection_id"])
@@ -26,7 +27,7 @@ def test_without_credentials_a_connection_is_pending_and_comes_with_a_link(gatew
     assert (409, "connection_pending") == (refused.status, refused.code)
 
 
-@requirement("connect:page", "connect:consent")
+@requirement("connections-3", "connections-4")
 def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway, someone: User) -> None:
     made = invited(gateway)
     asked = someone.open(made["connect_url"])
@@ -34,14 +35,16 @@ def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway,
     connection = shown(gateway, made["connection_id"])
     call = gateway.get("/notes/databases", connection_id=made["connection_id"])
 
-    assert ["Notion", "Acme", "Create page"] == [one for one in ("Notion", "Acme", "Create page") if one in asked.text]
+    assert [True] * 4 == [
+        one in asked.text for one in ("Notion", "Acme", *NOTES_OAUTH.reads[:1], *NOTES_OAUTH.changes[:1])
+    ]
     assert (200, "Connected") == (done.status_code, heading(done))
     assert ("active", None) == (connection["status"], connection["expires_at"])
     assert connection["account_name"] in done.text
     assert 200 == call.status
 
 
-@requirement("connect:return")
+@requirement("connections-5")
 def test_the_user_is_sent_back_to_the_customer_with_the_connection(gateway: Gateway, someone: User) -> None:
     made = invited(gateway, return_url=f"{RETURN_URL}?user=5")
     sent = someone.allow(made["connect_url"])
@@ -51,7 +54,7 @@ def test_the_user_is_sent_back_to_the_customer_with_the_connection(gateway: Gate
     assert told == dict(parse_qsl(urlsplit(sent.headers["location"]).query))
 
 
-@requirement("connect:return")
+@requirement("connections-5")
 @pytest.mark.parametrize(
     "url",
     [
@@ -76,7 +79,7 @@ def test_nobody_is_sent_where_the_workspace_does_not_allow_it(gateway: Gateway, 
     assert (422, ["return_url"]) == (reply.status, [detail["parameter"] for detail in reply.details])
 
 
-@requirement("connect:return")
+@requirement("connections-5")
 def test_an_address_that_is_allowed_no_longer_is_not_gone_back_to(gateway: Gateway, someone: User) -> None:
     made = invited(gateway, return_url=RETURN_URL)
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": []})
@@ -84,7 +87,7 @@ def test_an_address_that_is_allowed_no_longer_is_not_gone_back_to(gateway: Gatew
     assert "Connected" == heading(someone.allow(made["connect_url"]))
 
 
-@requirement("connect:return")
+@requirement("connections-5")
 @pytest.mark.parametrize(
     "url", ["http://app.example.com/x", "https://a@b.test/", "https://b.test/?a=1", "ftp://b.test/", "https://", "b"]
 )
@@ -97,7 +100,7 @@ def test_a_workspace_allows_only_addresses_that_are_safe_to_go_to(gateway: Gatew
 # Ways in which it does not come to that
 
 
-@requirement("connect:refused")
+@requirement("connections-6")
 def test_a_user_who_does_not_allow_it_is_told_and_may_try_again(gateway: Gateway, someone: User) -> None:
     made = invited(gateway)
     refused = someone.cancel(made["connect_url"])
@@ -109,7 +112,7 @@ def test_a_user_who_does_not_allow_it_is_told_and_may_try_again(gateway: Gateway
     assert ("pending", "Connected") == (before, heading(again))
 
 
-@requirement("connect:state")
+@requirement("connections-7")
 @pytest.mark.parametrize("state", ["", "forged", "x" * 5000])
 def test_a_forged_state_is_not_known(gateway: Gateway, someone: User, state: str) -> None:
     made = invited(gateway)
@@ -120,7 +123,7 @@ def test_a_forged_state_is_not_known(gateway: Gateway, someone: User, state: str
     assert "pending" == shown(gateway, made["connection_id"])["status"]
 
 
-@requirement("connect:state")
+@requirement("connections-7")
 def test_an_answer_is_good_once(gateway: Gateway, someone: User) -> None:
     made = invited(gateway)
     consent = someone.depart(made["connect_url"])
@@ -140,7 +143,7 @@ async def let_pass(gateway: Gateway) -> None:
     await gateway.app.database.write(lambda writing: writing.execute(past).rowcount)
 
 
-@requirement("connect:state")
+@requirement("connections-7")
 def test_an_answer_that_comes_too_late_does_not_count(gateway: Gateway, someone: User) -> None:
     made = invited(gateway)
     consent = someone.depart(made["connect_url"])
@@ -152,7 +155,7 @@ def test_an_answer_that_comes_too_late_does_not_count(gateway: Gateway, someone:
     assert "pending" == shown(gateway, made["connection_id"])["status"]
 
 
-@requirement("connect:state")
+@requirement("connections-7")
 def test_an_answer_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: User) -> None:
     made = invited(gateway)
     consent = someone.depart(made["connect_url"])
@@ -165,7 +168,7 @@ def test_an_answer_counts_only_in_the_browser_that_was_sent(gateway: Gateway, so
     assert "Connected" == heading(own)
 
 
-@requirement("connect:state")
+@requirement("connections-7")
 def test_a_cookie_that_somebody_else_has_set_does_not_fit(gateway: Gateway, someone: User) -> None:
     made = invited(gateway)
     with Browser() as there, user(gateway) as attacker:
@@ -177,7 +180,7 @@ def test_a_cookie_that_somebody_else_has_set_does_not_fit(gateway: Gateway, some
     assert "pending" == shown(gateway, made["connection_id"])["status"]
 
 
-@requirement("connect:state")
+@requirement("connections-7")
 def test_a_callback_of_another_connector_is_not_known(gateway: Gateway, someone: User) -> None:
     consent = someone.depart(invited(gateway)["connect_url"])
     with Browser() as there:
@@ -187,7 +190,7 @@ def test_a_callback_of_another_connector_is_not_known(gateway: Gateway, someone:
     assert 404 == page.status_code
 
 
-@requirement("connect:broken")
+@requirement("connections-9")
 @pytest.mark.parametrize("more", [{}, {"code": ""}, {"error": "server_error"}, {"error": ""}])
 def test_an_answer_without_a_code_connects_nothing(gateway: Gateway, someone: User, more: dict[str, str]) -> None:
     made = invited(gateway)
@@ -200,7 +203,7 @@ def test_an_answer_without_a_code_connects_nothing(gateway: Gateway, someone: Us
     assert "pending" == shown(gateway, made["connection_id"])["status"]
 
 
-@requirement("connect:broken")
+@requirement("connections-9")
 @pytest.mark.parametrize(
     ("fault", "status"),
     [
@@ -227,14 +230,14 @@ def test_a_token_endpoint_that_fails_connects_nothing_and_says_so(
     assert "Try again" in page.text
 
 
-@requirement("connect:link")
+@requirement("connections-1")
 def test_a_link_that_nobody_issued_is_not_known(someone: User) -> None:
     page = someone.open("/connect/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
 
     assert (404, "This link is not valid") == (page.status_code, heading(page))
 
 
-@requirement("connect:csrf")
+@requirement("connections-8")
 def test_a_link_is_good_until_an_account_is_connected(gateway: Gateway, someone: User) -> None:
     made = invited(gateway)
     someone.allow(made["connect_url"])
@@ -243,7 +246,7 @@ def test_a_link_is_good_until_an_account_is_connected(gateway: Gateway, someone:
     assert [(410, "This link was used already")] * 2 == [(one.status_code, heading(one)) for one in (page, pressed)]
 
 
-@requirement("connect:csrf")
+@requirement("connections-8")
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_the_button_is_only_pressed_on_our_own_page(gateway: Gateway, someone: User, site: str) -> None:
     page = someone.press(invited(gateway)["connect_url"], headers={"Sec-Fetch-Site": site})
@@ -251,7 +254,7 @@ def test_the_button_is_only_pressed_on_our_own_page(gateway: Gateway, someone: U
     assert (400, {}) == (page.status_code, dict(page.cookies))
 
 
-@requirement("connect:page")
+@requirement("connections-3")
 def test_names_are_shown_as_text(gateway: Gateway, someone: User) -> None:
     name = "<script>alert(1)</script> \u202egnp.exe 🎉"
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"name": name})
@@ -262,7 +265,7 @@ def test_names_are_shown_as_text(gateway: Gateway, someone: User) -> None:
     assert "🎉" in page.text
 
 
-@requirement("connect:page")
+@requirement("connections-3")
 def test_pages_let_nothing_in_and_are_kept_by_nobody(gateway: Gateway, someone: User) -> None:
     page = someone.open(invited(gateway)["connect_url"])
 
@@ -273,7 +276,7 @@ def test_pages_let_nothing_in_and_are_kept_by_nobody(gateway: Gateway, someone: 
 # Again
 
 
-@requirement("connect:again")
+@requirement("connections-11")
 def test_connecting_again_keeps_the_connection_and_its_account(gateway: Gateway, someone: User) -> None:
     connection_id = connected(someone)
     before = shown(gateway, connection_id)
@@ -285,7 +288,7 @@ def test_connecting_again_keeps_the_connection_and_its_account(gateway: Gateway,
     assert 200 == gateway.get("/notes/databases", connection_id=connection_id).status
 
 
-@requirement("connect:other-account")
+@requirement("connections-12")
 def test_another_account_is_refused_unless_it_is_allowed(gateway: Gateway, someone: User) -> None:
     connection_id = connected(someone)
     other = second_account(someone)
@@ -299,7 +302,7 @@ def test_another_account_is_refused_unless_it_is_allowed(gateway: Gateway, someo
     assert "active" == between["status"] == after["status"]
 
 
-@requirement("audit:acts", "audit:refused")
+@requirement("administration-7", "administration-9")
 def test_what_becomes_of_a_connection_and_its_links_is_recorded(gateway: Gateway, someone: User) -> None:
     connection_id = connected(someone)
     someone.allow(reconnecting(gateway, connection_id), account=second_account(someone))
@@ -323,7 +326,7 @@ def second_account(someone: User) -> str:
     return next(account for account in form.accounts if account != form.account)
 
 
-@requirement("connect:revoked")
+@requirement("connections-13")
 def test_a_refused_call_tells_where_to_connect_again(gateway: Gateway, someone: User) -> None:
     connection_id, managing = connected(someone), gateway.with_key(manages_connections=True)
     gateway.revoke("notes")
@@ -339,7 +342,7 @@ def test_a_refused_call_tells_where_to_connect_again(gateway: Gateway, someone: 
     assert ("Connected", 200) == (heading(done), after.status)
 
 
-@requirement("connect:revoked", "accounts:bound")
+@requirement("connections-13", "connections-32")
 @pytest.mark.parametrize("scope", ["read", "read_write"])
 def test_a_key_that_manages_no_connections_is_given_no_link(gateway: Gateway, someone: User, scope: KeyScope) -> None:
     connection_id = connected(someone)
@@ -351,7 +354,7 @@ def test_a_key_that_manages_no_connections_is_given_no_link(gateway: Gateway, so
     assert "/connect/" not in str(refused.body)
 
 
-@requirement("connect:revoked")
+@requirement("connections-13")
 def test_a_link_that_was_used_is_not_told_again(gateway: Gateway, someone: User) -> None:
     connection_id, managing = connected(someone), gateway.with_key(manages_connections=True)
     gateway.revoke("notes")
@@ -366,7 +369,7 @@ def test_a_link_that_was_used_is_not_told_again(gateway: Gateway, someone: User)
     assert "Connected" == heading(someone.allow(second))
 
 
-@requirement("connect:csrf")
+@requirement("connections-8")
 def test_a_link_that_two_opened_connects_the_account_of_the_first(gateway: Gateway, someone: User) -> None:
     made = invited(gateway)
     with user(gateway) as other, Browser() as there:
@@ -377,7 +380,7 @@ def test_a_link_that_two_opened_connects_the_account_of_the_first(gateway: Gatew
     assert ["Connected", "This link was used already"] == [heading(page) for page in pages]
 
 
-@requirement("connect:pending")
+@requirement("connections-2")
 def test_a_pending_connection_cannot_be_tested(gateway: Gateway) -> None:
     made = invited(gateway)
     reply = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test")
@@ -385,7 +388,7 @@ def test_a_pending_connection_cannot_be_tested(gateway: Gateway) -> None:
     assert (409, "connection_pending") == (reply.status, reply.code)
 
 
-@requirement("connect:discreet")
+@requirement("connections-24")
 def test_no_secret_is_in_a_log_line_a_run_a_page_or_an_answer(gateway: Gateway, someone: User) -> None:
     with capture_logs() as lines, Browser() as there:
         made = invited(gateway)

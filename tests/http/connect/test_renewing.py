@@ -57,7 +57,7 @@ def rested(gateway: Gateway) -> None:
     gateway.app.connections._renewals._resting.clear()
 
 
-@requirement("renewal:in-time", "accounts:times")
+@requirement("connections-18", "connections-23")
 def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(gateway: Gateway, connection: str) -> None:
     reply = gateway.get("/notes/databases", connection_id=connection)
     after = shown(gateway, connection)
@@ -66,7 +66,7 @@ def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(gateway: Gat
     assert ("active", True) == (after["status"], after["last_refreshed_at"] is not None)
 
 
-@requirement("renewal:in-time")
+@requirement("connections-18")
 def test_a_write_is_sent_again_with_a_new_token_and_writes_once(gateway: Gateway, connection: str) -> None:
     database_id = gateway.examples("notes")["database_id"]
     reply = gateway.post(
@@ -78,7 +78,7 @@ def test_a_write_is_sent_again_with_a_new_token_and_writes_once(gateway: Gateway
     assert 1 == len([seen for seen in created if seen[2] == 200])
 
 
-@requirement("renewal:once")
+@requirement("connections-19")
 def test_two_hundred_calls_on_an_ended_token_renew_it_once_and_are_all_answered(
     gateway: Gateway, connection: str
 ) -> None:
@@ -88,7 +88,7 @@ def test_two_hundred_calls_on_an_ended_token_renew_it_once_and_are_all_answered(
     assert 1 == asked(gateway)
 
 
-@requirement("renewal:patient")
+@requirement("connections-21")
 @pytest.mark.parametrize(
     ("fault", "code"),
     [
@@ -115,7 +115,7 @@ def test_a_renewal_that_fails_for_a_time_revokes_nothing(
     assert ("active", 200) == (between, after.status)
 
 
-@requirement("renewal:patient")
+@requirement("connections-21")
 def test_tokens_are_not_waited_for_longer_than_a_lease_lasts(
     gateway: Gateway, connection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +127,7 @@ def test_tokens_are_not_waited_for_longer_than_a_lease_lasts(
     assert "active" == shown(gateway, connection)["status"]
 
 
-@requirement("renewal:revoked")
+@requirement("connections-22")
 def test_a_renewal_that_is_refused_for_good_revokes_the_connection(gateway: Gateway, connection: str) -> None:
     gateway.fault("notes", path=TOKEN, fault="status", status=400, body={"error": "invalid_grant"}, times=1)
     reply = gateway.get("/notes/databases", connection_id=connection)
@@ -137,7 +137,7 @@ def test_a_renewal_that_is_refused_for_good_revokes_the_connection(gateway: Gate
     assert ("revoked", "withdrawn") == (after["status"], after["reason"])
 
 
-@requirement("renewal:revoked")
+@requirement("connections-22")
 @pytest.mark.parametrize(
     ("fault", "code"),
     [
@@ -159,7 +159,7 @@ def test_tokens_that_were_lost_on_the_way_back_are_told(
     assert ("revoked", "refresh_interrupted") == (after["status"], after["reason"])
 
 
-@requirement("connect:discreet")
+@requirement("connections-24")
 def test_no_token_is_told_when_a_renewal_is_refused_with_an_echo(gateway: Gateway, connection: str) -> None:
     stored = gateway.run(gateway.app.connections.find(connection))
     assert stored is not None

@@ -68,7 +68,7 @@ def pasted(gateway: Gateway, expiration: str) -> dict[str, Any]:
     return data | {"credentials": credentials}
 
 
-@requirement("connect:token-page")
+@requirement("connections-28")
 def test_a_token_that_the_page_hands_out_connects_the_account(gateway: Gateway, someone: User) -> None:
     made = invited(gateway, connector="boards")
     page = someone.depart(made["connect_url"])
@@ -85,7 +85,7 @@ def test_a_token_that_the_page_hands_out_connects_the_account(gateway: Gateway, 
     assert 200 == call.status
 
 
-@requirement("connect:token-page")
+@requirement("connections-28")
 def test_the_page_is_asked_for_a_token_without_end_in_the_fragment(gateway: Gateway, someone: User) -> None:
     page = urlsplit(someone.depart(invited(gateway, connector="boards")["connect_url"]))
     asked = dict(parse_qsl(page.query))
@@ -95,7 +95,7 @@ def test_the_page_is_asked_for_a_token_without_end_in_the_fragment(gateway: Gate
     assert asked["return_url"].startswith(f"http://127.0.0.1:8080{CALLBACK}?state=")
 
 
-@requirement("connect:token-page")
+@requirement("connections-28")
 def test_a_member_who_does_not_allow_it_is_told(gateway: Gateway, someone: User) -> None:
     made = invited(gateway, connector="boards")
     page = someone.depart(made["connect_url"])
@@ -107,7 +107,7 @@ def test_a_member_who_does_not_allow_it_is_told(gateway: Gateway, someone: User)
     assert "pending" == shown(gateway, made["connection_id"])["status"]
 
 
-@requirement("connect:token-page")
+@requirement("connections-28")
 @pytest.mark.parametrize(
     ("token", "title"), [("", "The application reported a problem"), ("ATTA0", "The consent does not hold any more")]
 )
@@ -119,7 +119,7 @@ def test_what_is_no_token_connects_nothing(gateway: Gateway, someone: User, toke
     assert "pending" == shown(gateway, made["connection_id"])["status"]
 
 
-@requirement("connect:token-page")
+@requirement("connections-28")
 def test_a_token_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: User) -> None:
     made = invited(gateway, connector="boards")
     answer = allowed(someone.depart(made["connect_url"]))
@@ -131,7 +131,7 @@ def test_a_token_counts_only_in_the_browser_that_was_sent(gateway: Gateway, some
     assert ["Another browser", "Another browser", "Connected"] == [heading(page) for page in (stolen, looked, own)]
 
 
-@requirement("connect:token-page")
+@requirement("connections-28")
 def test_a_token_counts_once_and_from_our_own_page_only(gateway: Gateway, someone: User) -> None:
     answer = allowed(someone.depart(invited(gateway, connector="boards")["connect_url"]))
     cookies = dict(someone.http.cookies)
@@ -145,7 +145,7 @@ def test_a_token_counts_once_and_from_our_own_page_only(gateway: Gateway, someon
     assert titles == [heading(page) for page in (foreign, first, second)]
 
 
-@requirement("connect:token-page")
+@requirement("connections-28")
 @pytest.mark.parametrize("form", [{}, {"state": "forged", "token": "t"}, {"state": "x" * 9000}])
 def test_a_form_that_nobody_was_shown_is_not_known(someone: User, form: dict[str, str]) -> None:
     told = send(someone, **form)
@@ -153,7 +153,7 @@ def test_a_form_that_nobody_was_shown_is_not_known(someone: User, form: dict[str
     assert (404, "This link is not valid") == (told.status_code, heading(told))
 
 
-@requirement("connect:token-page", "connect:return")
+@requirement("connections-5", "connections-28")
 def test_the_user_is_sent_back_to_the_customer_by_a_page(gateway: Gateway, someone: User) -> None:
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": [RETURN_URL]})
     made = invited(gateway, connector="boards", return_url=RETURN_URL)
@@ -163,7 +163,7 @@ def test_the_user_is_sent_back_to_the_customer_by_a_page(gateway: Gateway, someo
     assert ("Connected", f"0; url={told}") == (heading(done), done.headers["refresh"])
 
 
-@requirement("connect:token-page", "accounts:told")
+@requirement("connections-15", "connections-28")
 def test_a_token_that_allows_less_is_told_and_connects_nothing(gateway: Gateway, someone: User) -> None:
     made = invited(gateway, connector="boards")
     told = send(someone, **allowed(someone.depart(made["connect_url"]), "write"))
@@ -173,7 +173,7 @@ def test_a_token_that_allows_less_is_told_and_connects_nothing(gateway: Gateway,
     assert "pending" == shown(gateway, made["connection_id"])["status"]
 
 
-@requirement("accounts:own-token")
+@requirement("connections-30")
 def test_a_token_tells_what_it_allows_and_when_it_ends(gateway: Gateway) -> None:
     lasting, ending = pasted(gateway, "never"), pasted(gateway, "1day")
     tested = gateway.operator("POST", f"/v1/connections/{ending['connection_id']}/test").data
@@ -183,7 +183,7 @@ def test_a_token_tells_what_it_allows_and_when_it_ends(gateway: Gateway) -> None
     assert (ending["expires_at"], []) == (tested["expires_at"], tested["missing_scopes"])
 
 
-@requirement("accounts:own-token", "connect:removed")
+@requirement("connections-25", "connections-30")
 def test_a_token_is_given_back_when_the_last_connection_that_has_it_is_removed(gateway: Gateway) -> None:
     first = pasted(gateway, "never")
     body = {"workspace_id": gateway.workspace_id, "connector": "boards", "credentials": first["credentials"]}
@@ -196,7 +196,7 @@ def test_a_token_is_given_back_when_the_last_connection_that_has_it_is_removed(g
     assert ("active", "credentials_refused") == (kept, again.code)
 
 
-@requirement("accounts:own-token", "connect:removed")
+@requirement("connections-25", "connections-30")
 def test_a_connection_is_removed_though_the_token_cannot_be_given_back(gateway: Gateway) -> None:
     connection_id = pasted(gateway, "never")["connection_id"]
     gateway.fault("boards", method="DELETE", fault="status", status=500, times=3)

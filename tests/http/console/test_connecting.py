@@ -10,8 +10,8 @@ from harness.serving import Gateway
 
 def invited(operator: Browser, gateway: Gateway, **fields: str) -> Shown:
     """The page after the form for a connect link was sent off."""
-    workspace = operator.open(f"/console/workspaces/{gateway.workspace_id}")
-    return operator.submit(workspace, "Make a connect link", **({"connector": "notes", "name": "Nora's"} | fields))
+    page = operator.open("/console/connections/new", connector="notes", workspace_id=gateway.workspace_id)
+    return operator.submit(page, "Make a connect link", **({"name": "Nora's"} | fields))
 
 
 def test_a_connect_link_is_shown_with_its_end(operator: Browser, gateway: Gateway) -> None:
@@ -19,31 +19,39 @@ def test_a_connect_link_is_shown_with_its_end(operator: Browser, gateway: Gatewa
     (made, *_) = gateway.operator("GET", "/v1/connections?connector=notes").data
 
     assert ("Connect link", "no-store") == (page.heading, page.response.headers["cache-control"])
-    assert re.fullmatch(r"http://127\.0\.0\.1:8080/connect/[\w-]{20,}", page.one("#link").text)
-    assert page.one("#link").text == page.link("Open it here")
+    assert re.fullmatch(r"http://127\.0\.0\.1:8080/connect/[\w-]{20,}", page.one("#connect_url").text)
+    assert page.one("#connect_url").text == page.link("Open it here")
     assert ("pending", "Nora's") == (made["status"], made["name"])
-    assert page.link("Back to the connection").endswith(made["connection_id"])
+    assert page.link("Done").endswith(made["connection_id"])
 
 
 def test_a_connection_that_is_pending_offers_to_be_connected(operator: Browser, gateway: Gateway) -> None:
-    page = operator.open(invited(operator, gateway).link("Back to the connection"))
+    page = operator.open(invited(operator, gateway).link("Done"))
     asked = operator.open(page.link("Connect"))
-    again = operator.submit(asked, "Make a connect link")
+    again = operator.submit(asked, "Connect again")
 
-    assert [] == [button for button in page.html.select("main button") if button.text == "Check"]
+    assert [] == [button for button in page.html.select("main button") if button.text == "Test"]
     assert (200, "Connect link") == (again.status, again.heading)
 
 
-def test_an_application_that_is_not_set_up_is_told_on_the_same_page(operator: Browser, gateway: Gateway) -> None:
-    page = invited(operator, gateway, connector="shelf", name="A shelf")
-
-    assert page.status >= 400
-    assert page.html.select("[role=alert]")
-    assert ("shelf", "A shelf") == (
-        page.one("#connection-connector option[selected]").text,
-        page.one("#connection-name")["value"],
+def test_an_application_that_is_not_set_up_offers_credentials_alone(operator: Browser, gateway: Gateway) -> None:
+    page = operator.open("/console/connections/new", connector="shelf")
+    made = operator.http.post(
+        "/console/connections/connect",
+        data={"form_token": page.one("main input[name=form_token]")["value"], "connector": "shelf", "name": "A shelf"}
+        | {"workspace_id": gateway.workspace_id},
     )
-    assert "A shelf" not in str(page.one("#name")["value"])
+
+    assert ["Connect"] == [one.text for one in page.html.select("main button")]
+    assert "GATEWAY_SHELF_CLIENT_ID" in page.text
+    assert (409, True) == (made.status_code, 'value="A shelf"' in made.text)
+
+
+def test_applications_are_chosen_by_the_names_that_people_know(operator: Browser, gateway: Gateway) -> None:
+    page = operator.open("/console/connections/create", workspace_id=gateway.workspace_id)
+
+    assert "/console/connections/new" == page.path.partition("?")[0]
+    assert ["Notion", "shelf"] == [one.text for one in page.html.select(".tiles strong")]
 
 
 @pytest.mark.parametrize(("field", "value"), [("connector", "nothing"), ("workspace_id", "ws_x"), ("name", "x" * 201)])
@@ -51,16 +59,16 @@ def test_a_link_that_cannot_be_made_is_not(operator: Browser, gateway: Gateway, 
     page = invited(operator, gateway, **{field: value})
 
     assert page.status in {404, 422}
-    assert [] == page.html.select("#link")
+    assert [] == page.html.select("#connect_url")
 
 
 def test_the_application_is_asked_and_what_it_says_is_shown(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
-    page = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Check")
+    page = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Test")
     facts = operator.open(f"/console/connections/{connection_id}")
     account = gateway.operator("GET", f"/v1/connections/{connection_id}").data["account_name"]
 
-    assert f"The application accepts it, as the account of {account} ." in page.one("[role=status].notice").get_text(
+    assert f"Notion accepts it, as the account of {account} ." in page.one("[role=status].notice").get_text(
         " ", strip=True
     )
     assert account in facts.one("#facts").get_text(" ", strip=True)
@@ -69,32 +77,32 @@ def test_the_application_is_asked_and_what_it_says_is_shown(operator: Browser, g
 def test_a_withdrawn_connection_says_so_and_offers_to_be_connected_again(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
     gateway.revoke("notes")
-    page = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Check")
+    page = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Test")
     gateway.authorise("notes")
-    after = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Check")
+    after = operator.submit(operator.open(f"/console/connections/{connection_id}"), "Test")
     asked = operator.open(page.link("Connect again"))
-    link = operator.submit(asked, "Make a connect link", allow_other_account="true")
+    link = operator.submit(asked, "Connect again", allow_other_account="true")
 
-    assert "The application does not accept it." in page.text
-    assert "revoked" in page.one("#facts .mark").text
-    assert "active" in after.one("#facts .mark").text
+    assert "Notion does not accept it." in page.text
+    assert "revoked" in page.one("h1 .mark").text
+    assert "active" in after.one("h1 .mark").text
     assert "Connect link" == link.heading
 
 
 def test_an_application_that_does_not_answer_is_told(operator: Browser, gateway: Gateway) -> None:
     gateway.fault("notes", fault="status", status=500, times=5)
-    page = operator.submit(operator.open(f"/console/connections/{gateway.connections['notes']}"), "Check")
+    page = operator.submit(operator.open(f"/console/connections/{gateway.connections['notes']}"), "Test")
 
     assert 502 == page.status
     assert "The application failed" in page.alert
 
 
 def test_return_addresses_are_kept_changed_and_emptied(operator: Browser, gateway: Gateway) -> None:
-    path = f"/console/workspaces/{gateway.workspace_id}"
+    path = f"/console/workspaces/{gateway.workspace_id}/change"
     two = "https://app.example.com/done\r\n  https://app.example.com/other "
     kept = operator.submit(operator.open(path), "Save", return_urls=two)
-    stored = operator.open(path).one("#return-urls").text.split()
-    emptied = operator.submit(kept, "Save", return_urls="")
+    stored = operator.open(path).one("#f-return-urls").text.split()
+    emptied = operator.submit(operator.open(path), "Save", return_urls="")
     workspaces = gateway.operator("GET", "/v1/workspaces?limit=200").data
     (left,) = [one["return_urls"] for one in workspaces if one["workspace_id"] == gateway.workspace_id]
 
@@ -107,7 +115,9 @@ def test_return_addresses_are_kept_changed_and_emptied(operator: Browser, gatewa
 def test_an_address_that_users_must_not_be_sent_to_is_refused(
     operator: Browser, gateway: Gateway, address: str
 ) -> None:
-    page = operator.submit(operator.open(f"/console/workspaces/{gateway.workspace_id}"), "Save", return_urls=address)
+    page = operator.submit(
+        operator.open(f"/console/workspaces/{gateway.workspace_id}/change"), "Save", return_urls=address
+    )
 
     assert 422 == page.status
-    assert address in page.one("#return-urls").text
+    assert address in page.one("#f-return-urls").text

@@ -28,7 +28,7 @@ def test_the_token_of_another_session_does_nothing(operator: Browser, visitor: B
     before = len(gateway.operator("GET", "/v1/workspaces?limit=200").data)
     visitor.sign_in()
     stolen = token_of(visitor.open("/console"))
-    answer = operator.http.post("/console/workspaces", data={"form_token": stolen, "name": "Forged"})
+    answer = operator.http.post("/console/workspaces/create", data={"form_token": stolen, "name": "Forged"})
 
     assert 403 == answer.status_code
     assert before == len(gateway.operator("GET", "/v1/workspaces?limit=200").data)
@@ -48,7 +48,7 @@ def test_the_form_for_signing_in_belongs_to_the_browser_that_it_was_shown_to(gat
 def test_a_form_that_another_site_sent_does_nothing_even_with_the_token(operator: Browser, site: str) -> None:
     token = token_of(operator.open("/console/workspaces"))
     answer = operator.http.post(
-        "/console/workspaces", data={"form_token": token, "name": "x"}, headers={"Sec-Fetch-Site": site}
+        "/console/workspaces/create", data={"form_token": token, "name": "x"}, headers={"Sec-Fetch-Site": site}
     )
 
     assert 403 == answer.status_code
@@ -57,7 +57,7 @@ def test_a_form_that_another_site_sent_does_nothing_even_with_the_token(operator
 def test_a_form_of_this_site_is_carried_out(operator: Browser) -> None:
     token = token_of(operator.open("/console/workspaces"))
     answer = operator.http.post(
-        "/console/workspaces", data={"form_token": token, "name": "x"}, headers={"Sec-Fetch-Site": "same-origin"}
+        "/console/workspaces/create", data={"form_token": token, "name": "x"}, headers={"Sec-Fetch-Site": "same-origin"}
     )
 
     assert (200, True) == (answer.status_code, answer.url.path.startswith("/console/workspaces/ws_"))
@@ -65,13 +65,13 @@ def test_a_form_of_this_site_is_carried_out(operator: Browser) -> None:
 
 def test_reading_changes_nothing(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
-    operator.open(f"/console/connections/{connection_id}/disconnect")
+    operator.open(f"/console/connections/{connection_id}/remove")
 
     assert 200 == gateway.operator("GET", f"/v1/connections/{connection_id}").status
 
 
 def test_a_form_that_is_too_large_is_refused(operator: Browser) -> None:
-    answer = operator.http.post("/console/workspaces", data={"name": "x" * 100_000})
+    answer = operator.http.post("/console/workspaces/create", data={"name": "x" * 100_000})
 
     assert 413 == answer.status_code
     assert "This did not work" in answer.text
@@ -80,7 +80,7 @@ def test_a_form_that_is_too_large_is_refused(operator: Browser) -> None:
 @pytest.mark.parametrize("body", [b"\xff\xfe%ff=%zz&&;==", b"form_token=%ED%A0%80&name=\x00", b"a" * 1000])
 def test_a_form_that_cannot_be_read_does_nothing(operator: Browser, body: bytes) -> None:
     answer = operator.http.post(
-        "/console/workspaces", content=body, headers={"Content-Type": "application/x-www-form-urlencoded"}
+        "/console/workspaces/create", content=body, headers={"Content-Type": "application/x-www-form-urlencoded"}
     )
 
     assert 403 == answer.status_code

@@ -36,19 +36,21 @@ def harmless(page: Shown) -> bool:
     scripts = [str(one.get("src", "")) for one in page.html.select("script")]
     handlers = [name for one in page.html.find_all(True) for name in one.attrs if name.startswith("on")]
     return (
-        scripts[0].startswith("/assets/") and len(scripts) == 1 and not handlers and not page.html.select("img[src=x]")
+        [True, True] == [one.startswith("/assets/") for one in scripts]
+        and not handlers
+        and not page.html.select("img[src=x]")
     )
 
 
 @hostile
 def test_the_name_of_a_workspace(operator: Browser, name: str, shown: str) -> None:
-    page = operator.submit(operator.open("/console/workspaces"), "Create the workspace", name=name)
-    listed = operator.open("/console/workspaces", q=name)
+    page = operator.submit(operator.open("/console/workspaces/create"), "Create workspace", name=name)
+    listed = operator.open("/console/workspaces", search=name)
 
     assert shown in isolated(page)
     assert shown in isolated(listed)
     assert (True, True) == (harmless(page), harmless(listed))
-    assert shown == page.one("#name")["value"]
+    assert shown == operator.open(page.link("Change")).one("#f-name")["value"]
 
 
 @hostile
@@ -72,7 +74,7 @@ def test_the_name_of_a_connection(operator: Browser, gateway: Gateway, name: str
         "/connections",
         "/runs",
         "/budgets",
-        *(f"/connections/{connection_id}{more}" for more in ("", "/events", "/disconnect")),
+        *(f"/connections/{connection_id}{more}" for more in ("", "/events", "/remove")),
     ]
     pages = [operator.open(f"/console{path}") for path in paths]
 
@@ -111,7 +113,8 @@ def test_a_name_in_the_address(operator: Browser, path: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "field", ["q", "status", "connection_id", "workspace_id", "operation", "hours", "cursor", "done", "next"]
+    "field",
+    ["search", "status", "connection_id", "workspace_id", "operation", "since", "cursor", "done", "next", "link"],
 )
 @pytest.mark.parametrize("path", ["/workspaces", "/keys", "/connections", "/runs", "/sign-in"])
 def test_a_text_in_the_query(operator: Browser, path: str, field: str) -> None:

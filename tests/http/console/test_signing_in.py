@@ -6,6 +6,7 @@ import httpx
 import pytest
 from sqlalchemy import func, select, update
 
+from connector_gateway.core.acts import Actor, acting
 from connector_gateway.core.sessions import IDLE_SECONDS, SESSION_SECONDS
 from connector_gateway.core.token_throttle import BURST, MAX_DELAYED_PER_ADDRESS
 from connector_gateway.http.console.declared import ConsoleRoute
@@ -94,7 +95,7 @@ def test_the_wrong_token_is_not_repeated(visitor: Browser) -> None:
     assert "what-was-typed" not in visitor.sign_in("what-was-typed").response.text
 
 
-@requirement("throttle:delayed")
+@requirement("limits-2")
 def test_wrong_tokens_are_throttled_together_with_those_at_the_routes(tmp_path: Path) -> None:
     with serving(Sandbox({}), tmp_path, connectors={}) as gateway:
         browser = Browser(gateway)
@@ -160,7 +161,7 @@ def test_signing_out_ends_the_session_for_copies_too(operator: Browser) -> None:
     copied = operator.http.cookies[SESSION]
     page = operator.submit(operator.open("/console"), "Sign out")
 
-    assert ("/console/sign-in?done=signed-out", True) == (page.path, "You are signed out." in page.text)
+    assert ("/console/sign-in?done=sign_out", True) == (page.path, "You are signed out." in page.text)
     assert SESSION not in operator.http.cookies
     assert 303 == _status(operator, copied)
 
@@ -186,6 +187,39 @@ def test_a_session_outlives_a_restart_but_not_another_operator_token(tmp_path: P
     assert (200, 303) == (same, other)
 
 
+@requirement("administration-21")
+def test_a_link_signs_in_once(visitor: Browser, gateway: Gateway) -> None:
+    link = gateway.run(gateway.app.sign_in_link(gateway.base_url))
+    ahead = [visitor.http.head(link), visitor.http.get(link, headers={"Sec-Purpose": "prefetch"})]
+    page = visitor.open(link)
+    visitor.http.cookies.clear()
+    again = visitor.open(link)
+
+    assert [200, 200] == [looked.status_code for looked in ahead]
+    assert ("/console", "Overview") == (page.path, page.heading)
+    assert 401 == again.status
+    assert again.alert.startswith("This sign-in link was used before, or its ten minutes are over.")
+    assert "connector-gateway console" in again.alert
+
+
+@requirement("administration-21")
+def test_a_used_link_leads_whoever_is_signed_in_to_the_console(operator: Browser, gateway: Gateway) -> None:
+    link = gateway.run(gateway.app.sign_in_link(gateway.base_url))
+
+    assert ["/console", "/console"] == [operator.open(link).path, operator.open(link).path]
+
+
+@requirement("administration-21", "administration-7")
+def test_making_and_using_a_link_is_recorded(visitor: Browser, gateway: Gateway) -> None:
+    with acting(gateway.app.audit, Actor("cli", surface="cli")):
+        link = gateway.run(gateway.app.sign_in_link(gateway.base_url))
+    visitor.open(link)
+    used, made = gateway.operator("GET", "/v1/audit?limit=2").data
+
+    assert ("cli", "create_sign_in_link") == (made["actor"], made["act"])
+    assert ("operator", "sign_in", {"by": "link"}) == (used["actor"], used["act"], used["details"])
+
+
 class _Later:
     """A clock that stands still."""
 
@@ -202,7 +236,7 @@ def _status(place: Browser | Gateway, session: str) -> int:
     return httpx.get(f"{base.rstrip('/')}/console", headers={"Cookie": f"{SESSION}={session}"}).status_code
 
 
-@requirement("operators:idle")
+@requirement("administration-6")
 def test_a_session_is_in_use_while_somebody_asks_for_pages_and_no_longer(operator: Browser, gateway: Gateway) -> None:
     ago = gateway.app.clock.now() - IDLE_SECONDS / 2
     gateway.run(_written(gateway, ago))
@@ -215,7 +249,7 @@ def test_a_session_is_in_use_while_somebody_asks_for_pages_and_no_longer(operato
     assert used > ago
 
 
-@requirement("operators:idle")
+@requirement("administration-6")
 def test_a_session_that_nobody_used_leads_to_signing_in(operator: Browser, gateway: Gateway) -> None:
     gateway.run(_written(gateway, gateway.app.clock.now() - IDLE_SECONDS))
 

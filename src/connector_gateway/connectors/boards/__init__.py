@@ -14,7 +14,7 @@ from connector_gateway.connectors.boards.client import (
     throttled,
 )
 from connector_gateway.connectors.boards.oauth import OAUTH, give_back, identify
-from connector_gateway.connectors.boards.refusals import REJECTIONS
+from connector_gateway.connectors.boards.refusals import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 BOARDS = Connector(
@@ -32,7 +32,7 @@ BOARDS = Connector(
         operations.attach_checklist,
     ),
     throttled=throttled,
-    rejections=REJECTIONS,
+    error_table=ERRORS,
     settle_seconds=SETTLE_SECONDS,
     credentials=("key", "token"),
     oauth=OAUTH,

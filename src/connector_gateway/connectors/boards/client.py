@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from connector_gateway.connectors.boards import wire
-from connector_gateway.connectors.boards.refusals import MESSAGES, Sought, refusal_of, scrubbed, told_by, unwrap
+from connector_gateway.connectors.boards.refusals import ERRORS, Sought, refusal_of, unwrap
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
@@ -93,12 +93,12 @@ def throttled(answer: Answer) -> Pause | None:
     """Which budget is used up, and for how long; too much asked for at once is no throttling."""
     if answer.status != 429:
         return None
-    told = told_by(answer)
+    told = ERRORS.reason(answer)
     if told.code == TOO_MUCH:
         return None
     # Without ``Retry-After``: the vendor documents none, so the length of the window is the best that is known.
     budget, seconds = WINDOWS.get(told.code, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
-    if MEMBER_ROUTES in told.words:
+    if MEMBER_ROUTES in str(told.message):
         budget, seconds = "members", MEMBER_BUDGET.per_seconds
     return Pause(retry_after(answer, seconds), {budget})
 
@@ -271,7 +271,7 @@ class BoardsClient:
         # Users report that the texts of a 401 are not reliable. One cheap request decides before anything is revoked.
         unclear = answer.status == 401 and refusal_of(answer, sought) is BoardNotAuthorised
         if unclear and not await self._is_known():
-            raise ConnectionRevoked(MESSAGES[ConnectionRevoked], private=scrubbed(answer.text))
+            raise ERRORS.create_error(answer, ConnectionRevoked)
         return unwrap(answer, shape, sought)
 
     async def _is_known(self) -> bool:

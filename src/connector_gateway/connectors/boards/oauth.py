@@ -33,6 +33,14 @@ OAUTH = OAuth(
     application="Trello",
     authorize=Endpoint("consent", "/authorize"),
     token=Endpoint("consent", "/oauth/token"),
+    reads=(
+        "Your boards, with their lists, cards, labels and members",
+        "Your name",
+    ),
+    changes=(
+        "Create and move cards",
+        "Write comments and checklists on cards, in your name",
+    ),
     scopes={
         "read:board:trello": EVERY,
         "write:board:trello": tuple(name for name in EVERY if name != "describe_board"),

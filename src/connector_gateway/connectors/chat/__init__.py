@@ -4,7 +4,7 @@ from connector_gateway.connectors.chat import events, operations
 from connector_gateway.connectors.chat.client import ADDRESS, BUDGETS, SETTLE_SECONDS, ChatClient, authorise, throttled
 from connector_gateway.connectors.chat.models import Watching
 from connector_gateway.connectors.chat.oauth import OAUTH, identify
-from connector_gateway.connectors.chat.refusals import REJECTIONS
+from connector_gateway.connectors.chat.refusals import ERRORS
 from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.operation import Connector, SampleCall
 
@@ -23,7 +23,7 @@ CHAT = Connector(
         operations.read_events,
     ),
     throttled=throttled,
-    rejections=REJECTIONS,
+    error_table=ERRORS,
     settle_seconds=SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,
@@ -33,6 +33,7 @@ CHAT = Connector(
         every_seconds=60.0,
         signed_with="signing_secret",
         receive=events.deliveries.receive,
+        addressed=events.deliveries.addressed,
         read=events.deliveries.read,
         names_app=True,
     ),

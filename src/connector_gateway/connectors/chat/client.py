@@ -4,18 +4,16 @@ from __future__ import annotations  # functions are made in each call (decision 
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.refusals import (
     BLINDNESS,
     DONE_BEFORE,
-    MESSAGES,
+    ERRORS,
     THROTTLES,
     Refusals,
     code_of,
-    error_code,
     require_accepted,
     unwrap,
     verdict_of,
@@ -155,7 +153,7 @@ class ChatClient:
         """
         body = {"channel": channel_id, "timestamp": ts, "name": name}
         answer = await self._write("reactions.add", body, Charge("reactions"))
-        if error_code(answer) == DONE_BEFORE:
+        if ERRORS.reason(answer).code == DONE_BEFORE:
             return True
         require_accepted(answer)
         return False
@@ -254,7 +252,7 @@ class ChatClient:
         for message in page.messages:
             if message.ts == ts:
                 return message
-        raise MessageNotFound(MESSAGES[MessageNotFound], private=answer.text)
+        raise ERRORS.create_error(answer, MessageNotFound)
 
     async def thread_root(self, channel_id: str, ts: str) -> str:
         """The message that begins the thread of a message; ``OutcomeUnknown`` if it may not be read.
@@ -264,7 +262,7 @@ class ChatClient:
         answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
         page = unwrap(answer, wire.Messages, {**BLINDNESS, "message_not_found": ThreadNotFound})
         if not page.messages:
-            raise ThreadNotFound(MESSAGES[ThreadNotFound], private=answer.text)
+            raise ERRORS.create_error(answer, ThreadNotFound)
         return page.messages[0].thread_ts or page.messages[0].ts
 
     async def _messages(self, method: str, budget: str, query: Mapping[str, Any]) -> AsyncIterator[wire.Message]:
@@ -285,7 +283,7 @@ class ChatClient:
         shape: type[L],
         *,
         most: int,
-        refusals: Refusals = MappingProxyType({}),
+        refusals: Refusals | None = None,
     ) -> Pages[L]:
         """The pages of a list, at most so many, since the vendor lets few be read in a minute."""
 

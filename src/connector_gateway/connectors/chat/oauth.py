@@ -50,6 +50,14 @@ OAUTH = OAuth(
     application="Slack",
     authorize=Endpoint("base", "/oauth/v2/authorize"),
     token=Endpoint("base", "/api/oauth.v2.access"),
+    reads=(
+        "The channels of your workspace, and their members",
+        "Messages in channels that the app is in",
+    ),
+    changes=(
+        "Post messages as the app, and edit them",
+        "React to messages",
+    ),
     scopes=SCOPES,
     separator=",",
     # Source: docs.slack.dev/authentication/installing-with-oauth, on redirect URIs, read 2026-11.

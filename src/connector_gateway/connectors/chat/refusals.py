@@ -1,10 +1,10 @@
-"""What the vendor's refusals mean: the one table, and the error that it leads to."""
+"""What the vendor's errors mean: the table."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TypeVar
 
 from connector_gateway.connectors.chat import wire
+from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.errors import (
     ChannelArchived,
     ChannelNotFound,
@@ -21,10 +21,7 @@ from connector_gateway.kit.errors import (
     UpstreamError,
     UpstreamForbidden,
     UpstreamRefused,
-    UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
-from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -130,33 +127,15 @@ BLINDNESS: Refusals = {
 }
 """What refusals mean where a write in doubt is looked for: a channel may be open to posts and closed to readers."""
 
-MESSAGES: Mapping[type[GatewayError], str] = {
-    **SENTENCES,
-    ChannelArchived: "The channel is archived.",
-    ChannelNotFound: "The channel does not exist, or is private and the app was not invited.",
-    ConnectionScopeMissing: "The connection lacks a permission that this needs.",
-    EmojiNotFound: "The workspace has no emoji of that name.",
-    InvalidCursor: "The application no longer knows this place of the list.",
-    MessageNotFound: "The channel holds no such message.",
-    NotInChannel: "The app is not a member of the channel.",
-    NotMessageAuthor: "The message was not posted through this connection.",
-    OutcomeUnknown: "Whether it was done cannot be looked up, since the app may not read the channel.",
-    ThreadNotFound: "The channel holds no such thread, or none that can be replied to.",
-}
+THROTTLED = "ratelimited"
+THROTTLES = frozenset({"message_limit_exceeded", "rate_limited", THROTTLED})
+DONE_BEFORE = "already_reacted"
+"""A refusal to the vendor, but to the caller just what was wanted."""
 
-REMEDIES: Mapping[str, str] = {
-    "edit_window_closed": "Post a new message; the workspace no longer lets this one be edited.",
-    "msg_too_long": "Send a shorter text.",
-    "not_reactable": "React to another message.",
-    "restricted_action_non_threadable_channel": "Post without thread_ts.",
-    "restricted_action_thread_locked": "Post outside of the thread, or have it unlocked.",
-    "restricted_action_thread_only_channel": "Reply to a message of the channel with thread_ts.",
-    "streaming_state_conflict": "Edit the message once it is complete.",
-    "thread_locked": "Have the thread unlocked, or use another message.",
-    "too_many_emoji": "Use an emoji that the message already bears.",
-    "too_many_reactions": "Remove a reaction of the app from the message first.",
-}
-"""What to do about single refusals, where it is something else than the usual."""
+METHODS = (
+    "docs.slack.dev/reference/methods/chat.postMessage, chat.update and reactions.add, each under Errors, read 2026-11"
+)
+LIMITS = "docs.slack.dev/apis/web-api/rate-limits, read 2026-11"
 
 
 def verdict_of(answer: Answer) -> wire.Verdict:
@@ -169,27 +148,49 @@ def code_of(verdict: wire.Verdict) -> str:
     return verdict.error if isinstance(verdict.error, str) else ""
 
 
-def error_code(answer: Answer) -> str | None:
-    """Return the code of an error in the vendor's shape, or of a throttled request, which needs no body."""
+def read_reason(answer: Answer) -> Reason | None:
+    """Return code and remarks of an error in the vendor's shape, or of a throttled request, which needs no body."""
     if answer.status == 429 and "Retry-After" in answer.headers:
-        return THROTTLED
+        return Reason(THROTTLED)
     verdict = verdict_of(answer)
-    return (code_of(verdict) or None) if verdict.ok is False else None
+    code = code_of(verdict)
+    return Reason(code, remarks_of(answer)) if verdict.ok is False and code else None
 
 
-THROTTLED = "ratelimited"
-THROTTLES = frozenset({"message_limit_exceeded", "rate_limited", THROTTLED})
-DONE_BEFORE = "already_reacted"
-"""A refusal to the vendor, but to the caller just what was wanted."""
+def remarks_of(answer: Answer) -> str:
+    """Return what the vendor remarks on a request, in one sentence after the other."""
+    told = answer.glance(wire.Remarked)
+    return "" if told is None else "; ".join(told.response_metadata.messages)
 
-METHODS = (
-    "docs.slack.dev/reference/methods/chat.postMessage, chat.update and reactions.add, each under Errors, read 2026-11"
-)
-LIMITS = "docs.slack.dev/apis/web-api/rate-limits, read 2026-11"
 
-REJECTIONS = Rejections(
-    error_code,
-    (
+ERRORS = ErrorTable(
+    read_reason,
+    by_code=REFUSALS,
+    messages={
+        ChannelArchived: "The channel is archived.",
+        ChannelNotFound: "The channel does not exist, or is private and the app was not invited.",
+        ConnectionScopeMissing: "The connection lacks a permission that this needs.",
+        EmojiNotFound: "The workspace has no emoji of that name.",
+        InvalidCursor: "The application no longer knows this place of the list.",
+        MessageNotFound: "The channel holds no such message.",
+        NotInChannel: "The app is not a member of the channel.",
+        NotMessageAuthor: "The message was not posted through this connection.",
+        OutcomeUnknown: "Whether it was done cannot be looked up, since the app may not read the channel.",
+        ThreadNotFound: "The channel holds no such thread, or none that can be replied to.",
+    },
+    remedies={
+        "edit_window_closed": "Post a new message; the workspace no longer lets this one be edited.",
+        "msg_too_long": "Send a shorter text.",
+        "not_reactable": "React to another message.",
+        "restricted_action_non_threadable_channel": "Post without {thread_ts}.",
+        "restricted_action_thread_locked": "Post outside of the thread, or have it unlocked.",
+        "restricted_action_thread_only_channel": "Reply to a message of the channel with {thread_ts}.",
+        "streaming_state_conflict": "Edit the message once it is complete.",
+        "thread_locked": "Have the thread unlocked, or use another message.",
+        "too_many_emoji": "Use an emoji that the message already bears.",
+        "too_many_reactions": "Remove a reaction of the app from the message first.",
+    },
+    rejections=(
         Rejection({200}, METHODS, "|".join([*REFUSALS, *UNMAPPED, DONE_BEFORE])),
         Rejection({200, 429}, LIMITS, "|".join(THROTTLES)),
         # Part of the work may have been done before they were raised, and nothing comes after them. Those that speak
@@ -197,38 +198,22 @@ REJECTIONS = Rejections(
         Rejection({200, 500}, METHODS, "|".join(FAILURES - {"request_timeout", "service_unavailable"}), ended=True),
     ),
 )
-"""The responses that prove that nothing was done."""
 
 
-def unwrap(answer: Answer, shape: type[W], refusals: Refusals = MappingProxyType({})) -> W:
-    """What an accepted request was answered with; a refused one raises its catalogue error, first by *refusals*."""
+def unwrap(answer: Answer, shape: type[W], refusals: Refusals | None = None) -> W:
+    """Return the body of a successful response; raise the error of any other one, first by *refusals*."""
     require_accepted(answer, refusals)
     return answer.read(shape)
 
 
-def require_accepted(answer: Answer, refusals: Refusals = MappingProxyType({})) -> None:
-    """Raise the catalogue error of a request that failed or was refused, first by *refusals*."""
+def require_accepted(answer: Answer, refusals: Refusals | None = None) -> None:
+    """Raise the error of a request that failed, first by *refusals*."""
     verdict = verdict_of(answer)
     if verdict.ok is True:
         return
-    code = code_of(verdict)
-    if code in FAILURES:
+    if code_of(verdict) in FAILURES:
         raise UpstreamError("The application failed over the request.", private=answer.text)
     # Neither accepted nor refused in words that are known: after a write, this must not pass for a refusal.
-    unclear = not verdict.error or (verdict.ok is not False and not code)
-    if answer.accepted and unclear:
+    if answer.accepted and (verdict.ok is not False or not verdict.error):
         raise UpstreamError("The application answered something unreadable.", private=answer.text, doubt=answer.doubt)
-    known = refusals.get(code) or REFUSALS.get(code)
-    raise refused(answer, code, known or STATUSES.get(answer.status, UpstreamUnexpected))
-
-
-def refused(answer: Answer, code: str, refusal: type[GatewayError]) -> GatewayError:
-    """The error of a refusal; where it is one of many causes, the vendor's own reason tells which."""
-    details = vendor_reason(code, remarks_of(answer)) if refusal in EXPLAINED else []
-    return refusal(MESSAGES[refusal], *details, private=answer.text, remedy=REMEDIES.get(code))
-
-
-def remarks_of(answer: Answer) -> str:
-    """What the vendor remarks on a request, in one sentence after the other."""
-    told = answer.glance(wire.Remarked)
-    return "" if told is None else "; ".join(told.response_metadata.messages)
+    raise ERRORS.create_error(answer, ERRORS.classify(answer, codes=refusals))

@@ -12,7 +12,7 @@ from connector_gateway.connectors.crm.client import (
     throttled,
 )
 from connector_gateway.connectors.crm.oauth import OAUTH, identify
-from connector_gateway.connectors.crm.refusals import REJECTIONS
+from connector_gateway.connectors.crm.refusals import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 CRM = Connector(
@@ -30,7 +30,7 @@ CRM = Connector(
         operations.list_properties,
     ),
     throttled=throttled,
-    rejections=REJECTIONS,
+    error_table=ERRORS,
     settle_seconds=SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,

@@ -6,19 +6,11 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from connector_gateway.connectors.crm.wire import Definition
-from connector_gateway.kit import shapes
-from connector_gateway.kit.errors import LossyCast, OptionMissing
-from connector_gateway.kit.nearest import nearest_first
+from connector_gateway.kit import casts, shapes
+from connector_gateway.kit.errors import OptionMissing
 
 MAX_TEXT = 65_536
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MAX_EXPONENT = 300
-"""Numbers beyond this many places are no quantities of anything; written out, they would only be long."""
-
-MAX_NAMES = 10
-MAX_SHOWN = 100
-"""How many names a sentence lists, and how many characters of each."""
-
 
 # Writing
 
@@ -27,47 +19,35 @@ def cast(definition: Definition, value: Any) -> str:
     """The vendor's text for *value*; ``LossyCast`` where it would lose something, ``OptionMissing`` for no option."""
     if value is None or value == "":
         return ""
-    name, kind = definition.name, definition.type
-    try:
-        return CASTS.get(kind, _text)(definition, value)
-    except ValueError as fault:
-        raise LossyCast(
-            f'The value of "{name}" cannot become {kind} without loss: {fault}.',
-            {"property": name, "type": kind, "value": as_sent(value)},
-        ) from fault
+    kind = definition.type
+    return casts.convert("property", definition.name, kind, value, lambda: CASTS.get(kind, _text)(definition, value))
 
 
 def _text(_: Definition, value: Any) -> str:
-    text = value if isinstance(value, str) else plain(_decimal(value))
+    text = value if isinstance(value, str) else plain(casts.decimal(value))
     if len(text) > MAX_TEXT:
-        raise ValueError(f"it is longer than {MAX_TEXT} characters")
+        raise casts.Unfit(f"it is longer than {MAX_TEXT} characters")
     return text
 
 
 def _number(_: Definition, value: Any) -> str:
-    return plain(_decimal(value))
+    return plain(casts.decimal(value))
 
 
 def _flag(_: Definition, value: Any) -> str:
-    choices = {True: "true", False: "false", "true": "true", "false": "false"}
-    if not isinstance(value, bool | str) or value not in choices:
-        raise ValueError("it is neither true nor false")
-    return choices[value]
+    return "true" if casts.flag(value) else "false"
 
 
 def _date(_: Definition, value: Any) -> str:
     moment = _given(value)
     # The vendor keeps a day as midnight in UTC; the time of day of any other instant would be lost.
     if moment != moment.replace(hour=0, minute=0, second=0, microsecond=0):
-        raise ValueError("it is not midnight in UTC")
+        raise casts.Unfit("it is not midnight in UTC")
     return moment.date().isoformat()
 
 
 def _datetime(_: Definition, value: Any) -> str:
-    moment = _given(value)
-    if moment.microsecond % 1000:
-        raise ValueError("the application keeps milliseconds")
-    return timestamp(moment)
+    return timestamp(casts.in_milliseconds(_given(value)))
 
 
 def _choice(definition: Definition, value: Any) -> str:
@@ -88,13 +68,7 @@ def _options(definition: Definition, wanted: Sequence[str]) -> Sequence[str]:
     allowed = options(definition)
     missing = [] if definition.external_options else [word for word in wanted if word not in allowed]
     if missing:
-        raise OptionMissing(
-            f'"{definition.name}" has no option {quoted(missing)}.',
-            *(
-                {"property": definition.name, "value": word, "allowed": nearest_first(word, allowed)}
-                for word in missing
-            ),
-        )
+        raise casts.options_missing(OptionMissing, "property", definition.name, missing, allowed)
     return wanted
 
 
@@ -112,22 +86,6 @@ def options(definition: Definition) -> list[str]:
     return [option.value for option in definition.options]
 
 
-def quoted(names: Sequence[str]) -> str:
-    """*names* as a sentence lists them: the first of them, and of long ones the beginning."""
-    shown = [f'"{name[:MAX_SHOWN]}{"…" if len(name) > MAX_SHOWN else ""}"' for name in names[:MAX_NAMES]]
-    return ", ".join(shown) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
-
-
-def as_sent(value: Any) -> Any:
-    """A caller's value as it was in JSON; numbers are decimals here, so that they keep their digits."""
-    if isinstance(value, Decimal):
-        # A number only where it says the same as what was sent; otherwise its digits as a text.
-        return float(value) if Decimal(repr(float(value))) == value else str(value)
-    if isinstance(value, list):
-        return [as_sent(item) for item in value]
-    return {name: as_sent(item) for name, item in value.items()} if isinstance(value, dict) else value
-
-
 def plain(number: Decimal) -> str:
     """*number* written out, every digit as given and no exponent."""
     return format(number, "f")
@@ -138,48 +96,25 @@ def timestamp(moment: datetime) -> str:
     return shapes.timestamp(moment)
 
 
-def _decimal(value: Any) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
-        raise ValueError("it is no plain value")
-    text = str(value).strip()
-    if not text.isascii() or "_" in text:
-        raise ValueError("it is no plain decimal number")
-    try:
-        number = Decimal(text)
-    except InvalidOperation as fault:
-        raise ValueError("it is no decimal number") from fault
-    if not number.is_finite() or abs(number.adjusted()) > MAX_EXPONENT:
-        raise ValueError("it is no quantity")
-    return number
-
-
 def _word(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int):
         return str(value)
-    raise ValueError("it is no option value")
+    raise casts.Unfit("it is no option value")
 
 
 def _given(value: Any) -> datetime:
-    """The instant that a caller gives: ISO 8601, or milliseconds since the epoch."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return _after_epoch(value)
-    if not isinstance(value, str):
-        raise ValueError("it is no ISO 8601 date or time")
-    try:
-        return shapes.parse_instant(value.strip())
-    except shapes.OffsetMissing:
-        raise
-    except (ValueError, OverflowError) as fault:
-        raise ValueError("it is no ISO 8601 date or time") from fault
+    """Return the instant that a caller gives: ISO 8601, or milliseconds since the epoch."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return _after_epoch(value) if is_number else casts.instant(value)
 
 
 def _after_epoch(milliseconds: int) -> datetime:
     try:
         return EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError as fault:
-        raise ValueError("it is beyond the years 1 to 9999") from fault
+        raise casts.Unfit("it is beyond the years 1 to 9999") from fault
 
 
 def _moment(text: str) -> datetime:

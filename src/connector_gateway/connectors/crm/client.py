@@ -204,7 +204,7 @@ class CrmClient:
         refuse_taken(answer)
         done = unwrap(answer, wire.Batch[wire.Upserted])
         if not done.results:
-            raise refused_within(done.errors, answer)
+            raise refused_within(answer)
         return done.results[0]
 
     async def create_contact(self, email: str, properties: Mapping[str, str]) -> wire.Record:
@@ -267,7 +267,7 @@ class CrmClient:
         answer = await self._write("PUT", path, None)
         done = unwrap(answer, wire.Batch[wire.Associated], CompanyNotFound, company_id)
         if not done.results:
-            raise refused_within(done.errors, answer)
+            raise refused_within(answer)
 
     async def read_associations(self, kind: str, object_id: str, other: str) -> list[str]:
         """The ids of the *other* records that a record is associated with.

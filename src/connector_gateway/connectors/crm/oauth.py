@@ -33,6 +33,14 @@ OAUTH = OAuth(
     application="HubSpot",
     authorize=Endpoint("consent", "/oauth/authorize"),
     token=Endpoint("base", f"/oauth/{VERSION}/token"),
+    reads=(
+        "Contacts, companies and deals, with their properties",
+        "The people whom they are assigned to",
+    ),
+    changes=(
+        "Create and change contacts, companies and deals",
+        "Log notes on deals",
+    ),
     revoke=Endpoint("base", f"/oauth/{VERSION}/token/revoke"),
     revokes_account=True,
     scopes=SCOPES,

@@ -1,4 +1,4 @@
-"""What the vendor's refusals mean: the one table, and the error that it leads to."""
+"""What the vendor's errors mean: the table, and the faults within one error."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from connector_gateway.connectors.crm import wire
+from connector_gateway.kit.error_table import EXPLAINED, ErrorTable, Reason, Rejection, vendor_reason
 from connector_gateway.kit.errors import (
     CompanyNotFound,
     ConnectionScopeMissing,
@@ -22,19 +23,10 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
-from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
 
 W = TypeVar("W")
-
-REFUSALS: Mapping[int, type[GatewayError]] = {
-    **STATUSES,
-    409: UpstreamConflict,
-    414: UpstreamRefused,
-}
-"""What a refusal means; 404 depends on what was asked for, and a 400 is told apart by its codes where it has any."""
 
 CODES: Mapping[str, type[GatewayError]] = {
     "PROPERTY_DOESNT_EXIST": PropertyNotFound,
@@ -46,18 +38,6 @@ CODES: Mapping[str, type[GatewayError]] = {
 DANGLING = "INVALID_OBJECT_IDS"
 """The code of an association with a record that is not there."""
 
-MESSAGES: Mapping[type[GatewayError], str] = {
-    **SENTENCES,
-    CompanyNotFound: "The portal has no such company.",
-    ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
-    ContactNotFound: "The portal has no such contact.",
-    DealNotFound: "The portal has no such deal.",
-    OptionMissing: "The application does not know one of the options.",
-    PropertyNotFound: "The application does not know one of the properties.",
-    ReadOnlyField: "The application computes one of the properties itself.",
-    UpstreamConflict: "The application refused because of another record or another change.",
-}
-
 HOLDER = re.compile(r"Existing ID:\s*(\d+)")
 """The only place where the vendor tells which contact has an address."""
 
@@ -66,38 +46,51 @@ COORDINATES, TAKEN = "propertyName=", " already has that value"
 """The words around the name, the value and the holder of a unique value, which only the vendor's text tells."""
 
 
-def error_code(answer: Answer) -> str | None:
-    """Return the category of an error in the vendor's shape; of a batch of one, that of its only error."""
-    if answer.accepted:
-        batch = answer.glance(wire.Batch[object])
-        errors = [] if batch is None or batch.results else _each(batch.errors, wire.Refusal)
-        return _category(errors[0]) if errors else None
-    told = answer.glance(wire.Refusal)
-    return None if told is None else _category(told)
+def told_by(answer: Answer) -> wire.Refusal | None:
+    """Return what the vendor says of an error; of a batch of one, of its only error."""
+    if not answer.accepted:
+        return answer.glance(wire.Refusal)
+    batch = answer.glance(wire.Batch[object])
+    errors = [] if batch is None or batch.results else _each(batch.errors, wire.Refusal)
+    return errors[0] if errors else None
 
 
-def _category(told: wire.Refusal) -> str | None:
+def read_reason(answer: Answer) -> Reason | None:
+    """Return the category and message of an error in the vendor's shape."""
+    told = told_by(answer)
+    if told is None:
+        return None
     if isinstance(told.category, str):
-        return told.category
+        return Reason(told.category, told.message)
     # The vendor says that each field may be missing.
-    return "" if told.status == "error" and isinstance(told.message, str) else None
+    return Reason(message=told.message) if told.status == "error" and isinstance(told.message, str) else None
 
 
-ERRORS = "developers.hubspot.com/docs/api-reference/latest/error-handling, read 2026-11"
+HANDLING = "developers.hubspot.com/docs/api-reference/latest/error-handling, read 2026-11"
 LIMITS = "developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines, read 2026-11"
 
-REJECTIONS = Rejections(
-    error_code,
-    (
+ERRORS = ErrorTable(
+    read_reason,
+    by_status={409: UpstreamConflict, 414: UpstreamRefused},
+    messages={
+        CompanyNotFound: "The portal has no such company.",
+        ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
+        ContactNotFound: "The portal has no such contact.",
+        DealNotFound: "The portal has no such deal.",
+        OptionMissing: "The application does not know one of the options.",
+        PropertyNotFound: "The application does not know one of the properties.",
+        ReadOnlyField: "The application computes one of the properties itself.",
+        UpstreamConflict: "The application refused because of another record or another change.",
+    },
+    rejections=(
         # The categories differ between endpoints, so any of them counts.
-        Rejection({400, 401, 403, 404, 409, 414, 423, 477}, ERRORS),
+        Rejection({400, 401, 403, 404, 409, 414, 423, 477}, HANDLING),
         Rejection({429}, LIMITS),
         # An accepted batch that has no results and says why.
-        Rejection({200, 207}, ERRORS),
-        Rejection({500}, ERRORS, ended=True),
+        Rejection({200, 207}, HANDLING),
+        Rejection({500}, HANDLING, ended=True),
     ),
 )
-"""The responses that prove that nothing was done."""
 
 
 class ContactExists(UpstreamConflict):
@@ -108,13 +101,13 @@ class ContactExists(UpstreamConflict):
 
 
 def unwrap(answer: Answer, shape: type[W], missing: type[GatewayError] = UpstreamUnexpected, sought: str = "") -> W:
-    """What an accepted request was answered with; a refused one raises its catalogue error.
+    """Return the body of a successful response; raise the error of any other one.
 
-    That is *missing* where the vendor does not know what was *sought*.
+    That is *missing* if the vendor does not know what was *sought*.
     """
     if answer.accepted:
         return answer.read(shape)
-    raise _refusal(answer.status, answer.glance(wire.Refusal), missing, sought, answer.text)
+    raise _refusal(answer, answer.status, missing, sought)
 
 
 def refuse_taken(answer: Answer) -> None:
@@ -140,35 +133,31 @@ def _value_taken(told: wire.Refusal, private: str) -> UniqueValueTaken | None:
     )
 
 
-def refused_within(errors: object, answer: Answer) -> GatewayError:
-    """What it means that an accepted batch of one tells of nothing done: a refusal if it says why, else a doubt."""
-    told = _each(errors, wire.Refusal)
-    if told:
-        return _refusal(400, told[0], UpstreamUnexpected, "", answer.text)
+def refused_within(answer: Answer) -> GatewayError:
+    """Return the error of a successful batch of one in which nothing was done: a doubt if it does not say why."""
+    if told_by(answer) is not None:
+        return _refusal(answer, 400, UpstreamUnexpected, "")
     message = "The application answered without what it did; whether it did the work is not known."
     return OutcomeUnknown(message, private=answer.text, doubt="garbled")
 
 
-def _refusal(
-    status: int, told: wire.Refusal | None, missing: type[GatewayError], sought: str, private: str
-) -> GatewayError:
-    """What a refusal means; a 404 that is not in the vendor's words comes from a wrong path."""
-    refusal, told_of = REFUSALS.get(status, UpstreamUnexpected), told or wire.Refusal()
-    faults, details = _faults(told_of), list[Detail]()
-    taken = _value_taken(told_of, private) if status == 409 else None
+def _refusal(answer: Answer, status: int, missing: type[GatewayError], sought: str) -> GatewayError:
+    told = told_by(answer)
+    told_of = told or wire.Refusal()
+    taken = _value_taken(told_of, answer.text) if status == 409 else None
     if taken is not None:
         return taken
     # A wrong path answers 404 without the vendor's envelope; that is our fault and not a missing record.
     if status == 404 and told is not None:
-        refusal, details = missing, [{"value": sought}]
-    elif status == 403 and told_of.category == "MISSING_SCOPES":
-        refusal = ConnectionScopeMissing
-        details = [{"scopes": list(fault.context.required_granular_scopes)} for fault in faults if fault.context]
-    elif status == 400:
+        return ERRORS.create_error(answer, missing, {"value": sought})
+    faults = _faults(told_of)
+    if status == 403 and told_of.category == "MISSING_SCOPES":
+        scopes = [{"scopes": list(fault.context.required_granular_scopes)} for fault in faults if fault.context]
+        return ERRORS.create_error(answer, ConnectionScopeMissing, *scopes)
+    if status == 400:
         refusal, details = _of_faults(faults, missing)
-    if refusal in EXPLAINED and not details:
-        details = vendor_reason(told_of.category, told_of.message)
-    return refusal(MESSAGES[refusal], *details, private=private)
+        return ERRORS.create_error(answer, refusal, *details)
+    return ERRORS.create_error(answer, ERRORS.classify(answer))
 
 
 def _of_faults(faults: Sequence[wire.Fault], missing: type[GatewayError]) -> tuple[type[GatewayError], list[Detail]]:

@@ -15,7 +15,7 @@ from connector_gateway.connectors.mail.client import (
 )
 from connector_gateway.connectors.mail.mapping.attachments import attachment_id
 from connector_gateway.connectors.mail.oauth import OAUTH, identify
-from connector_gateway.connectors.mail.refusals import REJECTIONS
+from connector_gateway.connectors.mail.refusals import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 MAIL = Connector(
@@ -33,7 +33,7 @@ MAIL = Connector(
         operations.create_draft,
     ),
     throttled=throttled,
-    rejections=REJECTIONS,
+    error_table=ERRORS,
     at_once=AT_ONCE,
     settle_seconds=SETTLE_SECONDS,
     oauth=OAUTH,

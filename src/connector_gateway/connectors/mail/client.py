@@ -15,7 +15,7 @@ from urllib.parse import quote
 from pydantic_core import to_json
 
 from connector_gateway.connectors.mail import wire
-from connector_gateway.connectors.mail.refusals import Sought, reason_of, refuse, unwrap
+from connector_gateway.connectors.mail.refusals import reason_of, refuse, unwrap
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import (
     AttachmentNotFound,
@@ -135,8 +135,7 @@ class MailClient:
         """A page of identifiers, newest first. Source: …/gmail/api/reference/rest/v1/users.messages/list, 2026-11."""
         paged = {**query} | ({"pageToken": page_token} if page_token else {})
         answer = await self._read("/messages", 5, paged)
-        cursor = Sought(InvalidCursor, "cursor") if page_token else None
-        return unwrap(answer, wire.MessageList, cursor, named=bool(page_token))
+        return unwrap(answer, wire.MessageList, InvalidCursor if page_token else None, named=bool(page_token))
 
     def every_message(self, query: Mapping[str, Any]) -> AsyncIterator[wire.Listed]:
         """Every message that *query* lists, newest first, by its identifiers. Source: as of ``list_messages``."""
@@ -169,7 +168,7 @@ class MailClient:
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
         async with self._upstream.stream(path, _units(20), at_once=at_once) as answer:
             if not answer.accepted:
-                refuse(answer, Sought(AttachmentNotFound, "attachment_id"), named=True)
+                refuse(answer, AttachmentNotFound, named=True)
             content, ready = Content(), b""
             async for piece in answer.pieces:
                 if ready:
@@ -183,13 +182,13 @@ class MailClient:
         """A message after a change of its labels. Source: …/rest/v1/users.messages/modify, read 2026-11."""
         body = {"addLabelIds": add, "removeLabelIds": remove}
         answer = await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body)
-        return unwrap(answer, wire.Labelled, _message(message_id))
+        return unwrap(answer, wire.Labelled, MessageNotFound)
 
     async def get_thread(self, thread_id: str) -> wire.Thread:
         """A thread with the headers that replies follow. Source: …/rest/v1/users.threads/get, read 2026-11."""
         query = [("format", "metadata"), *(("metadataHeaders", name) for name in THREADING_HEADERS)]
         answer = await self._read(f"/threads/{_quoted(thread_id)}", 40, query)
-        return unwrap(answer, wire.Thread, _thread(thread_id), named=True)
+        return unwrap(answer, wire.Thread, ThreadNotFound, named=True)
 
     async def list_labels(self) -> Sequence[wire.Label]:
         """All labels. Source: …/rest/v1/users.labels/list, read 2026-11."""
@@ -222,7 +221,7 @@ class MailClient:
             answer = await self._upload("/drafts", 10, {"message": thread}, letter)
         else:
             answer = await self._write("/drafts", 10, {"message": {"raw": raw} | thread})
-        return unwrap(answer, wire.Draft, _thread(thread_id) if thread_id else None)
+        return unwrap(answer, wire.Draft, ThreadNotFound if thread_id else None)
 
     async def send_draft(self, draft_id: str) -> wire.Threaded | None:
         """The message that a draft became, or None where there is no such draft any more.
@@ -258,7 +257,7 @@ class MailClient:
         """A message in one of the vendor's forms."""
         query = {"format": form} | ({"fields": fields} if fields else {})
         answer = await self._read(f"/messages/{_quoted(message_id)}", 20, query)
-        return unwrap(answer, shape, _message(message_id), named=True)
+        return unwrap(answer, shape, MessageNotFound, named=True)
 
     async def _read(self, path: str, units: int, query: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()) -> Answer:
         return await self._upstream.send("GET", PREFIX + path, _units(units), writes=False, query=query)
@@ -283,14 +282,6 @@ class MailClient:
 def _units(units: int) -> Charge:
     """What a request of that price takes."""
     return Charge("user", units=units)
-
-
-def _message(message_id: str) -> Sought:
-    return Sought(MessageNotFound, "message_id", message_id)
-
-
-def _thread(thread_id: str) -> Sought:
-    return Sought(ThreadNotFound, "thread_id", thread_id)
 
 
 def _quoted(identifier: str) -> str:

@@ -12,6 +12,14 @@ OAUTH = OAuth(
     application="Gmail",
     authorize=Endpoint("consent", "/o/oauth2/v2/auth"),
     token=Endpoint("tokens", "/token"),
+    reads=(
+        "Your messages, with their attachments",
+        "The names of your labels",
+    ),
+    changes=(
+        "Send messages and write drafts, from your address",
+        "Add labels to messages and take them off",
+    ),
     revoke=Endpoint("tokens", "/revoke"),
     revokes_account=True,
     scopes={

@@ -10,7 +10,7 @@ from connector_gateway.connectors.notes.client import (
     throttled,
 )
 from connector_gateway.connectors.notes.oauth import OAUTH, identify
-from connector_gateway.connectors.notes.refusals import REJECTIONS
+from connector_gateway.connectors.notes.refusals import ERRORS
 from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.operation import Connector, SampleCall
 
@@ -29,7 +29,7 @@ NOTES = Connector(
         operations.read_events,
     ),
     throttled=throttled,
-    rejections=REJECTIONS,
+    error_table=ERRORS,
     settle_seconds=SETTLE_SECONDS,
     observing=Observing(
         poll=events.polls.poll,
@@ -37,6 +37,7 @@ NOTES = Connector(
         signed_with="verification_token",
         hands_over=True,
         receive=events.deliveries.receive,
+        addressed=events.deliveries.addressed,
     ),
     oauth=OAUTH,
     identify=identify,

@@ -90,14 +90,13 @@ class NotesClient:
 
         Source: developers.notion.com/reference/post-search, read 2026-11.
         """
-        async for sources in self.search_data_source_pages():
-            for source in sources:
+        async for page in self.search_data_source_pages():
+            for source in page.results:
                 yield source
 
-    async def search_data_source_pages(self) -> AsyncIterator[Sequence[wire.DataSource]]:
+    def search_data_source_pages(self) -> AsyncIterator[wire.Listing[wire.DataSource]]:
         """The same, one upstream page after the other. Source: as of the items."""
-        async for listing in self._listed("/v1/search", _last_edited_first("data_source"), wire.DataSource):
-            yield listing.results
+        return self._listed("/v1/search", _last_edited_first("data_source"), wire.DataSource)
 
     async def search_pages(self) -> AsyncIterator[wire.Page]:
         """The pages shared with the connection, last edited first, as far as the vendor's late index has come.

@@ -10,6 +10,14 @@ OAUTH = OAuth(
     application="Notion",
     authorize=Endpoint("base", "/v1/oauth/authorize"),
     token=Endpoint("base", "/v1/oauth/token"),
+    reads=(
+        "The pages and databases that you choose, with their properties",
+        "The names and e-mail addresses of people in them",
+    ),
+    changes=(
+        "Create pages in these databases",
+        "Change the properties of pages, and move pages to the trash",
+    ),
     revoke=Endpoint("base", "/v1/oauth/revoke"),
     client_auth="basic",
     body="json",

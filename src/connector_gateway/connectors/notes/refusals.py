@@ -1,4 +1,4 @@
-"""What the vendor's refusals mean: the one table, and the error that it leads to."""
+"""What the vendor's errors mean: the table, and values of properties that name something unknown."""
 
 import re
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from connector_gateway.connectors.notes import wire
+from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection, vendor_reason
 from connector_gateway.kit.errors import (
     DatabaseNotShared,
     GatewayError,
@@ -14,29 +15,10 @@ from connector_gateway.kit.errors import (
     UpstreamError,
     UpstreamForbidden,
     UpstreamRefused,
-    UpstreamUnexpected,
 )
-from connector_gateway.kit.reasons import EXPLAINED, SENTENCES, STATUSES, vendor_reason
-from connector_gateway.kit.rejections import Rejection, Rejections
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
-
-REFUSALS: Mapping[int, type[GatewayError]] = {
-    **STATUSES,
-    409: UpstreamConflict,
-    413: UpstreamRefused,
-    429: UpstreamForbidden,
-}
-"""What a refusal means; 404 depends on what was asked for, and a 429 that gets here says "blocked", not "later"."""
-
-MESSAGES: Mapping[type[GatewayError], str] = {
-    **SENTENCES,
-    DatabaseNotShared: "The database does not exist or is not shared with this connection.",
-    PageNotFound: "The page does not exist or is not shared with this connection.",
-    UpstreamConflict: "The application refused the change because another one was being saved.",
-}
-
 Names = Mapping[str, tuple[str, str]]
 """Kind and name of the properties in which a request names pages or people, by the identifiers of these."""
 
@@ -46,20 +28,28 @@ _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b"
 COLLISION = "conflict_error"
 
 
-def error_code(answer: Answer) -> str | None:
-    """Return the code of an error in the vendor's shape; the front end's HTML has none."""
+def read_reason(answer: Answer) -> Reason | None:
+    """Return the code and message of an error in the vendor's shape; the front end's HTML has none."""
     told = answer.glance(wire.Refusal)
     if told is None or told.object != "error" or told.status not in {None, answer.status}:
         return None
-    return told.code if isinstance(told.code, str) else None
+    return Reason(told.code, told.message) if isinstance(told.code, str) else None
 
 
 STATUS_CODES = "developers.notion.com/reference/status-codes, read 2026-11"
 LIMITS = "developers.notion.com/reference/request-limits, read 2026-11"
 
-REJECTIONS = Rejections(
-    error_code,
-    (
+ERRORS = ErrorTable(
+    read_reason,
+    # A 409 of any other code is a full table, and a 429 that is not resent means "blocked".
+    by_status={409: UpstreamForbidden, 413: UpstreamRefused, 429: UpstreamForbidden},
+    by_code={COLLISION: UpstreamConflict},
+    messages={
+        DatabaseNotShared: "The database does not exist or is not shared with this connection.",
+        PageNotFound: "The page does not exist or is not shared with this connection.",
+        UpstreamConflict: "The application refused the change because another one was being saved.",
+    },
+    rejections=(
         Rejection(
             {400, 413},
             STATUS_CODES,
@@ -75,38 +65,26 @@ REJECTIONS = Rejections(
         Rejection({500}, STATUS_CODES, "internal_server_error", ended=True),
     ),
 )
-"""The responses that prove that nothing was done."""
 
 
 def collides(answer: Answer) -> bool:
-    """Whether another change was being saved; other conflicts, such as a limit of rows, last."""
-    return answer.status == 409 and (answer.glance(wire.Refusal) or wire.Refusal()).code == COLLISION
+    """Return True if another change was being saved; other conflicts, such as a limit of rows, last."""
+    return answer.status == 409 and ERRORS.reason(answer).code == COLLISION
 
 
-def unwrap(
-    answer: Answer, shape: type[W], missing: type[GatewayError] = UpstreamUnexpected, names: Names = NO_NAMES
-) -> W:
-    """What an accepted request was answered with; a refused one raises its catalogue error, *missing* for a 404."""
-    if answer.accepted:
-        return answer.read(shape)
-    # The vendor's front end answers in HTML: such a 403 says nothing about rights.
-    if answer.raw is None:
-        raise UpstreamError("The application's doorkeeper turned the request away.", private=answer.text)
-    raise refusal_of(answer, missing, names)
+def unwrap(answer: Answer, shape: type[W], missing: type[GatewayError] | None = None, names: Names = NO_NAMES) -> W:
+    """Return the body of a successful response; raise the error of any other one, *missing* for a 404.
 
-
-def refusal_of(answer: Answer, missing: type[GatewayError], names: Names) -> GatewayError:
-    """The catalogue error of a refusal; of a value that names something unknown, the one that tells its property."""
-    told = answer.glance(wire.Refusal) or wire.Refusal()
-    named = _named(answer, told, names)
-    if named:
-        return _unknown_value(answer, told, named)
-    refusal = missing if answer.status == 404 else REFUSALS.get(answer.status, UpstreamUnexpected)
-    # A full table is a 409 as well. Trying again never helps there.
-    if refusal is UpstreamConflict and not collides(answer):
-        refusal = UpstreamForbidden
-    reason = vendor_reason(told.code, told.message) if refusal in EXPLAINED else []
-    return refusal(MESSAGES[refusal], *reason, private=answer.text)
+    If a value names something unknown, the error tells its property.
+    """
+    if not answer.accepted:
+        # The vendor's front end answers in HTML: such a 403 says nothing about rights.
+        if answer.raw is None:
+            raise UpstreamError("The application's doorkeeper turned the request away.", private=answer.text)
+        told = answer.glance(wire.Refusal) or wire.Refusal()
+        if named := _named(answer, told, names):
+            raise _unknown_value(answer, told, named)
+    return ERRORS.unwrap(answer, shape, missing)
 
 
 def _named(answer: Answer, told: wire.Refusal, names: Names) -> Names:

@@ -13,7 +13,7 @@ from connector_gateway.connectors.tables.client import (
     throttled,
 )
 from connector_gateway.connectors.tables.oauth import OAUTH, identify
-from connector_gateway.connectors.tables.refusals import REJECTIONS
+from connector_gateway.connectors.tables.refusals import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
 
 TABLES = Connector(
@@ -31,7 +31,7 @@ TABLES = Connector(
         operations.list_tables,
     ),
     throttled=throttled,
-    rejections=REJECTIONS,
+    error_table=ERRORS,
     settle_seconds=SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,
@@ -47,4 +47,5 @@ TABLES = Connector(
             ],
         },
     ),
+    examples=lambda examples: {**examples, "url": examples["file_url"]},
 )

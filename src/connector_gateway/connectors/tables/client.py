@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from connector_gateway.connectors.tables import wire
-from connector_gateway.connectors.tables.refusals import PLAN_USED_UP, reason, unwrap
+from connector_gateway.connectors.tables.refusals import ERRORS, PLAN_USED_UP, unwrap
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import (
     BaseNotFound,
@@ -58,7 +58,7 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
 
 def throttled(answer: Answer) -> Pause | None:
     """How long the base has to rest after a 429, or after a 503 that asks for a repeat; a used-up plan is neither."""
-    kind = reason(answer).type
+    kind = ERRORS.reason(answer).code
     if answer.status == 429 and kind != PLAN_USED_UP:
         return Pause(retry_after(answer, LOCKOUT_SECONDS), {"base"})
     # The vendor says that nothing was done, so that even a write may be sent again.
@@ -94,7 +94,7 @@ class TablesClient:
         """
         path = f"/v0/meta/bases/{_segment(base_id)}/tables"
         answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False)
-        return unwrap(answer, wire.Schema, BaseNotFound, BaseNotFound, base_id=base_id).tables
+        return unwrap(answer, wire.Schema, BaseNotFound, BaseNotFound).tables
 
     async def list_records(
         self, base_id: str, table_id: str, *, view_id: str | None, page_size: int, offset: str | None
@@ -133,7 +133,7 @@ class TablesClient:
         path = f"{_table(base_id, table_id)}/{record_id}"
         query = {"returnFieldsByFieldId": "true"}
         answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
-        return unwrap(answer, wire.Row, RecordNotFound, RecordNotFound, record_id=record_id)
+        return unwrap(answer, wire.Row, RecordNotFound, RecordNotFound)
 
     async def create_records(
         self, base_id: str, table_id: str, rows: Sequence[Values], *, typecast: bool
@@ -151,7 +151,7 @@ class TablesClient:
         """A record after a change. Source: airtable.com/developers/web/api/update-record, read 2026-11."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         body = {"fields": values, "typecast": False, "returnFieldsByFieldId": True}
-        return unwrap(await self._write("PATCH", base_id, path, body), wire.Row, record_id=record_id)
+        return unwrap(await self._write("PATCH", base_id, path, body), wire.Row)
 
     async def upload_attachment(self, base_id: str, record_id: str, field_id: str, file: Values) -> wire.Row:
         """A record with that field only, after *file* was appended to it.
@@ -160,7 +160,7 @@ class TablesClient:
         """
         path = f"/v0/{_segment(base_id)}/{record_id}/{field_id}/uploadAttachment"
         answer = await self._write("POST", base_id, path, file, host="content")
-        return unwrap(answer, wire.Row, record_id=record_id)
+        return unwrap(answer, wire.Row)
 
     def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[wire.Record]:
         """Every record that *formula* holds for."""

@@ -12,6 +12,15 @@ OAUTH = OAuth(
     application="Airtable",
     authorize=Endpoint("consent", "/oauth2/v1/authorize"),
     token=Endpoint("consent", "/oauth2/v1/token"),
+    reads=(
+        "The records of the bases that you choose",
+        "The tables and fields of these bases",
+        "Your e-mail address",
+    ),
+    changes=(
+        "Create and change records in these bases",
+        "Attach files to records",
+    ),
     scopes={
         "data.records:read": tuple(name for name in EVERY if name != "list_tables"),
         "data.records:write": ("create_records", "update_record", "attach_file"),

@@ -13,12 +13,11 @@ from connector_gateway.core.connections.connection import Connection, require_co
 from connector_gateway.core.connections.connections import Connections
 from connector_gateway.core.connections.links import ConnectLinks
 from connector_gateway.core.connections.telling import is_same
-from connector_gateway.core.connections.tokens import Tokens
+from connector_gateway.core.connections.tokens import Tokens, not_set_up
 from connector_gateway.core.return_urls import check_return_url
 from connector_gateway.core.workspaces import require_workspace
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
-    ConnectNotSetUp,
     GatewayError,
     InvalidParameters,
     OtherAccount,
@@ -102,6 +101,10 @@ class Connecting:
         )
         return {"connection_id": connection_id, "status": shown["status"], **issued}
 
+    def has_links(self, connector: str) -> bool:
+        """Return whether users can connect accounts of a connector in a browser."""
+        return self._tokens.oauth(connector) is not None
+
     async def reconnect_url(self, connection: Connection) -> str | None:
         """A link for a managing caller of a revoked *connection*; None where no browser can connect its account."""
         if self._tokens.oauth(connection.connector) is None:
@@ -172,10 +175,7 @@ class Connecting:
 
     def _require_set_up(self, connector: str) -> None:
         if self._tokens.oauth(connector) is None:
-            raise ConnectNotSetUp(
-                f"This installation is not set up to connect accounts of {connector} in a browser.",
-                {"parameter": "connector", "value": connector},
-            )
+            raise not_set_up(connector)
 
     async def _check_return(self, workspace_id: str, return_url: str | None) -> None:
         check_return_url(return_url, await self._return_urls(workspace_id))

@@ -32,25 +32,29 @@ from connector_gateway.kit.errors import (
 )
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.oauth import Account
-from connector_gateway.kit.observing import SINCE, WATCHING
+from connector_gateway.kit.observing import PROGRESS, REJECTED, SINCE, WATCHING
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.redaction import Redaction
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
-SHOWN = (
-    select(tables.connections, tables.snapshots.c.value.label("watching_since"))
-    .outerjoin(
-        tables.snapshots,
-        and_(
-            tables.snapshots.c.connection_id == tables.connections.c.connection_id,
-            tables.snapshots.c.scope == WATCHING,
-            tables.snapshots.c.name == SINCE,
-        ),
-    )
-    .where(tables.connections.c.deleted.is_(False))
-)
-"""Connections, with since when their changes are seen."""
+_NOTED = {"watching_since": SINCE, "watching_progress": PROGRESS, "deliveries_rejected": REJECTED}
+"""The snapshots that are shown with a connection."""
+
+
+def _shown() -> Select[Any]:
+    """Select connections, with what is known of how their changes are seen."""
+    query = select(tables.connections).where(tables.connections.c.deleted.is_(False))
+    for shown, name in _NOTED.items():
+        noted = tables.snapshots.alias(shown)
+        own = noted.c.connection_id == tables.connections.c.connection_id
+        query = query.add_columns(noted.c.value.label(shown)).outerjoin(
+            noted, and_(own, noted.c.scope == WATCHING, noted.c.name == name)
+        )
+    return query
+
+
+SHOWN = _shown()
 
 _SHAPE = re.compile("conn_[0-9A-HJKMNP-TV-Z]{26}")
 

@@ -42,9 +42,11 @@ def is_same(known: str | None, account: Account | None) -> bool:
 
 def public(row: Mapping[Any, Any]) -> dict[str, Any]:
     """What is told of a connection; its secrets are not."""
-    since = row.get("watching_since")
+    since, rejected = row.get("watching_since"), row.get("deliveries_rejected")
     return {
         **{name: row[name] for name in TOLD},
         **{name: None if row[name] is None else instant(row[name]) for name in TOLD_INSTANTS},
         "watching_since": None if since is None else instant(since),
+        "watching_progress": row.get("watching_progress"),
+        "deliveries_rejected": None if rejected is None else {**rejected, "at": instant(rejected["at"])},
     }

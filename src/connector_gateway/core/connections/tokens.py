@@ -137,11 +137,19 @@ class Tokens:
     def _set_up(self, connector: str) -> tuple[Site, OAuth, OAuthClient]:
         site = self._sites.get(connector)
         if site is None or site.connector.oauth is None or site.client is None:
-            raise ConnectNotSetUp(
-                f"This installation is not set up to connect accounts of {connector}.",
-                {"parameter": "connector", "value": connector},
-            )
+            raise not_set_up(connector)
         return site, site.connector.oauth, site.client
+
+
+def not_set_up(connector: str) -> ConnectNotSetUp:
+    """Return the error if an installation has no OAuth client for *connector*."""
+    prefix = f"GATEWAY_{connector.upper()}"
+    return ConnectNotSetUp(
+        f"This installation is not set up to connect accounts of {connector} in a browser.",
+        {"parameter": "connector", "value": connector},
+        remedy=f"Set {prefix}_CLIENT_ID and {prefix}_CLIENT_SECRET and start the service again, "
+        "or create the connection with credentials.",
+    )
 
 
 def _failed(answer: Answer, code: str) -> UpstreamError:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import to_json
-from sqlalchemy import ColumnElement, Row, Select, case, delete, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Row, Select, case, delete, select, tuple_, update
 from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections import Vault
 from connector_gateway.core.events.authorisation import Authorisations
+from connector_gateway.core.events.gaps import gaps_after, warning_of, written
 from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.webhooks.positions import rouse
 from connector_gateway.kit.clock import Clock, instant
@@ -27,8 +28,6 @@ KEPT_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * DAY_S
 """How long events are kept, by the workspace's plan."""
 
 REVOKED = "revoked"
-
-MAX_WARNINGS = 5
 
 _events, _watches, _gaps = tables.events.c, tables.watches.c, tables.gaps.c
 
@@ -108,7 +107,7 @@ class Feed:
             kept_from = now - KEPT_SECONDS[plan]
             start = max(kept_from, position["at"] if position else since.timestamp() if since else 0.0)
             query = _select(connection_id, start, position, {"type": event_type, "channel": channel}).limit(limit + 1)
-            gaps = reading.execute(_gaps_after(connection_id, start, channel)).all()
+            gaps = reading.execute(gaps_after(connection_id, start, channel)).all()
             return reading.execute(query).all(), gaps, kept_from
 
         rows, gaps, kept_from = await self._database.read(read)
@@ -117,7 +116,7 @@ class Feed:
         return Page[shape](  # type: ignore[valid-type]  # the shape is known at run time only
             items=[event_of(shape, row, self._vault) for row in shown],
             position={"at": shown[-1].observed_at, "after": shown[-1].sequence} if more else None,
-            warnings=[*_no_longer_kept(since, kept_from), *map(_missing, gaps)],
+            warnings=[*_no_longer_kept(since, kept_from), *map(warning_of, gaps)],
         )
 
     async def latest(
@@ -243,16 +242,6 @@ def _plan_and_status_of(connection_id: str) -> Select[Any]:
     )
 
 
-def _gaps_after(connection_id: str, start: float, channel: str | None) -> Select[Any]:
-    query = (
-        select(tables.gaps)
-        .where(_gaps.connection_id == connection_id, _gaps.until_at >= start)
-        .order_by(_gaps.until_at.desc())
-        .limit(MAX_WARNINGS)
-    )
-    return query if channel is None else query.where(or_(_gaps.channel.is_(None), _gaps.channel == channel))
-
-
 def event_of(shape: type[R], row: Row[Any], vault: Vault) -> R:
     """Return what callers are told of a row."""
     told = {"event_id": row.event_id, "type": row.type, "observed_at": instant(row.observed_at)}
@@ -274,17 +263,7 @@ def _owner(connection_id: str, sequence: int) -> str:
 def _no_longer_kept(since: Instant | None, kept_from: float) -> list[str]:
     if since is None or since.timestamp() >= kept_from:
         return []
-    return [f"Events before {_written(kept_from)} are no longer kept."]
-
-
-def _missing(gap: Row[Any]) -> str:
-    where = f" in channel {gap.channel}" if gap.channel else ""
-    when = f"between {_written(gap.since_at)} and {_written(gap.until_at)}"
-    return f"Events {when}{where} may be missing: {gap.why} See run {gap.run_id}."
-
-
-def _written(seconds: float) -> str:
-    return instant(seconds).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return [f"Events before {written(kept_from)} are no longer kept."]
 
 
 def _first(table: Any, condition: ColumnElement[bool]) -> tuple[Any, Select[Any]]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -16,13 +17,25 @@ from connector_gateway.core.events.handover import Handover
 from connector_gateway.core.events.watches import Target, Watches
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import GatewayError, HookNotFound, HookSecretKnown, RouteNotFound, SecretUnreadable
+from connector_gateway.kit.errors import (
+    GatewayError,
+    HookNotFound,
+    HookSecretKnown,
+    InvalidJson,
+    InvalidSignature,
+    RouteNotFound,
+    SecretUnreadable,
+)
 from connector_gateway.kit.observing import Delivery, Observing, Read, Receipt
+from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
 HANDED_OVER = "verification_token"
 """The name under which a secret is kept and shown, which third parties give it."""
+
+REJECTED_SECONDS = 1.0
+"""How often a rejected delivery of a connector is looked into, at most."""
 
 log = structlog.get_logger()
 
@@ -53,6 +66,14 @@ class Hooks:
         self.results: Counter[tuple[str, str]] = Counter()
         """How many deliveries were kept, or refused with which code, by connector."""
 
+        self._rejected_at: dict[str, float] = {}
+        """When a rejected delivery was last looked into, by connector."""
+
+    def connector(self, name: str) -> AnyConnector | None:
+        """Return the connector of that name, if there is one."""
+        site = self._sites.get(name)
+        return site.connector if site else None
+
     async def receive(self, connector: str, delivery: Delivery, address: str = "") -> Mapping[str, Any]:
         """What to answer to *delivery*, once it is safe to forget it.
 
@@ -66,6 +87,10 @@ class Hooks:
         try:
             reply = await self._take(site, observing, delivery, address)
             result = "kept"
+        except InvalidSignature as error:
+            result = error.code
+            await self._note_rejected(site.connector.name, observing, delivery, error.message)
+            raise
         except GatewayError as error:
             result = error.code
             raise
@@ -82,11 +107,29 @@ class Hooks:
             await self._keep_secret(connector, receipt.secret)
         if receipt.wakes:
             await self._watches.wake(await self._watches.unintroduced(connector), receipt.wakes)
-        is_about_somebody = receipt.accounts or receipt.places or receipt.about
-        targets = await self._watches.targets(connector, receipt) if is_about_somebody else []
+        targets = await self._targets(connector, receipt)
         if targets:
             await self._act(observing, receipt, targets)
         return receipt.reply or {}
+
+    async def _note_rejected(self, connector: str, observing: Observing[Any], delivery: Delivery, why: str) -> None:
+        """Note with the connections that a delivery claims to be for that it was rejected, and log the first one."""
+        now = self._clock.now()
+        # Anybody can send such deliveries, and as many as they want.
+        if observing.addressed is None or now - self._rejected_at.get(connector, 0.0) < REJECTED_SECONDS:
+            return
+        self._rejected_at[connector] = now
+        with suppress(InvalidJson):
+            targets = await self._targets(connector, observing.addressed(delivery))
+            if targets:
+                await self._watches.reject([target.connection_id for target in targets], now, why)
+            fresh = [target.connection_id for target in targets if not target.was_rejected]
+            if fresh:
+                log.warning("deliveries are rejected", connector=connector, connection_ids=fresh, why=why)
+
+    async def _targets(self, connector: str, receipt: Receipt) -> Sequence[Target]:
+        is_about_somebody = receipt.accounts or receipt.places or receipt.about
+        return await self._watches.targets(connector, receipt) if is_about_somebody else []
 
     async def open(self, connector: str) -> dict[str, Any]:
         """Let an application hand over its secret for some minutes; ``HookSecretKnown`` while there is one."""
@@ -161,6 +204,8 @@ class Hooks:
     async def _act(self, observing: Observing[Any], receipt: Receipt, targets: Sequence[Target]) -> None:
         """Keep what the delivery says, for everyone it concerns."""
         names = [target.connection_id for target in targets]
+        if rejected := [target.connection_id for target in targets if target.was_rejected]:
+            await self._watches.accept(rejected)
         if receipt.missed_since is not None:
             await self._fall_behind(receipt.missed_since, names)
         if receipt.revoked:

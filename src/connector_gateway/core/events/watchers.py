@@ -10,18 +10,17 @@ from typing import Any, Self
 import structlog
 from sqlalchemy import Connection as Writing
 from sqlalchemy import delete, select, update
-from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections import Connection, Connections
 from connector_gateway.core.events.feed import Feed, Gap
-from connector_gateway.core.events.watches import MAX_CLAIMED, Claimed, Watches, take_wakes
+from connector_gateway.core.events.watches import MAX_CLAIMED, PUT_SNAPSHOT, Claimed, Watches, take_wakes
 from connector_gateway.core.filters import OBSERVE
 from connector_gateway.core.processes import Processes
 from connector_gateway.core.runs import Recording, Run, Runs
 from connector_gateway.core.sites import Site
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError, StorageUnavailable
-from connector_gateway.kit.observing import SINCE, WATCHING, Observation, Observing, Snapshot, State
+from connector_gateway.kit.observing import PROGRESS, SINCE, WATCHING, Observation, Observing, Snapshot, State
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -50,11 +49,6 @@ LONGEST_PAUSE_SECONDS = max(REVOKED_SECONDS, MAX_PAUSE_SECONDS)
 MAX_DOUBLINGS = 10
 
 _watches, _snapshots = tables.watches.c, tables.snapshots.c
-_put = insert(tables.snapshots)
-PUT_SNAPSHOT = _put.on_conflict_do_update(
-    index_elements=[_snapshots.connection_id, _snapshots.scope, _snapshots.name],
-    set_={"value": _put.excluded.value},
-)
 
 log = structlog.get_logger()
 
@@ -135,10 +129,16 @@ class Poll:
         log.warning("events may be missing", connection_id=self.connection_id, why=why, channel=channel)
         await self._feed.miss(self.connection_id, Gap(self._run.run_id, since, until, why, channel))
 
+    async def progress(self, done: int, total: int) -> None:
+        """Note how many parts of *total* have been read for the first time; ignored once all of them were."""
+        if self.whole and not await self.recall(WATCHING, [SINCE]):
+            await self.keep(snapshots=[Snapshot(WATCHING, PROGRESS, {"done": done, "total": total})])
+
     async def complete(self) -> None:
         """Note since when changes are seen, if this is the first poll that has read everything."""
-        if self.whole and not self.unfinished and not await self.recall(WATCHING):
-            await self.keep(snapshots=[Snapshot(WATCHING, SINCE, self.clock.now())])
+        if self.whole and not self.unfinished and not await self.recall(WATCHING, [SINCE]):
+            now = self.clock.now()
+            await self.keep(snapshots=[Snapshot(WATCHING, SINCE, now), Snapshot(WATCHING, PROGRESS, None)])
 
     def _put(self, writing: Writing, snapshots: Sequence[Snapshot]) -> None:
         rows = [

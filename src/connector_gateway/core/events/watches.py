@@ -28,7 +28,7 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, ulid
-from connector_gateway.kit.observing import Receipt
+from connector_gateway.kit.observing import REJECTED, WATCHING, Receipt
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 
@@ -65,6 +65,14 @@ GIVE_BACK = (
 
 PUT_WAKE = insert(tables.wakes).on_conflict_do_nothing()
 
+_snapshots = tables.snapshots.c
+_put = insert(tables.snapshots)
+PUT_SNAPSHOT = _put.on_conflict_do_update(
+    index_elements=[_snapshots.connection_id, _snapshots.scope, _snapshots.name],
+    set_={"value": _put.excluded.value},
+)
+_rejection = and_(_snapshots.scope == WATCHING, _snapshots.name == REJECTED)
+
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
@@ -93,6 +101,9 @@ class Target:
 
     is_unproven: bool
     """Whether this delivery is the first to prove the connection's app."""
+
+    was_rejected: bool
+    """Whether the last delivery for the connection was rejected."""
 
 
 class Watches:
@@ -249,12 +260,27 @@ class Watches:
                 _watches.state,
                 authorised.label("is_authorised"),
                 unproven.label("is_unproven"),
+                exists().where(_snapshots.connection_id == _watches.connection_id, _rejection),
             )
             .join(tables.connections, tables.connections.c.connection_id == _watches.connection_id)
             .where(_watches.connector == connector, or_(*concerned))
         )
         rows = await self._database.read(lambda reading: reading.execute(query).all())
-        return [Target(row[0], row[1], row[2], bool(row[3]), bool(row[4])) for row in rows]
+        return [Target(row[0], row[1], row[2], bool(row[3]), bool(row[4]), bool(row[5])) for row in rows]
+
+    async def reject(self, connection_ids: Collection[str], at: float, why: str) -> None:
+        """Note that a delivery for these connections was rejected."""
+        value = {"at": at, "why": why}
+        rows = [
+            {"connection_id": connection_id, "scope": WATCHING, "name": REJECTED, "value": value}
+            for connection_id in connection_ids
+        ]
+        await self._database.write(lambda writing: writing.execute(PUT_SNAPSHOT, rows))
+
+    async def accept(self, connection_ids: Collection[str]) -> None:
+        """Forget that deliveries for these connections were rejected."""
+        forget = delete(tables.snapshots).where(_snapshots.connection_id.in_(connection_ids), _rejection)
+        await self._database.write(lambda writing: writing.execute(forget))
 
     async def prove(self, connection_ids: Collection[str], app_id: str) -> None:
         """Note which app connections belong to, and poll them once more: from now on, deliveries bring the changes."""

@@ -155,7 +155,7 @@ class Deliverer:
         """Deliver events in their order, until one fails, none is left, or others should have their turn."""
         secrets = self._vault.open(claimed.sealed, claimed.webhook_id)["secrets"]
         for _ in range(STEPS):
-            events, newest = await self._positions.events(claimed, STEP)
+            claimed, events, newest = await self._positions.events(claimed, STEP)
             waiting = iter(events)
             for event in waiting:
                 attempt = await self._send(claimed, event, secrets)
@@ -195,7 +195,8 @@ class Deliverer:
         return attempt
 
     def _message(self, claimed: Claimed, event: Row[Any]) -> bytes:
-        """What is sent of an event: ``data`` is the event as its connector's route for events tells it."""
+        """Return what is sent of an event: ``data`` is the event as its connector's route for events returns it."""
+        warnings = {"warnings": claimed.warnings} if claimed.warnings else {}
         return to_json(
             {
                 "type": event.type,
@@ -203,6 +204,7 @@ class Deliverer:
                 "connector": claimed.connector,
                 "connection_id": claimed.connection_id,
                 "data": event_of(self._shapes[claimed.connector], event, self._vault),
+                **warnings,
             }
         )
 

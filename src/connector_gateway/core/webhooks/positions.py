@@ -28,6 +28,7 @@ from sqlalchemy import (
 from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.core.events.gaps import gaps_noted_after, warning_of
 from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.storage import tables
@@ -38,6 +39,9 @@ CLAIM_SECONDS = 60.0
 
 OF_ONE_WEBHOOK = 4
 """Positions of one webhook that are claimed at once: a receiver that is slow keeps no others waiting."""
+
+WARNED_SECONDS = 24 * 60 * 60.0
+"""How long messages name a gap after it was noted."""
 
 CONSIDERED = 1000
 """Positions that are due and are looked at for one claim."""
@@ -66,6 +70,9 @@ class Claimed:
     sealed: bytes
     types: Sequence[str] | None
     """Of the events to be delivered; all of them where there are none."""
+
+    warnings: Sequence[str] = ()
+    """Gaps in the connection's feed that each message names."""
 
     def up_to(self, sequence: int) -> "Claimed":
         """The same, with nothing left to deliver up to the event of that number."""
@@ -127,8 +134,8 @@ class Positions:
 
         return [Claimed(lease=lease, **row) for row in await self._database.write(claim)]
 
-    async def events(self, claimed: Claimed, most: int) -> tuple[Sequence[Row[Any]], int]:
-        """The next events of a connection in their order, and up to which number there are no others before them."""
+    async def events(self, claimed: Claimed, most: int) -> tuple[Claimed, Sequence[Row[Any]], int]:
+        """Return the next events in order, the position with its warnings, and the number up to which none is left."""
         newest = select(_positions.newest).where(*_here(claimed))
         query = (
             select(tables.events)
@@ -137,10 +144,14 @@ class Positions:
             .limit(most)
         )
 
-        def read(reading: Writing) -> tuple[Sequence[Row[Any]], int]:
+        gaps = gaps_noted_after(claimed.connection_id, self._database.time() - WARNED_SECONDS)
+
+        def read(reading: Writing) -> tuple[Claimed, Sequence[Row[Any]], int]:
             # In this order: whoever raised the newest number has committed the events up to it.
             known = reading.execute(newest).scalar() or 0
-            return reading.execute(query).all(), known
+            events = reading.execute(query).all()
+            warnings = [warning_of(gap) for gap in reading.execute(gaps)] if events else []
+            return replace(claimed, warnings=warnings), events, known
 
         return await self._database.read(read)
 

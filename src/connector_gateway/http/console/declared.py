@@ -1,6 +1,6 @@
 """What the pages of the console work with."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -9,45 +9,66 @@ from pydantic_core import to_json
 from starlette.responses import RedirectResponse, Response
 
 from connector_gateway.core.arguments import Arguments, Body
-from connector_gateway.core.envelope import described
 from connector_gateway.core.events.feed import Feed
+from connector_gateway.core.first_steps import FirstSteps
 from connector_gateway.core.operators import Operator
 from connector_gateway.core.sessions import Session, Sessions
 from connector_gateway.core.usage import Usage
 from connector_gateway.http.answers import HttpExchange
-from connector_gateway.http.management.declared import Asked, Management, ManagementRoute
+from connector_gateway.http.console.forms import Form
+from connector_gateway.http.console.remedies import explain
 from connector_gateway.http.pages import Pages
+from connector_gateway.http.routes import Edge
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.fields import label
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.shapes import Position
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.request import Management, ManagementRequest
+from connector_gateway.management.routes import MANAGEMENT
 
 ROOT = "/console"
-MOST_CHOICES = 200
-"""Workspaces that a form lets choose from; where there are more, their identifiers are entered."""
-
 BACKGROUND = b"x-console-refresh"
 """The header of requests by which a page keeps itself up to date: nobody asked for them."""
 
 SIGN_IN = f"{ROOT}/sign-in"
 
+LISTED = [route.resource.name for route in MANAGEMENT if route.pages]
+"""Resources with a list."""
+
+FIRST = ("workspaces", "connections", "keys", "runs", "webhooks", "budgets")
+"""What operators look at most often; other resources follow."""
+
 NAVIGATION = (
     (ROOT, "Overview"),
-    (f"{ROOT}/workspaces", "Workspaces"),
-    (f"{ROOT}/keys", "Keys"),
-    (f"{ROOT}/connections", "Connections"),
-    (f"{ROOT}/webhooks", "Webhooks"),
-    (f"{ROOT}/runs", "Runs"),
-    (f"{ROOT}/budgets", "Budgets"),
-    (f"{ROOT}/audit", "Audit"),
-    (f"{ROOT}/operators", "Operators"),
+    *((f"{ROOT}/{name}", label(name)) for name in (*FIRST, *(name for name in LISTED if name not in FIRST))),
 )
+"""The pages of the navigation, with their names."""
+
+
+def identifier_of(route: ManagementRoute) -> str:
+    """Return the field that identifies an object of a route, the first one of its record; empty if there is none."""
+    first = next(iter(route.item.model_fields))
+    return first if first.endswith("_id") else ""
+
+
+def _report(route: ManagementRoute) -> str:
+    """Return the sentence that reports the success of an act."""
+    if route.done or route.method == "PATCH":
+        return route.done or "The changes are saved."
+    return f"The {identifier_of(route).removesuffix('_id')} is created." if "{" not in route.path else "Done."
+
+
+DONE = {route.name: _report(route) for route in MANAGEMENT if route.changes} | {"sign_out": "You are signed out."}
+"""What a page says after an act, by the name of the route."""
 
 
 @dataclass(frozen=True)
 class Console:
     """What the console works on."""
 
+    edge: Edge
     management: Management
     feed: Feed
     usage: Usage
@@ -55,6 +76,12 @@ class Console:
     pages: Pages
     connectors: Mapping[str, AnyConnector]
     clock: Clock
+    first_steps: Callable[[], Awaitable[FirstSteps]]
+
+    def application(self, connector: str) -> str:
+        """Return the name by which people know the application of a connector."""
+        known = self.connectors.get(connector)
+        return connector if known is None else known.vendor
 
 
 @dataclass(frozen=True)
@@ -78,18 +105,6 @@ class Visit:
         """Who signed in."""
         return self.session.operator
 
-    async def workspaces(self, wanted: str = "") -> Sequence[tuple[str, str]] | None:
-        """The identifiers and names of all workspaces, to choose from by name; None where they are too many.
-
-        One that is *wanted* and does not exist is among them, so that forms keep what was entered.
-        """
-        rows, more = await self.management.workspaces.page("", None, MOST_CHOICES)
-        if more is not None:
-            return None
-        known = {row["workspace_id"]: row["name"] for row in rows}
-        named = known if not wanted or wanted in known else {**known, wanted: wanted}
-        return sorted(named.items(), key=lambda one: (one[1].casefold(), one[0]))
-
     @property
     def path(self) -> str:
         """The path of the page."""
@@ -99,27 +114,35 @@ class Visit:
         """A part of the path, such as the identifier of a run."""
         return str(self.exchange.scope["path_params"][name])
 
-    def listed(self, name: str) -> list[str]:
-        """What stands in a field of the form between commas."""
-        return [one.strip() for one in self.form.get(name, "").split(",") if one.strip()]
-
     async def ask(self, route: ManagementRoute, given: Mapping[str, str], position: Position | None = None) -> Any:
-        """What *route* answers the operator who has *given* these texts; those that are empty are left out."""
+        """Return the result of a route for parameters that are given as text; empty ones are omitted."""
         named = [(name, text) for name, text in given.items() if text]
         return await self._perform(route, Arguments(path={}, query=named), position)
 
-    async def tell(self, route: ManagementRoute, given: Mapping[str, Any]) -> Any:
-        """The same for values that are no texts, or mean something where they are empty."""
-        return await self._perform(route, Arguments(path={}, body=Body(to_json(given))))
+    async def send(self, route: ManagementRoute, values: Mapping[str, Any]) -> Any:
+        """Return the result of a route for parameters of their own types."""
+        return await self._perform(route, Arguments(path={}, body=Body(to_json(values))))
 
     async def _perform(self, route: ManagementRoute, arguments: Arguments, position: Position | None = None) -> Any:
         params = arguments.read(route.params, connection=False)
         address = self.exchange.address
-        asked = Asked(self.management, None, position, self.operator, address, "console")
-        return await route.carry_out(asked, params)
+        request = ManagementRequest(self.management, None, self.operator, position, address, "console")
+        return await route.carry_out(request, params)
 
-    def show(self, template: str, *, status: int = 200, problem: GatewayError | None = None, **values: Any) -> Response:
-        """The page of *template*; with a *problem* it says what was wrong, and shows what was given once more."""
+    def show(
+        self,
+        template: str,
+        *,
+        status: int = 200,
+        problem: GatewayError | None = None,
+        form: Form | None = None,
+        connector: str = "",
+        **values: Any,
+    ) -> Response:
+        """Return the page of *template*; with a *problem* it says what was wrong, beside the fields of *form*.
+
+        The problem is one of *connector*, if it concerns any.
+        """
         return self.console.pages.show(
             f"console/{template}",
             status=problem.status if problem else status,
@@ -129,31 +152,24 @@ class Visit:
             operator=self.operator if self.signed_in else None,
             may_change=self.operator.may_change,
             form_token=self.session.form_token,
-            problem=described(problem) if problem else None,
-            given=self.form,
-            done=self.query.get("done", ""),
+            problem=explain(problem, form, self.console.connectors.get(connector)) if problem else None,
+            form=form,
+            done=DONE.get(self.query.get("done", ""), ""),
+            application=self.console.application,
+            first="cursor" not in self.query,
             now=self.console.clock.now(),
             **values,
         )
+
+    async def steps(self) -> FirstSteps | None:
+        """Return the steps to the first call; None if all are done, or if the operator cannot do them."""
+        steps = await self.console.first_steps() if self.operator.may_change else None
+        return None if steps is None or steps.done else steps
 
     def position(self, *bound_to: Any) -> Position | None:
         """Where the page of a list begins that was asked for; None for the first."""
         cursor = self.query.get("cursor")
         return None if cursor is None else self.management.cursors.read(cursor, *bound_to)
-
-    def before(self, *bound_to: Any) -> str | None:
-        """Before which entry the page of a list begins that was asked for."""
-        position = self.position(*bound_to)
-        return None if position is None else str(position["before"])
-
-    def older(self, before: str | None, *bound_to: Any) -> str | None:
-        """The cursor that leads to the entries before another one; None where there are none."""
-        return self.cursor(None if before is None else {"before": before}, *bound_to)
-
-    @property
-    def is_first(self) -> bool:
-        """Whether this is the first page of a list."""
-        return "cursor" not in self.query
 
     def cursor(self, position: Position | None, *bound_to: Any) -> str | None:
         """The cursor that leads there, for the same list only."""
@@ -186,3 +202,6 @@ class ConsoleRoute:
 
     for_admins: bool = False
     """Whether it changes something, asks for what a change needs, or shows what users wrote."""
+
+    act: str = ""
+    """What the audit trail calls it when it is refused to a viewer."""

@@ -76,7 +76,7 @@ class ConsoleEndpoint:
             visit.operator.require_admin()
         except AdminRoleRequired as error:
             actor = Actor(visit.operator.name, visit.exchange.address, "console")
-            await visit.management.audit.refuse(actor, self._route.perform.__name__, error.code)
+            await visit.management.audit.refuse(actor, self._route.act, error.code)
             raise
 
 
@@ -98,10 +98,12 @@ def _to_sign_in(visit: Visit) -> Response:
 
 
 async def _form(exchange: HttpExchange) -> Mapping[str, str]:
-    """The fields of a form; of one that stands more than once the last."""
+    """Return the fields of a form; of one that was sent more than once, all values in lines."""
     body = await read_raw(exchange, MAX_FORM_BYTES)
-    named = parse_qsl(body.decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
-    return {name: text.strip() for name, text in named}
+    fields: dict[str, list[str]] = {}
+    for name, text in parse_qsl(body.decode("latin-1"), keep_blank_values=True, errors="surrogateescape"):
+        fields.setdefault(name, []).append(text.strip())
+    return {name: "\n".join(texts) for name, texts in fields.items()}
 
 
 def _ours(visit: Visit) -> bool:

@@ -5,7 +5,7 @@ from starlette.responses import Response
 from connector_gateway.http.console.budgets import MINUTES, charts_of
 from connector_gateway.http.console.declared import Visit
 from connector_gateway.http.console.runs import rows_of
-from connector_gateway.http.management.routes import list_runs
+from connector_gateway.management.runs import list_runs
 
 SHOWN = "8"
 
@@ -25,6 +25,7 @@ async def show(visit: Visit) -> Response:
         sent=sum(slot.sent for use in uses for slot in use.history[-12:]),
         budgets=await charts_of(visit, uses[:3]),
         minutes=MINUTES,
+        steps=await visit.steps(),
         failed=await rows_of(visit, failed.items),
         latest=await rows_of(visit, latest.items),
     )

@@ -1,25 +1,22 @@
-"""The history: runs with filters, page by page, and one run as a time line."""
+"""The history: runs in lists, and one run explained along its time."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
+from connector_gateway.core.key_outcomes import describe_outcome
+from connector_gateway.core.outcomes import explain_run
 from connector_gateway.http.console.declared import Visit
-from connector_gateway.http.console.shapes import Field, parameters_of, result_of
 from connector_gateway.http.console.timeline import timeline
-from connector_gateway.http.management.records import RunRecord
-from connector_gateway.http.management.routes import list_runs, show_run
-from connector_gateway.kit.clock import instant
-from connector_gateway.kit.errors import GatewayError, InvalidParameters
-from connector_gateway.kit.shapes import Page
-
-FILTERS = ("workspace_id", "connection_id", "connector", "operation", "status")
-STATUSES = ("ok", "partial", "error", "running", "interrupted")
-HOURS = {"1": "the last hour", "24": "the last day", "168": "the last week"}
-SHOWN = "50"
+from connector_gateway.kit.errors import (
+    ConnectionRevoked,
+    KeyNotFound,
+)
+from connector_gateway.kit.fields import Field, fields_of
+from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.kit.shapes import DryRunResult, Listing, Page
+from connector_gateway.management.runs import RunRecord, show_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,67 +27,57 @@ class Row:
     connection: str
 
 
-async def show_all(visit: Visit) -> Response:
-    """Runs that fit the filters, newest first, a page of them."""
-    given = {name: visit.query.get(name, "") for name in FILTERS}
-    page, problem = await _page(visit, given)
+async def show(visit: Visit) -> Response:
+    """Show one run: how it ended, and its requests upstream along its time."""
+    run = await visit.ask(show_run, {"run_id": visit.named("run_id")})
+    (row,) = await rows_of(visit, [run])
+    operation = _operation(visit, run)
+    sent, returned = _shapes(operation, run)
     return visit.show(
-        "runs.html",
-        problem=problem,
-        rows=await rows_of(visit, page.items),
-        cursor=visit.cursor(page.position, *_binding(visit, given)),
-        wanted={**given, "hours": visit.query.get("hours", "")},
-        connectors=visit.console.connectors,
-        statuses=STATUSES,
-        hours=HOURS,
-        first="cursor" not in visit.query,
-        workspaces=await visit.workspaces(given["workspace_id"]),
+        "run.html",
+        row=row,
+        run=run,
+        title=operation.title if operation else run.operation.replace("_", " ").capitalize(),
+        outcome=explain_run(run.model_dump(), visit.console.connectors.get(run.connector)),
+        is_revoked=run.code == ConnectionRevoked.code,
+        key=await _key_name(visit, run.key_id),
+        idempotency=describe_outcome(run.idempotency.model_dump()) if run.idempotency else "",
+        timeline=timeline(run),
+        sent=sent,
+        returned=returned,
     )
 
 
-async def show(visit: Visit) -> Response:
-    """One run, with its requests upstream along its time."""
-    run = await visit.ask(show_run, {"run_id": visit.named("run_id")})
-    (row,) = await rows_of(visit, [run])
-    sent, returned = _shapes(visit, run)
-    return visit.show("run.html", row=row, run=run, timeline=timeline(run), sent=sent, returned=returned)
+async def _key_name(visit: Visit, key_id: str) -> str:
+    """Return what the key of a run is called; empty if there was none."""
+    if not key_id:
+        return ""
+    try:
+        key = await visit.management.keys.show(key_id)
+    except KeyNotFound:
+        return key_id
+    return str(key["name"]) or f"…{key['ending']}"
 
 
-def _shapes(visit: Visit, run: RunRecord) -> tuple[Sequence[Field], Sequence[Field]]:
-    """The parameters that were sent and the fields of the result, by the declaration of the operation: no values."""
+def _operation(visit: Visit, run: RunRecord) -> AnyOperation | None:
     connector = visit.console.connectors.get(run.connector)
     named = {operation.name: operation for operation in connector.operations} if connector else {}
-    operation = named.get(run.operation)
+    return named.get(run.operation)
+
+
+def _shapes(operation: AnyOperation | None, run: RunRecord) -> tuple[Sequence[Field], Sequence[Field]]:
+    """Return the parameters that were sent and the fields of the result, as they are declared: no values."""
     if operation is None:
         return (), ()
-    sent = [field for field in parameters_of(operation) if field.name in (run.parameters or ())]
-    ended = run.status in {"ok", "partial"}
-    return sent, result_of(operation, dry_run=run.dry_run) if ended else ()
+    sent = [field for field in fields_of(operation.params) if field.name in (run.parameters or ())]
+    if run.status not in {"ok", "partial"}:
+        return sent, ()
+    result = fields_of(DryRunResult if run.dry_run else operation.item)
+    lists = issubclass(operation.result, Page | Listing) and not run.dry_run
+    return sent, [replace(field, name=f"[].{field.name}") for field in result] if lists else result
 
 
 async def rows_of(visit: Visit, runs: Sequence[RunRecord]) -> Sequence[Row]:
-    """*runs* with the names of their connections."""
+    """Return *runs* with the names of their connections."""
     names = await visit.management.connections.names({run.connection_id for run in runs if run.connection_id})
     return [Row(run, names.get(run.connection_id or "", "")) for run in runs]
-
-
-async def _page(visit: Visit, given: Mapping[str, str]) -> tuple[Page[RunRecord], GatewayError | None]:
-    """The page; none, and why, where the filters cannot be used."""
-    position = visit.position(*_binding(visit, given))
-    try:
-        return await visit.ask(list_runs, {**given, "limit": SHOWN, "since": _since(visit)}, position), None
-    except InvalidParameters as error:
-        return Page[RunRecord](items=[], position=None), error
-
-
-def _binding(visit: Visit, given: Mapping[str, str]) -> tuple[Any, ...]:
-    """What a cursor holds for: another page of the same list."""
-    return "console runs", dict(given), visit.query.get("hours", "")
-
-
-def _since(visit: Visit) -> str:
-    """The instant from which on runs are wanted, as the route takes it; empty for all."""
-    hours = visit.query.get("hours", "")
-    if hours not in HOURS:
-        return ""
-    return (instant(visit.console.clock.now()) - timedelta(hours=int(hours))).isoformat()

@@ -3,16 +3,7 @@
 from starlette.responses import Response
 
 from connector_gateway.http.console.declared import ROOT, Visit
-
-PAGES = {
-    "run": "runs",
-    "conn": "connections",
-    "key": "keys",
-    "wh": "webhooks",
-    "ws": "workspaces",
-    "opr": "operators",
-}
-"""The list whose pages are named by identifiers that begin like this."""
+from connector_gateway.http.pages.text import PAGES
 
 
 async def find(visit: Visit) -> Response:
@@ -21,10 +12,9 @@ async def find(visit: Visit) -> Response:
     key_id = await visit.management.keys.identify(wanted)
     identifier = key_id or wanted
     kind, _, rest = identifier.partition("_")
-    if kind == "opr":
-        return visit.lead(f"{ROOT}/operators")
+    # Also one of which something is missing: its page says that there is none.
     if kind in PAGES and rest.isalnum():
         return visit.lead(f"{ROOT}/{PAGES[kind]}/{identifier}")
     if kind in {"cgw", "cgo"}:
         return visit.show("nothing_found.html", status=404)
-    return visit.lead(f"{ROOT}/workspaces", q=wanted)
+    return visit.lead(f"{ROOT}/workspaces", search=wanted)

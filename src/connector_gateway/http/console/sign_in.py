@@ -1,23 +1,58 @@
-"""Signing in to the console with the token of an operator, and out again."""
+"""Signing in to the console with the token of an operator or by a sign-in link, and out again."""
 
 import re
 
 from starlette.responses import Response
 
 from connector_gateway.core.acts import Actor, acting
-from connector_gateway.core.operators import Operator
-from connector_gateway.core.sessions import SESSION_SECONDS
+from connector_gateway.core.operators import BUILT_IN, Operator
+from connector_gateway.core.sessions import SESSION_SECONDS, Session
 from connector_gateway.http.console.cookies import SESSION, VISITOR, drop, keep
 from connector_gateway.http.console.declared import ROOT, SIGN_IN, Visit
 from connector_gateway.kit.errors import GatewayError, InvalidApiKey
+
+LINK = "link"
+"""Query parameter that holds the token of a sign-in link."""
 
 OWN_PAGE = re.compile(rf"{ROOT}(?:[/?][!-\[\]-~]*)?")
 """A page of the console, as a path; nothing else may be led to."""
 
 
 async def show(visit: Visit) -> Response:
-    """The form that asks for the token of an operator."""
+    """Return the form that asks for the token of an operator, or begin the session of a sign-in link."""
+    # A link is used up by whoever opens it, not by programs that look ahead.
+    if LINK in visit.query and visit.exchange.scope["method"] == "GET" and not visit.exchange.header(b"sec-purpose"):
+        return await _by_link(visit)
     return visit.lead(ROOT) if visit.signed_in else _form(visit)
+
+
+async def _by_link(visit: Visit) -> Response:
+    """Begin the session of a sign-in link; whoever is signed in already stays so if the link is not valid."""
+    with acting(visit.management.audit, _actor(visit, BUILT_IN)):
+        session = await visit.console.sessions.begin_by_link(visit.query[LINK])
+    if session is not None:
+        return await _enter(visit, session)
+    if visit.signed_in:
+        return visit.lead(ROOT)
+    error = InvalidApiKey("This sign-in link was used before, or its ten minutes are over.")
+    error.remedy = "Print a new one with `connector-gateway console`, or enter an operator token."
+    await _refuse(visit, error)
+    return _form(visit, error)
+
+
+async def _enter(visit: Visit, session: Session) -> Response:
+    """Lead to the page that was asked for, in a new session that takes the place of the present one."""
+    if visit.signed_in:
+        await _end(visit)
+    answer = visit.lead(_wanted(visit))
+    keep(answer, visit.console.pages, SESSION, session.token, SESSION_SECONDS)
+    return drop(answer, visit.console.pages, VISITOR)
+
+
+async def _refuse(visit: Visit, error: GatewayError) -> None:
+    """Record that somebody was not let in, and delay the answer where there are many."""
+    await visit.management.audit.refuse(Actor("anonymous", visit.exchange.address, "console"), "sign_in", error.code)
+    await visit.console.edge.delay_wrong_token(visit.exchange)
 
 
 async def sign_in(visit: Visit) -> Response:
@@ -29,19 +64,15 @@ async def sign_in(visit: Visit) -> Response:
         operator = await _operator(visit)
     except GatewayError as error:
         return _form(visit, error)
-    if visit.signed_in:
-        await _end(visit)
     with acting(visit.management.audit, _actor(visit, operator)):
         session = await visit.console.sessions.begin(operator)
-    answer = visit.lead(_wanted(visit))
-    keep(answer, visit.console.pages, SESSION, session.token, SESSION_SECONDS)
-    return drop(answer, visit.console.pages, VISITOR)
+    return await _enter(visit, session)
 
 
 async def sign_out(visit: Visit) -> Response:
     """End the session, here and for every copy of what the browser held."""
     await _end(visit)
-    return drop(visit.lead(SIGN_IN, done="signed-out"), visit.console.pages, SESSION)
+    return drop(visit.lead(SIGN_IN, done="sign_out"), visit.console.pages, SESSION)
 
 
 def _form(visit: Visit, problem: GatewayError | None = None) -> Response:
@@ -54,10 +85,7 @@ async def _operator(visit: Visit) -> Operator:
     if operator is None:
         error = InvalidApiKey("This is not the operator token of this installation, nor that of another operator.")
         error.remedy = "Enter your own token, or the setting GATEWAY_OPERATOR_TOKEN; an API key does not sign in here."
-        await visit.management.audit.refuse(
-            Actor("anonymous", visit.exchange.address, "console"), "sign_in", error.code
-        )
-        await visit.management.edge.delay_wrong_token(visit.exchange)
+        await _refuse(visit, error)
         raise error
     return operator
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from connector_gateway.http.management.records import RunRecord, UpstreamRequest
+from connector_gateway.management.runs import RunRecord, UpstreamRequest
 
 WIDTH = 1000.0
 """Units that a bar is wide; the page stretches them."""

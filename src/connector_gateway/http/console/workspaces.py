@@ -1,71 +1,43 @@
-"""Workspaces: who they are for, their plan, and what they have."""
+"""Workspaces: found by a part of their name, and shown with their connections and keys."""
 
-from starlette.responses import Response
+from collections.abc import Mapping
+from typing import Any
 
-from connector_gateway.http.console.declared import ROOT, Visit
-from connector_gateway.http.management.routes import (
-    change_workspace,
-    create_workspace,
-    list_connections,
-)
-from connector_gateway.kit.errors import GatewayError, InvalidParameters
+from connector_gateway.http.console.declared import Visit
+from connector_gateway.http.console.tables import LISTS, table_of
+from connector_gateway.kit.fields import Field
+from connector_gateway.kit.shapes import Page, Position
+from connector_gateway.management.request import position_before
+from connector_gateway.management.workspaces import WorkspaceRecord
 
 SHOWN = 50
-"""Rows of a page of a list."""
+SEARCH = Field(
+    name="search",
+    kind="text",
+    description="",
+    is_required=False,
+    default=None,
+    choices=(),
+    minimum=None,
+    maximum=None,
+    max_length=200,
+    is_secret=False,
+)
 
 
-async def show_all(visit: Visit, problem: GatewayError | None = None) -> Response:
-    """All workspaces whose name or identifier contains what was looked for, and a form for another one."""
-    wanted = visit.query.get("q", "")
-    list_of = ("console workspaces", wanted)
-    rows, more = await visit.management.workspaces.page(wanted, visit.before(*list_of), SHOWN)
-    cursor = visit.older(more, *list_of)
-    return visit.show("workspaces.html", problem=problem, rows=rows, cursor=cursor, first=visit.is_first, wanted=wanted)
+async def search(visit: Visit, given: Mapping[str, str], position: Position | None) -> Page[Any]:
+    """Return workspaces whose name or identifier contains what is searched for, newest first."""
+    before = None if position is None else str(position["before"])
+    rows, more = await visit.management.workspaces.page(given.get("search", ""), before, SHOWN)
+    return Page(items=[WorkspaceRecord(**row) for row in rows], position=position_before(more))
 
 
-async def create(visit: Visit) -> Response:
-    """Create a workspace."""
-    try:
-        made = await visit.ask(create_workspace, _given(visit, "name", "plan"))
-    except InvalidParameters as error:
-        return await show_all(visit, error)
-    return visit.lead(f"{ROOT}/workspaces/{made.workspace_id}", done="created")
+async def extra(visit: Visit, workspace: WorkspaceRecord) -> Mapping[str, Any]:
+    """Return the connections and keys of a workspace."""
+    return {name: await _list(visit, name, workspace.workspace_id) for name in ("connections", "keys")}
 
 
-async def show(visit: Visit, problem: GatewayError | None = None) -> Response:
-    """One workspace, with its keys and connections."""
-    return await show_one(visit, visit.named("workspace_id"), problem)
-
-
-async def show_one(visit: Visit, workspace_id: str, problem: GatewayError | None) -> Response:
-    """The same for the workspace of that identifier."""
-    workspace = await visit.management.workspaces.show(workspace_id)
-    whose = {"workspace_id": workspace["workspace_id"]}
-    keys, more_keys = await visit.management.keys.page(workspace["workspace_id"], None, SHOWN)
-    page = await visit.ask(list_connections, whose)
-    return visit.show(
-        "workspace.html",
-        problem=problem,
-        workspace=workspace,
-        keys=keys,
-        more_keys=more_keys is not None,
-        connections=page.items,
-        more=page.position is not None,
-        connectors=list(visit.console.connectors),
-    )
-
-
-async def change(visit: Visit) -> Response:
-    """Change the name, the plan or the return addresses of a workspace."""
-    workspace_id = visit.named("workspace_id")
-    try:
-        addresses = {"return_urls": visit.form.get("return_urls", "").split()}
-        given = {**_given(visit, "name", "plan"), **addresses, "workspace_id": workspace_id}
-        await visit.tell(change_workspace, given)
-    except InvalidParameters as error:
-        return await show(visit, error)
-    return visit.lead(f"{ROOT}/workspaces/{workspace_id}", done="changed")
-
-
-def _given(visit: Visit, *names: str) -> dict[str, str]:
-    return {name: visit.form.get(name, "") for name in names}
+async def _list(visit: Visit, name: str, workspace_id: str) -> Mapping[str, Any]:
+    page = await visit.ask(LISTS[name], {"workspace_id": workspace_id, "limit": str(SHOWN)})
+    table = await table_of(visit, name, page.items)
+    return {"table": table.without("workspace_id"), "more": page.position is not None}

@@ -14,19 +14,21 @@ from connector_gateway.core.operators import BUILT_IN, Operator
 from connector_gateway.core.work import UNBOUND
 from connector_gateway.http.answers import HttpExchange, HttpResponse, shown
 from connector_gateway.http.bodies import read_body
-from connector_gateway.http.management.declared import Asked, Management, ManagementRoute
-from connector_gateway.http.routes import Methods, answered, query_of
+from connector_gateway.http.routes import Edge, Methods, answered, query_of
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, InvalidApiKey, OperatorTokenRequired
 from connector_gateway.kit.shapes import Listing, Page, Params, Position
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.request import Management, ManagementRequest
 
 FOR_ALL = "This is neither the operator token nor a current API key."
 FOR_KEYS = "This is not a current API key; the operator token is accepted at GATEWAY_ADMIN_PORT only."
 
 
 class ManagementEndpoint:
-    """One management route at its address; where *public*, operators' tokens open nothing."""
+    """The endpoint of one management route; operators' tokens are rejected if it is *public*."""
 
-    def __init__(self, management: Management, route: ManagementRoute, *, public: bool) -> None:
+    def __init__(self, edge: Edge, management: Management, route: ManagementRoute, *, public: bool) -> None:
+        self._edge = edge
         self._management = management
         self._route = route
         self._public = public
@@ -40,14 +42,15 @@ class ManagementEndpoint:
         route, who = self._route, await self._let_in(exchange)
         operator, caller = (who, None) if isinstance(who, Operator) else (BUILT_IN, who)
         params = (await self._arguments(exchange)).read(route.params, connection=False)
-        asked = Asked(self._management, caller, self._position(caller, params), operator, exchange.address)
-        result = await route.carry_out(asked, params)
+        position = self._position(caller, params)
+        request = ManagementRequest(self._management, caller, operator, position, exchange.address)
+        result = await route.carry_out(request, params)
         if isinstance(result, Page):
             return shown(result.items, next_cursor=self._cursor(caller, params, result.position), paged=True)
         return shown(result.items if isinstance(result, Listing) else result)
 
     async def _arguments(self, exchange: HttpExchange) -> Arguments:
-        max_bytes = self._management.edge.max_body_bytes
+        max_bytes = self._edge.max_body_bytes
         return Arguments(
             path=exchange.scope["path_params"],
             query=query_of(exchange.scope),
@@ -59,7 +62,7 @@ class ManagementEndpoint:
         try:
             who = await self._who(exchange)
         except InvalidApiKey:
-            await self._management.edge.delay_wrong_token(exchange)
+            await self._edge.delay_wrong_token(exchange)
             raise
         if isinstance(who, Operator):
             # Before the body is read: a viewer is refused whatever it says.
@@ -82,7 +85,7 @@ class ManagementEndpoint:
 
     async def _allow(self, exchange: HttpExchange, caller: Caller) -> None:
         """Count a call of the key, and refuse one that is not for keys."""
-        exchange.run.allowance = await self._management.edge.limits.spend(caller)
+        exchange.run.allowance = await self._edge.limits.spend(caller)
         # The allowance is set before it is required, so that the refusal shows what is left.
         require(exchange.run.allowance)
         if not self._is_open_to(caller):
@@ -123,9 +126,11 @@ class ManagementEndpoint:
         return self._route.name, seen, params.model_dump(mode="json", exclude=UNBOUND)
 
 
-def management_routes(management: Management, routes: Sequence[ManagementRoute], *, public: bool) -> list[Route]:
-    """Every one of *routes* at its address, without operators where *public*."""
+def management_routes(
+    edge: Edge, management: Management, routes: Sequence[ManagementRoute], *, public: bool
+) -> list[Route]:
+    """Return the HTTP routes of *routes*, which reject operators' tokens if they are *public*."""
     paths: dict[str, dict[str, ASGIApp]] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method] = ManagementEndpoint(management, route, public=public)
-    return [Route(path, Methods(management.edge, endpoints)) for path, endpoints in paths.items()]
+        paths.setdefault(route.path, {})[route.method] = ManagementEndpoint(edge, management, route, public=public)
+    return [Route(path, Methods(edge, endpoints)) for path, endpoints in paths.items()]

@@ -16,6 +16,7 @@ HEADERS = {
     "webhook-signature": "`v1,` and the Base64 of an HMAC with SHA-256; several of them, apart by blanks, while "
     "a secret is being replaced.",
 }
+WARNINGS = "Times of the last day of which events may be missing or come again; left out where there are none."
 RESPONSES: Schema = {
     "2XX": {"description": "The event is accepted."},
     "410": {"description": "Nothing more is wanted: the webhook is disabled at once."},
@@ -30,15 +31,15 @@ def events_of(connector: AnyConnector) -> AnyOperation | None:
 
 def message(connector: AnyConnector, event: Schema) -> Schema:
     """The schema of what is sent of an event of *connector*, whose own schema is *event*."""
-    return object_of(
-        {
-            "type": {"type": "string", "enum": [*event_types({connector.name: connector})]},
-            "timestamp": {"type": "string", "format": "date-time", "description": "When the change was observed."},
-            "connector": {"type": "string", "const": connector.name},
-            "connection_id": {"type": "string"},
-            "data": event,
-        }
-    )
+    properties = {
+        "type": {"type": "string", "enum": [*event_types({connector.name: connector})]},
+        "timestamp": {"type": "string", "format": "date-time", "description": "When the change was observed."},
+        "connector": {"type": "string", "const": connector.name},
+        "connection_id": {"type": "string"},
+        "data": event,
+        "warnings": {"type": "array", "items": {"type": "string"}, "description": WARNINGS},
+    }
+    return object_of(properties, required=[name for name in properties if name != "warnings"])
 
 
 def delivery(connector: AnyConnector, name: str) -> Schema:

@@ -7,15 +7,17 @@ from connector_gateway import __version__
 from connector_gateway.core.arguments import CONNECTION
 from connector_gateway.core.key_text import MAX_KEY_CHARACTERS
 from connector_gateway.http.answers import DRY_RUN
-from connector_gateway.http.management import MANAGEMENT, ManagementRoute
+from connector_gateway.http.guides import INDEX, guide_address, guides
 from connector_gateway.http.openapi.deliveries import delivery, events_of, message
-from connector_gateway.http.openapi.examples import Example, examples
+from connector_gateway.http.openapi.examples import RECORDED, Example, Values, examples
 from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
 from connector_gateway.http.openapi.headers import header_components, success_headers
 from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, inlined, object_of, reference
 from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import DryRunResult, Listing, Page, Params
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.routes import MANAGEMENT
 
 Described = AnyOperation | ManagementRoute
 
@@ -55,18 +57,34 @@ STATUS: Schema = {
     "description": "`partial` where some items of a batch failed.",
 }
 ABOUT = """\
+Operations in {applications}, through connections that their users authorised.
+
 Every call carries `Authorization: Bearer <API key>` and a `connection_id`.
 
-Every answer carries a `run_id`: `GET /v1/runs/{run_id}` explains the call.
+Every response carries a `run_id`: `GET /v1/runs/{{run_id}}` explains the call.
 
-Every refusal has a `code` to branch on, a `remedy` that says what to do, and `details` that list what is wrong.
+Every error has a `code` to branch on, a `remedy` with the next step, and `details` that list what is wrong: \
+[all errors]({base_url}/docs/errors).
+
+{guides}
 """
+GUIDES = {
+    "Write once": "guide/writing-once.md",
+    "Handle errors": "guide/errors-and-retries.md",
+    "Read page by page": "guide/pages.md",
+    "Follow events": "guide/events.md",
+    "Connect accounts": "guide/connect/README.md",
+}
+"""Guides that the introduction names, in its order."""
 
 
-def openapi(connectors: Iterable[AnyConnector], base_url: str) -> Schema:
-    """The document of *connectors* and the management routes, version 3.1."""
+def openapi(connectors: Iterable[AnyConnector], base_url: str, values: Values = RECORDED) -> Schema:
+    """Return the document of *connectors* and the management routes, version 3.1.
+
+    Examples have *values* instead of the recorded ones.
+    """
     connectors = list(connectors)
-    document = _Document(connectors)
+    document = _Document(connectors, examples(values))
     paths: dict[str, Schema] = {}
     for connector in connectors:
         for operation in connector.operations:
@@ -80,13 +98,13 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str) -> Schema:
             "title": "Connector gateway",
             "version": __version__,
             "summary": "Uniform operations over workspace applications, through connections that users authorised.",
-            "description": ABOUT,
+            "description": _about(connectors, base_url),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": base_url}],
         "security": [{"key": []}],
         "tags": [
-            *({"name": connector.name, "description": connector.summary} for connector in connectors),
+            *map(_tag, connectors),
             {"name": "management", "description": "Workspaces, keys, connections and the history of runs."},
         ],
         "paths": paths,
@@ -103,15 +121,30 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str) -> Schema:
     }
 
 
+def _tag(connector: AnyConnector) -> Schema:
+    """Return the tag of a connector, which viewers show by the name of its application."""
+    shown = f"{connector.vendor} ({connector.name})"
+    return {"name": connector.name, "x-displayName": shown, "description": f"{connector.vendor}: {connector.summary}"}
+
+
+def _about(connectors: Sequence[AnyConnector], base_url: str) -> str:
+    """Return the introduction, which links to guides that are served here, so that no link needs another network."""
+    applications = ", ".join(f"{connector.vendor} (`{connector.name}`)" for connector in connectors)
+    links = [f"[{name}]({base_url}{guide_address(path)})" for name, path in GUIDES.items() if path in guides()]
+    listed = f"[All guides]({base_url}{INDEX})" if guides() else ""
+    return ABOUT.format(applications=applications, base_url=base_url, guides=" · ".join([*links, listed]))
+
+
 class _Document:
     """The routes, and the schemas that they have defined by then."""
 
-    def __init__(self, connectors: Sequence[AnyConnector]) -> None:
+    def __init__(self, connectors: Sequence[AnyConnector], recorded: Mapping[str, Example]) -> None:
+        self._examples = recorded
         routes: list[Described] = [operation for connector in connectors for operation in connector.operations]
         routes += MANAGEMENT
         self._accepted: list[type[Params]] = [route.params for route in routes]
         self._shapes = Shapes(self._accepted, [route.item for route in routes])
-        self._failures = Failures()
+        self._failures = Failures(connectors)
         self._routes: dict[str, Schema] = {"Status": STATUS, "DryRunAnswer": _dry_run()}
 
     def components(self) -> Schema:
@@ -126,13 +159,13 @@ class _Document:
 
     def operation(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
         """Describe one operation of a connector."""
-        name, shown = operation.params.__name__, examples().get(f"{connector.name}_{operation.name}")
+        name, shown = operation.params.__name__, self._examples.get(f"{connector.name}_{operation.name}")
         writes = operation.scope == "write"
         described: Schema = {
             "operationId": f"{connector.name}_{operation.name}",
             "tags": [connector.name],
             "summary": operation.title,
-            "description": f"{operation.description}\n\nNeeds a key that may {operation.scope}.",
+            "description": f"{operation.description}\n\nActs in {connector.vendor}; needs a {operation.scope} key.",
         }
         described |= self._taken(operation, operation.path_names, {CONNECTION: CONNECTION_SCHEMA}, shown)
         described["parameters"] += [CONNECTION_IN_QUERY] if "requestBody" in described else []
@@ -144,7 +177,7 @@ class _Document:
             "content": _json(reference(f"{name}Answer"), shown.answer if shown else None)
             | (_json(reference("DryRunAnswer"), media_type=DRY_RUN) if writes else {}),
         }
-        failed = self._failures.of_route(name, operation.refusals, operation.errors, connector=connector.name)
+        failed = self._failures.of_route(name, operation.refusals, operation.errors, connector=connector)
         return described | {"responses": {"200": succeeded, **failed}}
 
     def delivery(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
@@ -155,7 +188,7 @@ class _Document:
 
     def management(self, route: ManagementRoute) -> Schema:
         """One management route."""
-        name, shown = route.title.title().replace(" ", ""), examples().get(route.name)
+        name, shown = route.title.title().replace(" ", ""), self._examples.get(route.name)
         names = {part[1:-1] for part in route.path.split("/") if part.startswith("{")}
         described: Schema = {
             "operationId": route.name,

@@ -5,6 +5,7 @@ from itertools import groupby
 
 from connector_gateway.core.details import details_of
 from connector_gateway.core.envelope import DOCS
+from connector_gateway.core.remedies import general_remedy, remedy_of
 from connector_gateway.http.openapi.headers import error_headers
 from connector_gateway.http.openapi.shapes import Schema, object_of, reference
 from connector_gateway.kit.errors import (
@@ -17,6 +18,7 @@ from connector_gateway.kit.errors import (
     OutcomeUnknown,
     WriteScopeRequired,
 )
+from connector_gateway.kit.operation import AnyConnector
 
 EXAMPLE_RUN = "run_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"
 
@@ -73,13 +75,16 @@ class Failures:
     only one operation has is named after the operation, as ``CreatePageConflictError``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, connectors: Sequence[AnyConnector]) -> None:
+        self._connectors = connectors
         self.schemas: dict[str, Schema] = {"Detail": DETAIL}
         self.responses: dict[str, Schema] = {}
         self.examples: dict[str, Schema] = {}
         self._shared: dict[tuple[type[GatewayError], ...], str] = {}
 
-    def of_route(self, name: str, errors: Errors, own: Errors, *, kind: str = "", connector: str | None) -> Schema:
+    def of_route(
+        self, name: str, errors: Errors, own: Errors, *, kind: str = "", connector: AnyConnector | None
+    ) -> Schema:
         """Return references to the error responses of the route called *name*, by status.
 
         *own* are the errors that only some routes have.
@@ -87,12 +92,12 @@ class Failures:
         by_status = groupby(sorted(errors, key=lambda error: error.status), key=lambda error: error.status)
         return {str(status): self._response(name, list(group), own, kind, connector) for status, group in by_status}
 
-    def _response(self, name: str, errors: Errors, own: Errors, kind: str, connector: str | None) -> Schema:
+    def _response(self, name: str, errors: Errors, own: Errors, kind: str, connector: AnyConnector | None) -> Schema:
         component = self._name(name, errors, own, kind)
         if component not in self.responses:
             self.schemas[component] = self._schema(errors)
             self.responses[component] = {
-                "description": "\n".join(f"- `{error.code}`: {_meaning(error)} {error.remedy}" for error in errors),
+                "description": "\n".join(map(self._line, errors)),
                 "headers": error_headers(errors[0].status),
                 "content": {
                     "application/json": {
@@ -102,6 +107,9 @@ class Failures:
                 },
             }
         return {"$ref": f"#/components/responses/{component}"}
+
+    def _line(self, error: type[GatewayError]) -> str:
+        return f"- `{error.code}`: {_meaning(error)} {general_remedy(error, self._connectors)}"
 
     def _name(self, name: str, errors: Errors, own: Errors, kind: str) -> str:
         """Return the name of the component for *errors*."""
@@ -122,7 +130,7 @@ class Failures:
         }
         return object_of(fields) | {"required": ["run_id", "connector", "error"]}
 
-    def _example(self, error: type[GatewayError], kind: str, connector: str | None) -> Schema:
+    def _example(self, error: type[GatewayError], kind: str, connector: AnyConnector | None) -> Schema:
         component = kind + error.__name__
         self.examples.setdefault(component, {"summary": _meaning(error), "value": _body(error, connector)})
         return {"$ref": f"#/components/examples/{component}"}
@@ -161,14 +169,14 @@ def _meaning(error: type[GatewayError]) -> str:
     return (error.__doc__ or "").strip()
 
 
-def _body(error: type[GatewayError], connector: str | None) -> Schema:
+def _body(error: type[GatewayError], connector: AnyConnector | None) -> Schema:
     body: Schema = {
         "run_id": EXAMPLE_RUN,
-        "connector": connector,
+        "connector": connector.name if connector else None,
         "error": {
             "code": error.code,
             "message": _meaning(error),
-            "remedy": error.remedy,
+            "remedy": remedy_of(error, "http", [connector] if connector else ()),
             "details": details_of(error("")),
             "docs": DOCS + error.code,
         },

@@ -11,6 +11,7 @@ MEDIA = {
     "style.css": "text/css",
     "icon.svg": "image/svg+xml",
     "live.js": "text/javascript",
+    "page.js": "text/javascript",
     "connect.js": "text/javascript",
 }
 ASSETS = [f"/assets/{name}" for name in MEDIA]

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.responses import HTMLResponse
 
 from connector_gateway.http.pages.assets import version
-from connector_gateway.http.pages.text import duration, isolated, moment, visible, with_code
+from connector_gateway.http.pages.text import duration, isolated, moment, page_of, visible, with_code
 from connector_gateway.kit.errors import catalogue
 
 if TYPE_CHECKING:
@@ -52,7 +52,13 @@ class Pages:
             undefined=StrictUndefined,
             finalize=visible,
         )
-        environment.filters |= {"duration": duration, "isolated": isolated, "moment": moment, "with_code": with_code}
+        environment.filters |= {
+            "duration": duration,
+            "isolated": isolated,
+            "moment": moment,
+            "with_code": with_code,
+            "page_of": page_of,
+        }
         # Polls and deliveries end with codes of their own, which no page explains.
         explained = frozenset(error.code for error in catalogue())
         environment.globals |= {"root": self.root, "asset": self._asset, "explained": explained}

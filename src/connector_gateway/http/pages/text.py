@@ -14,6 +14,18 @@ An isolating element does not hold the last ones: a mark inside may end the isol
 PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
 """Unicode's own pictures of control characters."""
 
+PAGES = {
+    "run": "runs",
+    "conn": "connections",
+    "key": "keys",
+    "wh": "webhooks",
+    "ws": "workspaces",
+    "opr": "operators",
+}
+"""The pages of the console that show the objects whose identifiers begin like this."""
+
+IDENTIFIER = re.compile(r"([a-z]+)_[0-9A-HJKMNP-TV-Z]{26}")
+
 QUOTED = re.compile(r"``?(.+?)``?")
 
 
@@ -28,6 +40,12 @@ def visible(value: object) -> object:
 def isolated(value: object) -> Markup:
     """A name that others chose, which decides on its own direction and on nobody else's."""
     return Markup("<bdi>{}</bdi>").format(visible(value))
+
+
+def page_of(value: object) -> str:
+    """Return the path of the page that shows the object of an identifier; empty if there is none."""
+    found = IDENTIFIER.fullmatch(str(value))
+    return f"/console/{PAGES[found[1]]}/{value}" if found and found[1] in PAGES else ""
 
 
 def moment(at: datetime) -> Markup:

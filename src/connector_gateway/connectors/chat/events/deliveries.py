@@ -25,6 +25,11 @@ TIMESTAMP = re.compile(r"[0-9]{1,12}")
 def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
     """What a signed delivery is about. Source: docs.slack.dev/apis/events-api, read 2026-11."""
     _require_signature(delivery, secrets)
+    return addressed(delivery)
+
+
+def addressed(delivery: Delivery) -> Receipt:
+    """Read what a delivery says that it is about."""
     try:
         return _receipt(decoded(delivery.body, wire.Envelope), delivery.received_at)
     except UnexpectedShape as fault:

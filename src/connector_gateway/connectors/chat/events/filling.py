@@ -100,6 +100,7 @@ class Filling:
                 late[channel_id] = since
             else:
                 stretches.append(await self._fill_channel(channel_id, since))
+                await self.watch.progress(len(stretches), len(channels))
         for stretch in stretches:
             await self._fill_threads(stretch)
         await self._tell(late)

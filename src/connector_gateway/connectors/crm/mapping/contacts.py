@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from connector_gateway.connectors.crm import casts, wire
+from connector_gateway.connectors.crm import wire
 from connector_gateway.connectors.crm.mapping.properties import Values
 from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.mapping.searches import OWNER
 from connector_gateway.connectors.crm.models import Contact, WrittenContact
+from connector_gateway.kit.casts import quoted
 from connector_gateway.kit.writing import Intent
 
 COMMON = ("firstname", "lastname", "phone", "company", "jobtitle", "lifecyclestage")
@@ -48,7 +49,7 @@ def refused_warning(kept: Kept, texts: Mapping[str, str]) -> str | None:
     names = [name for name in texts if name not in kept["written"]]
     if not names or kept["action"] == "skipped":
         return None
-    return f"Not written, since the application kept its own value: {casts.quoted(names)}."
+    return f"Not written, since the application kept its own value: {quoted(names)}."
 
 
 def skipped_contact(record: wire.Record) -> Kept:

@@ -9,6 +9,7 @@ from connector_gateway.connectors.crm import casts, wire
 from connector_gateway.connectors.crm.mapping.properties import UNKNOWN, Definitions
 from connector_gateway.connectors.crm.mapping.records import Kept, may_be_ours
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal
+from connector_gateway.kit.casts import quoted
 from connector_gateway.kit.errors import AmbiguousPipeline, GatewayError, PipelineNotFound, StageNotFound
 from connector_gateway.kit.writing import Intent
 
@@ -27,7 +28,7 @@ def choose_pipeline(pipelines: Sequence[wire.Pipeline], wanted: str) -> wire.Pip
     found = _named(living, wanted)
     if len(found) == 1:
         return found[0]
-    name = casts.quoted([wanted])
+    name = quoted([wanted])
     refusal: type[GatewayError] = AmbiguousPipeline if found else PipelineNotFound
     message = f"{len(found)} pipelines are named {name}." if found else f"There is no pipeline {name}."
     raise refusal(message, {"parameter": "pipeline", "value": wanted, **_choices(found or living)})
@@ -39,7 +40,7 @@ def choose_stage(pipeline: wire.Pipeline, wanted: str) -> wire.Stage:
     found = _named(living, wanted)
     if not found:
         raise StageNotFound(
-            f'The pipeline "{pipeline.label}" has no stage {casts.quoted([wanted])}.',
+            f'The pipeline "{pipeline.label}" has no stage {quoted([wanted])}.',
             {"parameter": "dealstage", "value": wanted, "pipeline": pipeline.id, **_choices(living)},
         )
     return found[0]

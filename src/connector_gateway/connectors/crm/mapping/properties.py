@@ -7,6 +7,7 @@ from typing import Any
 from connector_gateway.connectors.crm import casts, wire
 from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.connectors.crm.models import PropertyDefinition
+from connector_gateway.kit.casts import quoted
 from connector_gateway.kit.errors import GatewayError, LossyCast, OptionMissing, PropertyNotFound, ReadOnlyField
 from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.nearest import nearest, nearest_first
@@ -110,8 +111,8 @@ def option_value(described: wire.Definition, value: str) -> str | None:
 def no_such_option(described: wire.Definition, value: str) -> str:
     """Return the warning that *value* is not an option, so that only outdated records can have it."""
     likely = nearest(value, casts.options(described)) or nearest(value, [one.label for one in described.options])
-    hint = f"; did you mean {casts.quoted([likely])}?" if likely else "."
-    return f"{casts.quoted([value])} is not an option of {casts.quoted([described.name])}{hint}"
+    hint = f"; did you mean {quoted([likely])}?" if likely else "."
+    return f"{quoted([value])} is not an option of {quoted([described.name])}{hint}"
 
 
 def property_definition(described: wire.Definition, owners: Sequence[str] = ()) -> PropertyDefinition:
@@ -128,6 +129,6 @@ def property_definition(described: wire.Definition, owners: Sequence[str] = ()) 
 def _unknown(known: Definitions, name: str) -> PropertyNotFound:
     allowed = [one.name for one in known.values() if not one.hidden]
     return PropertyNotFound(
-        f"The portal has no property {casts.quoted([name])}.",
+        f"The portal has no property {quoted([name])}.",
         {"property": name, "allowed": nearest_first(name, allowed)},
     )

@@ -5,8 +5,9 @@ from typing import Any
 
 from connector_gateway.connectors.notes import wire
 from connector_gateway.connectors.notes.casts.comparing import ids, trace
-from connector_gateway.connectors.notes.casts.reading import content, flag_text, number_text, place_texts, plain_text
+from connector_gateway.connectors.notes.casts.reading import content, flag_text, place_texts, plain_text
 from connector_gateway.connectors.notes.wire import Value
+from connector_gateway.kit.casts import number_text
 
 
 def text(value: Value) -> str:

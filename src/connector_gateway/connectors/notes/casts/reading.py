@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -11,6 +10,7 @@ import msgspec
 
 from connector_gateway.connectors.notes import wire
 from connector_gateway.connectors.notes.wire import Value
+from connector_gateway.kit.casts import number_text
 from connector_gateway.kit.errors import UpstreamUnexpected
 
 TRUNCATED_AT = 25
@@ -34,12 +34,6 @@ def texts(value: Value) -> list[str]:
     """Every text by which a property value may be found; none where it is empty."""
     held = content(value)
     return [] if held is None else [text for text in READS[value.type](held) if text]
-
-
-def number_text(number: float | Decimal) -> str:
-    """A number as people write it: no exponent, no trailing zeros."""
-    text = format(Decimal(str(number)), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _as_it_is(held: str) -> list[str]:

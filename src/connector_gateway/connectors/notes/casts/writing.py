@@ -3,17 +3,16 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 from uuid import UUID
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.casts.reading import moment, number_text
+from connector_gateway.connectors.notes.casts.reading import moment
 from connector_gateway.connectors.notes.wire import Property
-from connector_gateway.kit.errors import LossyCast, SelectOptionMissing, UpstreamUnexpected
-from connector_gateway.kit.nearest import nearest_first
-from connector_gateway.kit.shapes import OffsetMissing
+from connector_gateway.kit import casts
+from connector_gateway.kit.errors import SelectOptionMissing, UpstreamUnexpected
+from connector_gateway.kit.shapes import NO_OFFSET
 
 TEXT_PART = 1900
 """UTF-16 units of one rich-text item; the vendor takes 2,000 and does not say how it counts, but is written in
@@ -23,8 +22,6 @@ MAX_PARTS = 100
 MAX_TEXT = 2000
 MAX_CONTACT = 200
 MAX_ITEMS = 100
-MAX_EXACT_INTEGER = 2**53
-MAX_EXPONENT = 400
 
 LIST_SEPARATOR = ", "
 """What stands between several values in the text that an event has for them."""
@@ -48,67 +45,34 @@ def cast(name: str, described: Property, value: Any) -> Any:
     if value is None:
         empty = CLEARED.get(kind)
         return list(empty) if isinstance(empty, tuple) else empty
-    try:
-        return CASTS[kind](described, value)
-    except ValueError as fault:
-        raise LossyCast(
-            f'The value of "{name}" cannot become {kind} without loss: {fault}.',
-            {"property": name, "type": kind, "value": value},
-        ) from fault
+    return casts.convert("property", name, kind, value, lambda: CASTS[kind](described, value))
 
 
 def _text(_: Property, value: Any) -> list[dict[str, Any]]:
-    return rich_text(_words(value))
+    return rich_text(casts.text(value))
 
 
 def _number(_: Property, value: Any) -> int | float:
-    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        raise ValueError("it is no number")
-    return exact_number(value)
-
-
-def exact_number(value: str | float | Decimal) -> int | float:
-    """*value* as a JSON number that says exactly the same; ``ValueError`` if there is none."""
-    text = value.strip() if isinstance(value, str) else str(value)
-    if not text.replace("_", "x").isascii():
-        raise ValueError("it is no plain decimal number")
-    number = _decimal("x" if "_" in text else text)
-    if not number.is_finite() or abs(number.adjusted()) > MAX_EXPONENT:
-        raise ValueError("it is beyond what the application keeps")
-    if number == number.to_integral_value():
-        if abs(number) > MAX_EXACT_INTEGER:
-            raise ValueError("it has more digits than the application keeps")
-        return int(number)
-    if Decimal(repr(float(number))) != number:
-        raise ValueError("it has more digits than the application keeps")
-    return float(number)
-
-
-def _decimal(text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation as fault:
-        raise ValueError("it is no plain decimal number") from fault
+    return casts.json_number(value)
 
 
 def _checkbox(_: Property, value: Any) -> bool:
-    choices = {True: True, False: False, "true": True, "false": False}
-    if not isinstance(value, bool | str) or value not in choices:
-        raise ValueError("it is neither true nor false")
-    return choices[value]
+    return casts.flag(value)
 
 
 def _select(described: Property, value: Any) -> dict[str, str]:
-    if not isinstance(value, str):
-        raise ValueError("it is no option name")
     # By identifier: a name that was changed a moment ago would make the vendor add an option.
-    return {"id": _options(described, [value])[0]}
+    return {"id": _options(described, [casts.string(value, "it is no option name")])[0]}
 
 
 def _multi_select(described: Property, value: Any) -> list[dict[str, str]]:
     names = {option.name for option in options(described)}
     # Names have no commas, so that several in one text, as events have them, can be told apart.
-    wanted = value.split(LIST_SEPARATOR) if isinstance(value, str) and value not in names else _strings(value)
+    wanted = (
+        value.split(LIST_SEPARATOR)
+        if isinstance(value, str) and value not in names
+        else casts.strings(value, MAX_ITEMS)
+    )
     return [{"id": uid} for uid in _options(described, list(dict.fromkeys(wanted)))]
 
 
@@ -117,11 +81,7 @@ def _options(described: Property, wanted: Sequence[str]) -> list[str]:
     known = {option.name: option.id for option in options(described)}
     missing = [name for name in wanted if name not in known]
     if missing:
-        listed = ", ".join(f'"{name}"' for name in missing)
-        raise SelectOptionMissing(
-            f'"{described.name}" has no option {listed}.',
-            *({"property": described.name, "value": name, "allowed": nearest_first(name, known)} for name in missing),
-        )
+        raise casts.options_missing(SelectOptionMissing, "property", described.name, missing, known)
     return [known[name] for name in wanted]
 
 
@@ -153,7 +113,7 @@ def _zoned_date(start: re.Match[str], end: str | None) -> dict[str, str]:
         return period
     last = _ZONED.fullmatch(end.strip())
     if last is None or last[2] != start[2]:
-        raise ValueError("its start and end should have the same time zone")
+        raise casts.Unfit("its start and end should have the same time zone")
     period["end"] = _local_time(last[1])
     _check_order(period)
     return period
@@ -162,16 +122,16 @@ def _zoned_date(start: re.Match[str], end: str | None) -> dict[str, str]:
 def _local_time(text: str) -> str:
     found = moment(text)
     if not isinstance(found, datetime) or found.tzinfo is not None:
-        raise ValueError("before a time zone in brackets there should be a date and time without an offset")
+        raise casts.Unfit("before a time zone in brackets there should be a date and time without an offset")
     return text
 
 
 def _check_order(period: Mapping[str, str]) -> None:
     begins, ends = moment(period["start"]), moment(period["end"])
     if isinstance(begins, datetime) != isinstance(ends, datetime):
-        raise ValueError("its start and end should both have a time, or neither")
+        raise casts.Unfit("its start and end should both have a time, or neither")
     if begins is not None and ends is not None and begins > ends:
-        raise ValueError("its end is before its start")
+        raise casts.Unfit("its end is before its start")
 
 
 def _period(value: Any) -> tuple[str, str | None]:
@@ -183,20 +143,20 @@ def _period(value: Any) -> tuple[str, str | None]:
         start, end = value["start"], value.get("end")
         if isinstance(start, str) and isinstance(end, str | None):
             return start, end
-    raise ValueError("it is neither an ISO 8601 date nor an object of start and perhaps end")
+    raise casts.Unfit("it is neither an ISO 8601 date nor an object of start and perhaps end")
 
 
 def iso_date(text: str) -> str:
     """*text* if it is an ISO 8601 date, or a date and time with an offset; otherwise ``ValueError``."""
     found = moment(text)
     if found is None:
-        raise ValueError("it is no ISO 8601 date, and no date and time")
+        raise casts.Unfit(casts.NO_INSTANT)
     # The vendor would take it for UTC, which the caller may not have meant.
     if isinstance(found, datetime) and found.tzinfo is None:
-        raise OffsetMissing
-    if isinstance(found, datetime) and (found.microsecond % 1000 or _FINER.search(text)):
-        raise ValueError("the application keeps milliseconds only")
-    return found.isoformat()
+        raise casts.Unfit(NO_OFFSET)
+    if isinstance(found, datetime) and _FINER.search(text):
+        raise casts.Unfit("the application keeps milliseconds")
+    return (casts.in_milliseconds(found) if isinstance(found, datetime) else found).isoformat()
 
 
 def _url(_: Property, value: Any) -> str:
@@ -208,8 +168,8 @@ def _contact(_: Property, value: Any) -> str:
 
 
 def _identifiers(_: Property, value: Any) -> list[dict[str, str]]:
-    wanted = value.split(LIST_SEPARATOR) if isinstance(value, str) else _strings(value)
-    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, _strings(wanted)))]
+    wanted = value.split(LIST_SEPARATOR) if isinstance(value, str) else casts.strings(value, MAX_ITEMS)
+    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, casts.strings(wanted, MAX_ITEMS)))]
 
 
 def is_identifier(text: str) -> bool:
@@ -225,18 +185,18 @@ def _uuid(text: str) -> str:
     try:
         return str(UUID(text.strip()))
     except ValueError as fault:
-        raise ValueError("it names something by other than its identifier") from fault
+        raise casts.Unfit("it names something by other than its identifier") from fault
 
 
 def _files(_: Property, value: Any) -> list[dict[str, Any]]:
-    addresses = _BETWEEN_ADDRESSES.split(value) if isinstance(value, str) else _strings(value)
+    addresses = _BETWEEN_ADDRESSES.split(value) if isinstance(value, str) else casts.strings(value, MAX_ITEMS)
     return [_file(text) for text in addresses]
 
 
 def _file(text: str) -> dict[str, Any]:
     parts = _split(text)
     if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or _units(text) > MAX_TEXT:
-        raise ValueError("it is no http or https URL")
+        raise casts.Unfit("it is no http or https URL")
     name = parts.path.rpartition("/")[2] or parts.netloc
     return {"name": name[:MAX_ITEMS], "type": "external", "external": {"url": text}}
 
@@ -252,10 +212,10 @@ def _split(text: str) -> SplitResult | None:
 def _place(_: Property, given: Any) -> dict[str, Any]:
     value = _place_of(given) if isinstance(given, str) else given
     if not isinstance(value, dict) or not {"lat", "lon"} <= value.keys() <= {"lat", "lon", "name", "address"}:
-        raise ValueError("it is no object of lat, lon, and perhaps name and address")
+        raise casts.Unfit("it is no object of lat, lon, and perhaps name and address")
     if not all(isinstance(value.get(name), str | None) for name in ("name", "address")):
-        raise ValueError("its name and address should be text")
-    return {**value, "lat": exact_number(value["lat"]), "lon": exact_number(value["lon"])}
+        raise casts.Unfit("its name and address should be text")
+    return {**value, "lat": casts.json_number(value["lat"]), "lon": casts.json_number(value["lon"])}
 
 
 def _place_of(text: str) -> dict[str, Any]:
@@ -263,7 +223,7 @@ def _place_of(text: str) -> dict[str, Any]:
     found = _PLACE.fullmatch(text.strip())
     # Where there are both, nobody can tell where the name ends and the address begins.
     if found is None or LIST_SEPARATOR in found[1]:
-        raise ValueError("it is no object of lat, lon, and perhaps name and address")
+        raise casts.Unfit("it is no object of lat, lon, and perhaps name and address")
     return {"lat": found[2], "lon": found[3]} | ({"name": found[1]} if found[1] else {})
 
 
@@ -292,20 +252,11 @@ CLEARED: Mapping[str, Any] = {
 """What is sent for null by type, where that is not null; for a status null means its default."""
 
 
-def _words(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        return number_text(value)
-    raise ValueError("it is no text")
-
-
 def _bounded(value: Any, most: int) -> str:
-    if not isinstance(value, str):
-        raise ValueError("it is no text")
-    if not value or _units(value) > most:
-        raise ValueError(f"it should have 1 to {most} characters")
-    return value
+    words = casts.string(value, "it is no text")
+    if not words or _units(words) > most:
+        raise casts.Unfit(f"it should have 1 to {most} characters")
+    return words
 
 
 def _units(text: str) -> int:
@@ -313,20 +264,11 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-def _strings(value: Any) -> list[str]:
-    items = [value] if isinstance(value, str) else value
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise ValueError("it is no string or list of strings")
-    if len(items) > MAX_ITEMS:
-        raise ValueError(f"it has more than {MAX_ITEMS} items")
-    return items
-
-
 def rich_text(text: str) -> list[dict[str, Any]]:
     """*text* in as many items as the vendor's limit asks for."""
     parts = [text] if 0 < len(text) <= TEXT_PART // 2 else list(_parts(text.encode("utf-16-le")))
     if len(parts) > MAX_PARTS:
-        raise ValueError(f"it is longer than {TEXT_PART * MAX_PARTS} characters")
+        raise casts.Unfit(f"it is longer than {TEXT_PART * MAX_PARTS} characters")
     return [{"type": "text", "text": {"content": part}} for part in parts]
 
 

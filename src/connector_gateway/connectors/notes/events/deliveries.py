@@ -22,6 +22,11 @@ def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
     given = delivery.headers.get(SIGNATURE, "")
     if not _is_among(given, [_signature(secret, delivery.body) for secret in secrets]):
         raise InvalidSignature("The delivery is not signed with a secret that is known here.")
+    return addressed(delivery)
+
+
+def addressed(delivery: Delivery) -> Receipt:
+    """Read which connections a delivery says that it is for, and where something changed."""
     if not mapping.deliveries.is_object(delivery.body):
         raise InvalidJson("The delivery is no JSON object.")
     source_id, accounts = mapping.deliveries.data_source_id(delivery.body), mapping.deliveries.bots(delivery.body)

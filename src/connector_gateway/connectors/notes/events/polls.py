@@ -108,7 +108,10 @@ class _Tour:
     async def visit_in_turn(self) -> None:
         """Visit the data sources whose rows were not all read yet, and a limited number of others in turn."""
         watch, known = self.watch, await self.watch.recall(SOURCES)
-        await self.visit([source_id for source_id in self.listed if known[source_id]["reached"] is not None])
+        unread = [source_id for source_id in self.listed if known[source_id]["reached"] is not None]
+        for left, source_id in zip(range(len(unread) - 1, -1, -1), unread, strict=True):
+            await self.visit([source_id])
+            await watch.progress(len(self.listed) - left, len(self.listed))
         others = sorted(name for name, remembered in known.items() if name in self.listed or not remembered["gone"])
         first = bisect_right(others, watch.state.get("turn", ""))
         in_turn = [*others[first:], *others[:first]][:SOURCES_AT_ONCE]

@@ -1,6 +1,6 @@
 """Databases and their data sources."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from connector_gateway.connectors.notes import wire
 from connector_gateway.connectors.notes.casts.reading import plain_text
@@ -10,16 +10,16 @@ from connector_gateway.kit.errors import AmbiguousDatabase, UpstreamUnexpected
 from connector_gateway.kit.faults import gathered
 
 
-def databases(sources: Iterable[wire.DataSource], titles: Mapping[str, str]) -> list[NotesDatabase]:
-    """The databases that *sources* belong to, each once, last edited first; properties of its sources together.
+def databases(sources: Iterable[wire.DataSource]) -> list[NotesDatabase]:
+    """The databases that *sources* belong to, each once, last edited first.
 
-    One is called like its source unless *titles* says otherwise.
+    Each has the properties of all its sources, and the title of the first.
     """
     grouped: dict[str, list[wire.DataSource]] = {}
     for source in sources:
         if not source.in_trash:
             grouped.setdefault(database_id(source), []).append(source)
-    found = [database(uid, parts, titles.get(uid)) for uid, parts in grouped.items()]
+    found = [database(uid, parts) for uid, parts in grouped.items()]
     return sorted(found, key=lambda item: (item.last_edited_at, item.database_id), reverse=True)
 
 
@@ -30,12 +30,12 @@ def database_id(source: wire.DataSource) -> str:
     return source.parent.database_id
 
 
-def database(database_id: str, sources: Sequence[wire.DataSource], title: str | None) -> NotesDatabase:
-    """The database of *sources*, titled like the first where no *title* is known."""
+def database(database_id: str, sources: Sequence[wire.DataSource]) -> NotesDatabase:
+    """The database of *sources*, titled like the first."""
     names = dict.fromkeys(name for source in sources for name in source.properties)
     return NotesDatabase(
         database_id=database_id,
-        title=plain_text(sources[0].title) if title is None else title,
+        title=plain_text(sources[0].title),
         properties=list(names),
         last_edited_at=max(source.last_edited_time for source in sources),
     )

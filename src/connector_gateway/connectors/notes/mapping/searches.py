@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
+from connector_gateway.kit.casts import json_number
 from connector_gateway.kit.nearest import nearest
 
 
@@ -55,7 +56,7 @@ def _in_utc(moment: datetime) -> datetime:
 
 def _numerically_equal(text: str, wanted: str) -> bool:
     try:
-        return casts.writing.exact_number(text) == casts.writing.exact_number(wanted)
+        return json_number(text) == json_number(wanted)
     except ValueError:
         return False
 
@@ -78,7 +79,7 @@ def search_filter(described: wire.Property, wanted: str, match: str) -> dict[str
 
 def _equal_number(wanted: str) -> dict[str, Any] | None:
     try:
-        return {"equals": casts.writing.exact_number(wanted)}
+        return {"equals": json_number(wanted)}
     except ValueError:
         return None
 

@@ -1,7 +1,7 @@
 """Databases: listed so that each comes once."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
@@ -9,10 +9,12 @@ from typing import Any
 from connector_gateway.connectors.notes import casts, mapping, wire
 from connector_gateway.connectors.notes.models import ListDatabases, NotesDatabase
 from connector_gateway.connectors.notes.operations.reading import NotesCall
+from connector_gateway.kit.call import LookUp
 from connector_gateway.kit.errors import DatabaseNotShared, UpstreamError
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
 
+Sources = wire.Listing[wire.DataSource]
 LISTING_SECONDS = 120.0
 
 MAX_SHOWN = 50
@@ -21,6 +23,17 @@ MAX_SHOWN = 50
 MAX_READINGS = 5
 """How often the beginning of a list is read again if the list changes while it is read."""
 
+MAX_LOOK_UPS = 2
+"""Databases that are looked up one by one; for more, the rest of the list takes no more requests."""
+
+SINGLE = "databases with one source"
+SINGLE_SECONDS = 3600.0
+MAX_SINGLE = 8
+"""Under which name, for how long and for how many databases it is remembered that they have one source only."""
+
+SKEW_SECONDS = 180.0
+"""How far the vendor's times may be behind ours: it tells the minute only, and clocks differ."""
+
 
 @reads("GET /databases", errors=[DatabaseNotShared])
 async def list_databases(call: NotesCall, params: ListDatabases) -> Page[NotesDatabase]:
@@ -28,10 +41,21 @@ async def list_databases(call: NotesCall, params: ListDatabases) -> Page[NotesDa
 
     The order is that of the last edit.
     """
-    listing = await _listing(call)
-    wanted = (params.query or "").casefold()
-    found = [item for item in listing.after(call.position) if wanted in item.title.casefold()]
-    items = found[: params.limit]
+    if call.position is not None:
+        return await _page(call, params, await _listing(call, call.position))
+    pages = call.upstream.search_data_source_pages()
+    first = await anext(pages)
+    short = await _short_page(call, first, params.limit) if params.query is None else None
+    return short or await _page(call, params, await _new_listing(call, _resumed(first, pages)))
+
+
+async def _page(call: NotesCall, params: ListDatabases, listing: "_Listing") -> Page[NotesDatabase]:
+    """Return the page of *listing* that is requested."""
+    found = listing.after(call.position)
+    if params.query:
+        query = params.query.casefold()
+        found = [item for item in await _titled(call, listing, found) if query in item.title.casefold()]
+    items = await _titled(call, listing, found[: params.limit])
     more = len(found) > params.limit
     return Page[NotesDatabase](items=items, position=listing.position(items[-1]) if more else None)
 
@@ -45,6 +69,12 @@ class _Listing:
     newest: str
     """The last edit of all when they were listed."""
 
+    several: frozenset[str]
+    """Those with several data sources, which have titles of their own."""
+
+    shown: Sequence[str] = ()
+    """Databases that earlier pages have shown, which are not among the items."""
+
     def after(self, position: Mapping[str, Any] | None) -> Sequence[NotesDatabase]:
         """The databases that come after a page that ended there."""
         if position is None or position.get("listing") != self.name:
@@ -55,26 +85,89 @@ class _Listing:
         """Where a page ended, and what it and those before have shown of the minute of the last edit."""
         after = _key(last)
         shown = [item.database_id for item in self.items if _key(item) >= after and _key(item)[0] == self.newest]
-        return {"listing": self.name, "after": after, "newest": self.newest, "shown": shown[:MAX_SHOWN]}
+        return _position(self.name, after, self.newest, [*self.shown, *shown])
 
 
-async def _listing(call: NotesCall) -> _Listing:
-    """The listing that a caller pages through, or a new one."""
-    position = call.position
-    kept: _Listing | None = call.memory.get(f"databases {position.get('listing')}") if position else None
-    return kept or await _new_listing(call, position)
+def _position(name: str, after: Sequence[str], newest: str, shown: Sequence[str]) -> Mapping[str, Any]:
+    return {"listing": name, "after": after, "newest": newest, "shown": shown[:MAX_SHOWN]}
 
 
-async def _new_listing(call: NotesCall, position: Mapping[str, Any] | None) -> _Listing:
-    """A listing of what was not shown before the *position* of one that is forgotten.
+# One upstream page
 
-    Of databases that were edited since, nobody knows whether they were shown; they are listed.
+
+async def _short_page(call: NotesCall, first: Sources, limit: int) -> Page[NotesDatabase] | None:
+    """Return the page that the first upstream page suffices for, or None if it takes the rest of the list."""
+    items = mapping.databases.databases(first.results)[:limit]
+    # Other databases that were edited in the same minute may follow.
+    if not first.next_cursor or len(items) < limit or items[-1].last_edited_at <= first.results[-1].last_edited_time:
+        return None
+    unknown = [item.database_id for item in items if not _is_single(call, first, item.database_id)]
+    titles = await _look_up(call, first, unknown) if len(unknown) <= MAX_LOOK_UPS else None
+    if titles is None:
+        return None
+    titled = [_with_title(item, titles.get(item.database_id)) for item in items]
+    shown = [item.database_id for item in items]
+    return Page[NotesDatabase](items=titled, position=_position("", _key(items[-1]), _key(items[0])[0], shown))
+
+
+def _is_single(call: NotesCall, first: Sources, database_id: str) -> bool:
+    """Return True if the database is known to have one data source, which is on the *first* upstream page.
+
+    A data source that was added since would be on that page, which begins with those that were edited last.
     """
-    found = await _databases(call)
+    known_at: float = (call.memory.get(SINGLE) or {}).get(database_id, 0.0)
+    count = sum(mapping.databases.database_id(source) == database_id for source in first.results)
+    return count == 1 and first.results[-1].last_edited_time.timestamp() < known_at - SKEW_SECONDS
+
+
+async def _look_up(call: NotesCall, first: Sources, database_ids: Sequence[str]) -> Mapping[str, str] | None:
+    """Return the titles of databases, without those that have the title of their only data source.
+
+    Returns None if one of them has a data source that is not on the *first* upstream page, or cannot be read.
+    """
+    titles: dict[str, str] = {}
+    listed = {source.id for source in first.results}
+    for database_id in database_ids:
+        now = call.clock.now()
+        try:
+            database = await call.upstream.retrieve_database(database_id)
+        except DatabaseNotShared:
+            return None
+        if not {source.id for source in database.data_sources} <= listed:
+            return None
+        if len(database.data_sources) == 1:
+            known = list({**(call.memory.get(SINGLE) or {}), database_id: now}.items())
+            call.memory.put(SINGLE, dict(known[-MAX_SINGLE:]), SINGLE_SECONDS)
+        else:
+            titles[database_id] = casts.reading.plain_text(database.title)
+    return titles
+
+
+# The complete list
+
+
+async def _listing(call: NotesCall, position: Mapping[str, Any]) -> _Listing:
+    """Return the listing that a caller pages through.
+
+    If it is forgotten, it is a new one of the databases that were not shown before *position*. It is not known whether
+    databases that were edited since were shown; they are listed.
+    """
+    kept: _Listing | None = call.memory.get(f"databases {position.get('listing')}")
+    return kept or await _new_listing(call, call.upstream.search_data_source_pages(), position)
+
+
+async def _new_listing(
+    call: NotesCall, pages: AsyncIterator[Sources], position: Mapping[str, Any] | None = None
+) -> _Listing:
+    sources = await _sources(call, pages)
+    owners = Counter(map(mapping.databases.database_id, sources))
+    found = mapping.databases.databases(sources)
     newest = _key(found[0])[0] if found else ""
+    shown: Sequence[str] = position.get("shown", ()) if position else ()
     if position is not None:
         found = [item for item in found if _may_be_unseen(item, position)]
-    made = _Listing(token_hex(8), found, newest)
+    several = frozenset(database_id for database_id, count in owners.items() if count > 1)
+    made = _Listing(token_hex(8), found, newest, several, shown)
     call.memory.put(f"databases {made.name}", made, LISTING_SECONDS)
     return made
 
@@ -84,31 +177,52 @@ def _may_be_unseen(item: NotesDatabase, position: Mapping[str, Any]) -> bool:
     return edited_since or _key(item) < position["after"]
 
 
-async def _databases(call: NotesCall) -> Sequence[NotesDatabase]:
-    """All databases, those included that are edited while they are listed, and so move to where was read before."""
+async def _sources(call: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[wire.DataSource]:
+    """All data sources, those included that are edited while they are listed, and so move to where was read before."""
     found: dict[str, wire.DataSource] = {}
     since = None
     for _ in range(MAX_READINGS):
-        pages, newest, known = 0, None, dict(found)
-        async for sources in call.upstream.search_data_source_pages():
-            pages += 1
-            found.update({source.id: source for source in sources})
-            newest = newest or (sources[0].last_edited_time if sources else None)
-            if since is not None and sources and sources[-1].last_edited_time < since:
+        count, newest, known = 0, None, dict(found)
+        async for page in pages:
+            count += 1
+            found.update({source.id: source for source in page.results})
+            newest = newest or (page.results[0].last_edited_time if page.results else None)
+            if since is not None and page.results and page.results[-1].last_edited_time < since:
                 break
         # Two readings that agree: nothing moved to where had been read already.
-        if pages <= 1 or found == known:
-            return mapping.databases.databases(found.values(), await _titles(call, list(found.values())))
-        since = newest
+        if count <= 1 or found == known:
+            return list(found.values())
+        since, pages = newest, call.upstream.search_data_source_pages()
     raise UpstreamError("The application's list of databases changes faster than it can be read.")
 
 
-async def _titles(call: NotesCall, sources: Sequence[wire.DataSource]) -> Mapping[str, str]:
-    """The titles of the databases that have several data sources, and so other titles than those."""
-    owners = Counter(mapping.databases.database_id(source) for source in sources)
-    # The title of the only data source is that of its database, which saves a request for each.
-    several = [database_id for database_id, count in owners.items() if count > 1]
-    return {uid: casts.reading.plain_text((await call.upstream.retrieve_database(uid)).title) for uid in several}
+async def _resumed(first: Sources, pages: AsyncIterator[Sources]) -> AsyncIterator[Sources]:
+    """The pages of a list of which the *first* was read."""
+    yield first
+    # Not by ``async for``, with which pages begin again.
+    while (page := await anext(pages, None)) is not None:
+        yield page
+
+
+async def _titled(call: NotesCall, listing: _Listing, items: Sequence[NotesDatabase]) -> Sequence[NotesDatabase]:
+    """*items* with the titles of those that have several data sources, and so other titles than those."""
+    return [
+        _with_title(item, await _title(call, listing, item.database_id))
+        if item.database_id in listing.several
+        else item
+        for item in items
+    ]
+
+
+async def _title(call: NotesCall, listing: _Listing, database_id: str) -> str:
+    async def find() -> str:
+        return casts.reading.plain_text((await call.upstream.retrieve_database(database_id)).title)
+
+    return await call.recall(LookUp(f"title {listing.name} {database_id}", LISTING_SECONDS, find))
+
+
+def _with_title(item: NotesDatabase, title: str | None) -> NotesDatabase:
+    return item if title is None else item.model_copy(update={"title": title})
 
 
 def _key(database: NotesDatabase) -> list[str]:

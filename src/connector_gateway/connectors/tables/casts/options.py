@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from connector_gateway.connectors.tables.casts.writing import lossy
 from connector_gateway.connectors.tables.wire import Field
+from connector_gateway.kit.casts import lossy, options_missing
 from connector_gateway.kit.errors import GatewayError, SelectOptionMissing
-from connector_gateway.kit.nearest import nearest_first
 
 
 def missing_options(field: Field, written: Any) -> list[str]:
@@ -27,7 +26,6 @@ def option_faults(field: Field, written: Any, *, new_options: bool) -> Iterator[
     """Why a select cannot take *written*: options it lacks, or cannot gain if *new_options* are allowed."""
     for missing in missing_options(field, written):
         if not new_options:
-            about = {"field": field.name, "value": missing, "allowed": nearest_first(missing, options(field))}
-            yield SelectOptionMissing(f'"{missing}" is not an option of "{field.name}".', about)
+            yield options_missing(SelectOptionMissing, "field", field.name, [missing], options(field))
         elif missing != missing.strip() or not missing:
-            yield lossy(field, missing, "an option has no blanks around its name")
+            yield lossy("field", field.name, field.type, missing, "an option has no blanks around its name")

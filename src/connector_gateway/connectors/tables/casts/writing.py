@@ -3,18 +3,17 @@
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
-from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from email_validator import EmailNotValidError, validate_email
 
 from connector_gateway.connectors.tables.wire import Field
-from connector_gateway.kit.errors import LossyCast
-from connector_gateway.kit.shapes import OffsetMissing, parse_instant, timestamp
+from connector_gateway.kit import casts
+from connector_gateway.kit.casts import Unfit, string
+from connector_gateway.kit.shapes import timestamp
 
 Person = Mapping[str, Any]
-MAX_EXACT_INTEGER = 2**53
 MAX_ITEMS = 1000
 MAX_STARS = 10
 
@@ -33,14 +32,9 @@ ATTACHMENT_KEYS = frozenset({"id", "url", "filename", "size", "type", "width", "
 """The fields of an attachment as the vendor returns it; only ``id``, or ``url`` and ``filename``, are written."""
 
 NO_DATE = "it should be a date without a time, such as 2026-11-02"
-NO_MOMENT = "it should be a date, or a date and time with an offset, such as 2026-11-02T09:30:00Z"
 
 HOST = re.compile(r"(?=[^\s/@]+\.[^\s/@])[^\s/@]+(/\S*)?")
 """Something with a dot inside; that is looked for once, ahead, since two runs with a dot between them backtrack."""
-
-
-class Unfit(ValueError):
-    """A value that a field cannot hold without change; the message tells callers why."""
 
 
 def cast(field: Field, value: Any, *, creates: bool) -> Any:
@@ -50,37 +44,12 @@ def cast(field: Field, value: Any, *, creates: bool) -> Any:
     """
     if value is None:
         return None
-    casts = {**CASTS, **CASTS_ON_CREATION} if creates else CASTS
-    try:
-        return casts[field.type](field, value)
-    except Unfit as fault:
-        raise lossy(field, value, str(fault)) from fault
-    except (ValueError, InvalidOperation, OverflowError) as fault:
-        raise lossy(field, value, "it is no such value") from fault
-
-
-def lossy(field: Field, value: Any, why: str) -> LossyCast:
-    """The refusal of a value that its field cannot hold, and why."""
-    message = f'The value of "{field.name}" cannot become {field.type} without loss: {why}.'
-    return LossyCast(message, {"field": field.name, "type": field.type, "value": plain(value)})
-
-
-def _text(_: Field, value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        return number_text(value)
-    raise Unfit("it is no text")
-
-
-def number_text(number: float | Decimal) -> str:
-    """A number as people write it: no exponent, no trailing zeros."""
-    text = format(Decimal(str(number)), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    to_vendor = {**CASTS, **CASTS_ON_CREATION} if creates else CASTS
+    return casts.convert("field", field.name, field.type, value, lambda: to_vendor[field.type](field, value))
 
 
 def _email(_: Field, value: Any) -> str:
-    text = _string(value, "it is no e-mail address")
+    text = string(value, "it is no e-mail address")
     try:
         if text:
             # Addresses under .test and the like are good enough: only the form is judged, and nothing is looked up.
@@ -91,7 +60,7 @@ def _email(_: Field, value: Any) -> str:
 
 
 def _url(_: Field, value: Any) -> str:
-    text = _string(value, "it is no URL")
+    text = string(value, "it is no URL")
     parts = urlsplit(text)
     has_scheme = bool(parts.scheme and (parts.netloc or parts.path)) and not re.search(r"\s", text)
     if text and not has_scheme and not HOST.fullmatch(text):
@@ -100,7 +69,7 @@ def _url(_: Field, value: Any) -> str:
 
 
 def _phone(_: Field, value: Any) -> str:
-    return _string(value, "it is no text, and a number would lose leading signs")
+    return string(value, "it is no text, and a number would lose leading signs")
 
 
 def _number(field: Field, value: Any) -> int | float:
@@ -124,32 +93,12 @@ def _rating(field: Field, value: Any) -> int | float:
 
 
 def exact_number(value: Any, digits: int) -> int | float:
-    """*value* as a JSON number that says exactly the same, with at most *digits* after the point."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        raise Unfit("it is no number")
-    text = value.strip() if isinstance(value, str) else str(value)
-    if not text.isascii() or "_" in text:
-        raise Unfit("it is no plain decimal number")
-    number = _decimal(text)
-    if not number.is_finite():
-        raise Unfit("it is not finite")
-    if abs(number) > MAX_EXACT_INTEGER:
-        raise Unfit("it has more digits than the application keeps")
+    """Return *value* as a JSON number that says exactly the same, with at most *digits* after the point."""
+    number = casts.decimal(value)
     # The vendor may keep more digits than it shows, and says so nowhere: what would be hidden is refused.
-    if round(number, digits) != number:
+    if abs(number) <= casts.MAX_EXACT_INTEGER and round(number, digits) != number:
         raise Unfit(f"the field has {digits} digits after the point")
-    if number == number.to_integral_value():
-        return int(number)
-    if Decimal(repr(float(number))) != number:
-        raise Unfit("it has more digits than the application keeps")
-    return float(number)
-
-
-def _decimal(text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation as fault:
-        raise Unfit("it is no plain decimal number") from fault
+    return casts.json_number(number)
 
 
 def _digits(field: Field) -> int:
@@ -159,22 +108,19 @@ def _digits(field: Field) -> int:
 
 
 def _checkbox(_: Field, value: Any) -> bool:
-    choices = {True: True, False: False, "true": True, "false": False}
-    if not isinstance(value, bool | str) or value not in choices:
-        raise Unfit("it is neither true nor false")
-    return choices[value]
+    return casts.flag(value)
 
 
 def _select(_: Field, value: Any) -> str:
-    return _string(value, "it is no option name")
+    return string(value, "it is no option name")
 
 
 def _selects(_: Field, value: Any) -> list[str]:
-    return list(dict.fromkeys(_strings(value)))
+    return list(dict.fromkeys(casts.strings(value, MAX_ITEMS)))
 
 
 def _date(_: Field, value: Any) -> str:
-    text = _string(value, "it is no ISO 8601 date").strip()
+    text = string(value, "it is no ISO 8601 date").strip()
     # A time in a date field is refused by the vendor, and cutting it off would lose it.
     if len(text) != len("2026-11-02"):
         raise Unfit(NO_DATE)
@@ -185,17 +131,8 @@ def _date(_: Field, value: Any) -> str:
 
 
 def _date_time(_: Field, value: Any) -> str:
-    text = _string(value, NO_MOMENT).strip()
-    try:
-        moment = parse_instant(text)
-    except OffsetMissing as fault:
-        raise Unfit(str(fault)) from fault
-    except (ValueError, OverflowError) as fault:
-        raise Unfit(NO_MOMENT) from fault
-    if moment.microsecond % 1000:
-        raise Unfit("the application keeps milliseconds")
     # Always with a Z: without an offset the vendor reads a time in the zone of the field.
-    return timestamp(moment)
+    return timestamp(casts.in_milliseconds(casts.instant(value)))
 
 
 def _collaborator(field: Field, value: Any) -> dict[str, str]:
@@ -203,34 +140,34 @@ def _collaborator(field: Field, value: Any) -> dict[str, str]:
         if not value.keys() <= PERSON_KEYS or not value.keys() & {"id", "email"}:
             raise Unfit(f"a user is an object with id or email, and may have {', '.join(sorted(PERSON_KEYS))}")
         value = value.get("id") or value.get("email")
-    text = _string(value, "it is neither an e-mail address nor a user").strip()
+    text = string(value, "it is neither an e-mail address nor a user").strip()
     return {"id": text} if USER_ID.fullmatch(text) else {"email": _required(_email(field, text))}
 
 
 def _collaborators(field: Field, value: Any) -> list[dict[str, str]]:
-    return [_collaborator(field, item) for item in _items(value)]
+    return [_collaborator(field, item) for item in casts.items(value, MAX_ITEMS)]
 
 
 def _links(_: Field, value: Any) -> list[str]:
-    identifiers = [text.strip() for text in _strings(value)]
+    identifiers = [text.strip() for text in casts.strings(value, MAX_ITEMS)]
     if not all(RECORD_ID.fullmatch(text) for text in identifiers):
         raise Unfit("it is no record identifier, or list of them")
     return list(dict.fromkeys(identifiers))
 
 
 def _attachments(_: Field, value: Any) -> list[dict[str, str]]:
-    return [_kept_attachment(item) or _new_attachment(item) for item in _items(value)]
+    return [_kept_attachment(item) or _new_attachment(item) for item in casts.items(value, MAX_ITEMS)]
 
 
 def _new_attachments(_: Field, value: Any) -> list[dict[str, str]]:
-    return [_new_attachment(item) for item in _items(value)]
+    return [_new_attachment(item) for item in casts.items(value, MAX_ITEMS)]
 
 
 def _kept_attachment(value: Any) -> dict[str, str] | None:
     """Return the reference to an attachment of the record, as a read returns it or with its id alone."""
     if not isinstance(value, dict) or "id" not in value or not value.keys() <= ATTACHMENT_KEYS:
         return None
-    return {"id": _required(_string(value["id"], "the id of an attachment is a string"))}
+    return {"id": _required(string(value["id"], "the id of an attachment is a string"))}
 
 
 def _new_attachment(value: Any) -> dict[str, str]:
@@ -253,10 +190,14 @@ def _barcode(_: Field, value: Any) -> dict[str, str]:
 def _about(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
     """An object of texts; the *required* one may be given alone, and null counts as absent."""
     about = value if isinstance(value, dict) else {required: value}
-    given = {name: _string(part, otherwise) for name, part in about.items() if part is not None}
+    given = {name: string(part, otherwise) for name, part in about.items() if part is not None}
     if not {required} <= given.keys() <= {required, optional}:
         raise Unfit(otherwise)
     return given
+
+
+def _text(_: Field, value: Any) -> str:
+    return casts.text(value)
 
 
 CASTS: Mapping[str, Callable[[Field, Any], Any]] = {
@@ -287,37 +228,10 @@ CASTS: Mapping[str, Callable[[Field, Any], Any]] = {
 CASTS_ON_CREATION: Mapping[str, Callable[[Field, Any], Any]] = {"multipleAttachments": _new_attachments}
 
 
-def _string(value: Any, otherwise: str) -> str:
-    if not isinstance(value, str):
-        raise Unfit(otherwise)
-    return value
-
-
 def _required(text: str) -> str:
     if not text:
         raise Unfit("it is empty")
     return text
-
-
-def _items(value: Any) -> list[Any]:
-    items = value if isinstance(value, list) else [value]
-    if len(items) > MAX_ITEMS:
-        raise Unfit(f"it has more than {MAX_ITEMS} items")
-    return items
-
-
-def _strings(value: Any) -> list[str]:
-    return [_string(item, "it is no string or list of strings") for item in _items(value)]
-
-
-def plain(value: Any) -> Any:
-    """*value* as JSON that loses nothing: decimals as numbers if a double holds them exactly, otherwise as text."""
-    if isinstance(value, Decimal):
-        number = float(value)
-        return number if Decimal(repr(number)) == value else str(value)
-    if isinstance(value, dict):
-        return {name: plain(part) for name, part in value.items()}
-    return [plain(part) for part in value] if isinstance(value, list) else value
 
 
 def last_segment(url: str) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pydantic_core import to_json
+
 from connector_gateway.connectors.tables import casts, wire
 from connector_gateway.connectors.tables.mapping.records import (
     CASTING,
@@ -16,11 +18,23 @@ from connector_gateway.connectors.tables.mapping.records import (
     fitted,
 )
 from connector_gateway.connectors.tables.models import CreatedRecords, CreateRecords, FailedRecord
-from connector_gateway.kit.errors import GatewayError, UpstreamUnexpected
+from connector_gateway.kit.casts import as_sent
+from connector_gateway.kit.errors import (
+    FieldNotFound,
+    GatewayError,
+    LossyCast,
+    ReadOnlyField,
+    SelectOptionMissing,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
 from connector_gateway.kit.nearest import meant
 from connector_gateway.kit.writing import Cast
 
 LINKS = "multipleRecordLinks"
+
+MAX_SHOWN = 60
+"""Characters of a value in a message."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +138,38 @@ def refused_record(
         index=draft.index,
         error=refusal.code if isinstance(refusal, CASTING) and name else "upstream_refused",
         field=name,
-        value=casts.writing.plain(fields[name]) if name else None,
+        value=as_sent(fields[name]) if name else None,
         vendor_code=_told(refusal, "vendor_code"),
         vendor_message=_told(refusal, "vendor_message"),
     )
+
+
+ERRORS: Mapping[str, tuple[type[GatewayError], str, str | None]] = {
+    "select_option_missing": (
+        SelectOptionMissing,
+        '{value} is not an option of "{field}".',
+        "Add the option in {vendor}, or set {allow_new_options} to true.",
+    ),
+    "lossy_cast": (
+        LossyCast,
+        '"{field}" cannot hold {value} without loss.',
+        "Send a value of the field's type, which {list_tables} returns.",
+    ),
+    "read_only_field": (ReadOnlyField, '"{field}" is computed.', "Leave the field out."),
+    "field_not_found": (FieldNotFound, 'The table has no field "{field}".', None),
+    "upstream_refused": (UpstreamRefused, "The application refused it. {vendor_message}", "Correct the values."),
+}
+"""Errors of records that were not created, with their messages, and remedies that differ from those of a call."""
+
+
+def error_of(item: FailedRecord) -> GatewayError:
+    """Return the error of a record that was not created, with a message and a remedy for the caller."""
+    error, message, remedy = ERRORS[item.error]
+    value = to_json(item.value).decode()
+    shown = value if len(value) <= MAX_SHOWN else value[: MAX_SHOWN - 1] + "…"
+    words = message.format(field=item.field, value=shown, vendor_message=item.vendor_message or "").strip()
+    hint = f' Did you mean "{item.did_you_mean}"?' if item.did_you_mean else ""
+    return error(f"Record {item.index} was not created: {words}{hint}", remedy=remedy)
 
 
 def _told(refusal: GatewayError, what: str) -> str | None:

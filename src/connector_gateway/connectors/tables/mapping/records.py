@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from connector_gateway.connectors.tables import casts, wire
 from connector_gateway.connectors.tables.models import Record, UpdateRecord
+from connector_gateway.kit.casts import as_sent
 from connector_gateway.kit.errors import (
     FieldNotFound,
     GatewayError,
@@ -79,14 +80,14 @@ def casts_of(table: wire.Table, place: str, given: Mapping[str, Any], written: V
     """How the cells of a record that stands at *place* of the call were cast."""
     known = {field.name: field for field in table.fields}
     return [
-        Cast(f"{place}.{name}", known[name].type, casts.writing.plain(value), written[known[name].id])
+        Cast(f"{place}.{name}", known[name].type, as_sent(value), written[known[name].id])
         for name, value in given.items()
     ]
 
 
 def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: str, value: Any) -> wire.Field:
     """The field of that name; ``FieldNotFound`` or ``ReadOnlyField`` for one that cannot be written."""
-    field, shown = known.get(name), casts.writing.plain(value)
+    field, shown = known.get(name), as_sent(value)
     if field is None:
         # Said here, since beside a value the value is what would be compared with the names.
         about = {"field": name, "value": shown, "allowed": nearest_first(name, known), MEANT: nearest(name, known)}
@@ -135,7 +136,7 @@ def with_field(refusal: GatewayError, table: wire.Table, change: Kept, fields: M
         "code": refusal.code,
         "parameter": f"fields.{name}",
         "field": name,
-        "value": casts.writing.plain(fields[name]),
+        "value": as_sent(fields[name]),
         **reason,
     }
     message = f'The application refused the value of "{name}".'

@@ -158,7 +158,7 @@ async def _content(call: TablesCall, intent: Intent, at_hand: AtHand) -> bytes:
         raise UrlUnreachable(
             "The link leads to another file now than when this call was first made; nothing was attached.",
             {"parameter": "url", "value": intent["url"], "reason": "file_changed"},
-            remedy="Use a new idempotency key to attach the file that the link leads to now.",
+            remedy="Use a new {idempotency_key} to attach the file that the link leads to now.",
         )
     return file.content
 

@@ -31,6 +31,8 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
+MAX_WARNINGS = 10
+
 FINAL = (*REFUSED, *MISSING, FileTooLarge, UpstreamForbidden, UpstreamUnexpected)
 """Refusals that a repeat would get again; if some records were made, they are reported for each of the others."""
 
@@ -110,7 +112,10 @@ async def create_records(call: TablesCall, params: CreateRecords) -> CreatedReco
             raise
         for draft in batch.left:
             batch.refuse(draft, refusal)
-    return batch.result()
+    result = batch.result()
+    for item in result.failed[:MAX_WARNINGS]:
+        call.warn(mapping.batches.error_of(item))
+    return result
 
 
 # Planning

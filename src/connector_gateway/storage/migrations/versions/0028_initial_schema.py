@@ -244,7 +244,6 @@ Table(
     ),
     Index("ix_runs_refused", "run_id", sqlite_where=RATE_LIMITED, postgresql_where=RATE_LIMITED),
     Index("ix_runs_and_more", "workspace_id", "run_id", sqlite_where=COUNTED, postgresql_where=COUNTED),
-    postgresql_partition_by="RANGE (run_id)",
 )
 
 Table(
@@ -422,8 +421,4 @@ Table(
 
 
 def upgrade() -> None:
-    connection = op.get_bind()
-    metadata.create_all(connection, checkfirst=False)
-    if connection.dialect.name != "sqlite":
-        # For identifiers of a clock that is far ahead, or behind what was dropped.
-        op.execute("CREATE TABLE runs_rest PARTITION OF runs DEFAULT")
+    metadata.create_all(op.get_bind(), checkfirst=False)

@@ -1,0 +1,72 @@
+"""The connection of a call: an identifier, a name, or the only connection of the connector."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from connector_gateway.cli.gateway_requests import send
+from connector_gateway.cli.output import fail
+from connector_gateway.cli.running import Target
+from connector_gateway.kit.nearest import nearest
+
+PREFIX = "conn_"
+MAX_LISTED = 10
+NAMES = ("name", "account_name")
+"""Fields by which people call a connection."""
+
+
+async def choose_connection(target: Target, connector: str, given: str | None) -> str:
+    """Return the identifier of the connection that is *given*, or of the only one; ``ClickException`` if unclear."""
+    if given is None and connector in target.connections:
+        return target.connections[connector]
+    if given is not None and given.startswith(PREFIX):
+        return given
+    usable = await _usable(target, connector)
+    matches = usable if given is None else _called(usable, given)
+    if len(matches) == 1:
+        return str(matches[0]["connection_id"])
+    raise click.ClickException(_unclear(connector, given, usable, matches))
+
+
+async def _usable(target: Target, connector: str) -> Sequence[Mapping[str, Any]]:
+    """Return the connections that the key can use, without those to which no account was connected yet."""
+    values: dict[str, Any] = {"connector": connector, "limit": 200}
+    found: list[Mapping[str, Any]] = []
+    while True:
+        body = (await send(target, "GET", "/v1/connections", values)).body
+        if "error" in body:
+            fail(body, json=False)
+        found += [one for one in body["data"] if one["status"] != "pending"]
+        if body["next_cursor"] is None:
+            return found
+        values["cursor"] = body["next_cursor"]
+
+
+def _called(connections: Sequence[Mapping[str, Any]], name: str) -> Sequence[Mapping[str, Any]]:
+    """Return the connections called *name*, by people or at the vendor."""
+    return next((found for field in NAMES if (found := [one for one in connections if one[field] == name])), [])
+
+
+def _unclear(
+    connector: str,
+    given: str | None,
+    usable: Sequence[Mapping[str, Any]],
+    matches: Sequence[Mapping[str, Any]],
+) -> str:
+    if not usable:
+        return f"There is no connection of {connector} yet. Create one with 'connector-gateway connections connect'."
+    if given is None or matches:
+        called = f" called {given!r}" if given else ""
+        return f"There are several connections of {connector}{called}. Name one with --connection:\n{_listed(matches)}"
+    meant = nearest(given, [one[field] for one in usable for field in NAMES if one[field]])
+    hint = f" Did you mean {meant!r}?" if meant else ""
+    return f"There is no connection of {connector} called {given!r}.{hint} There are:\n{_listed(usable)}"
+
+
+def _listed(connections: Sequence[Mapping[str, Any]]) -> str:
+    lines = [
+        f"  {one['connection_id']}  {one['name'] or one['account_name'] or ''}" for one in connections[:MAX_LISTED]
+    ]
+    more = len(connections) - MAX_LISTED
+    return "\n".join([*lines, *([f"  and {more} more"] if more > 0 else [])])

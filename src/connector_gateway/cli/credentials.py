@@ -1,0 +1,35 @@
+"""Credentials of connections: typed at prompts that do not echo, or piped in as a JSON object."""
+
+import sys
+from collections.abc import Mapping, Sequence
+
+import click
+
+from connector_gateway.cli.json_text import value_of
+
+MAX_CREDENTIALS = 1_000_000
+"""Maximum number of characters, so that an endless input does not fill the memory."""
+
+SOURCE = "standard input"
+
+
+def read_credentials(names: Sequence[str]) -> Mapping[str, str]:
+    """Return the credentials called *names*."""
+    if sys.stdin.isatty():
+        return {name: click.prompt(f"{name} (not shown)", hide_input=True, err=True) for name in names}
+    text = sys.stdin.read(MAX_CREDENTIALS + 1)
+    if len(text) > MAX_CREDENTIALS:
+        raise click.BadParameter(f"It has more than {MAX_CREDENTIALS:,} characters.", param_hint=SOURCE)
+    return _parse(text, names)
+
+
+def _parse(text: str, names: Sequence[str]) -> Mapping[str, str]:
+    example = ", ".join(f'"{name}": "…"' for name in names)
+    expected = f"A JSON object of texts is expected: {{{example}}}."
+    try:
+        value = value_of(text)
+    except ValueError as fault:
+        raise click.BadParameter(f"It is not JSON: {fault}. {expected}", param_hint=SOURCE) from fault
+    if not (isinstance(value, dict) and all(isinstance(one, str) for one in value.values())):
+        raise click.BadParameter(expected, param_hint=SOURCE)
+    return value

@@ -1,0 +1,140 @@
+"""Tables and blocks for terminals: rows as columns, nested objects as indented lines, long values cut.
+
+Data of others is text and nothing else: never markup, never a command to the terminal.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from rich.cells import cell_len, set_cell_size
+
+from connector_gateway.cli.printing import printable
+from connector_gateway.kit.shapes import timestamp
+
+GAP = "  "
+NARROW = 16
+"""Width to which a column of words shrinks before columns are dropped; identifiers never shrink."""
+
+MIN_WIDTH = 20
+"""Width of values that are nested so deeply that no more would be left."""
+
+ENCODER = msgspec.json.Encoder(decimal_format="number")
+"""Writes numbers as they are."""
+
+Row = Mapping[str, Any]
+
+
+def written(data: Any) -> Any:
+    """Return *data* with instants as the service writes them."""
+    if isinstance(data, datetime):
+        return timestamp(data)
+    if isinstance(data, Mapping):
+        return {name: written(value) for name, value in data.items()}
+    return [written(item) for item in data] if isinstance(data, list | tuple) else data
+
+
+def cell(value: Any) -> str:
+    """Return *value* as one line of text, with objects and lists as JSON."""
+    if value is None:
+        return ""
+    text = written(value)
+    return printable(text if isinstance(text, str) else ENCODER.encode(text).decode())
+
+
+def inline(value: Any) -> str:
+    """Return *value* as one line for people: lists with commas."""
+    if isinstance(value, list | tuple) and not is_nested(value):
+        return ", ".join(map(cell, value))
+    return "" if value == {} else cell(value)
+
+
+def is_nested(value: Any) -> bool:
+    """Return True for values that need lines of their own."""
+    if isinstance(value, list | tuple):
+        return any(isinstance(item, Mapping | list | tuple) for item in value)
+    return isinstance(value, Mapping) and bool(value)
+
+
+def fitting(widths: Sequence[int], width: int) -> int:
+    """Return how many of the first columns fit into *width*, at least one."""
+    taken = -len(GAP)
+    for number, column in enumerate(widths):
+        taken += column + len(GAP)
+        if taken > width:
+            return max(1, number)
+    return len(widths)
+
+
+def rows_lines(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[list[str], Sequence[str]]:
+    """Return the lines of *rows*, and the names of the columns for which there is no room.
+
+    Rows with nested values are blocks of lines; all others are lines of one table.
+    """
+    if not any(is_nested(row.get(name)) for row in rows for name in names):
+        return table_lines(rows, names, width)
+    blocks = [list(block_lines({name: row.get(name) for name in names}, width)) for row in rows]
+    return [line for block in blocks for line in ("", *block)][1:], []
+
+
+def table_lines(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[list[str], Sequence[str]]:
+    """Return the lines of a table with the columns that fit into *width*, and the names of those that do not."""
+    lines = [list(names), *([inline(row.get(name)) for name in names] for row in rows)]
+    natural = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    # An identifier that is cut cannot be copied, nor can an instant be compared.
+    least = [
+        full if name.endswith(("_id", "_at")) else min(full, NARROW) for name, full in zip(names, natural, strict=True)
+    ]
+    kept = fitting(least, width)
+    widths = _widened(least[:kept], natural, width)
+    return [_joined(line[:kept], widths) for line in lines], names[kept:]
+
+
+def _widened(least: Sequence[int], natural: Sequence[int], width: int) -> Sequence[int]:
+    """Return the widths of columns, which share the room that is left, the first ones first."""
+    left = width - sum(least) - len(GAP) * (len(least) - 1)
+    widths = []
+    for smallest, full in zip(least, natural, strict=False):
+        more = max(0, min(left, full - smallest))
+        left -= more
+        widths.append(smallest + more)
+    return widths
+
+
+def _joined(cells: Sequence[str], widths: Sequence[int]) -> str:
+    sized = [set_cell_size(cut(text, width), width) for text, width in zip(cells, widths, strict=True)]
+    return GAP.join(sized).rstrip(" ")
+
+
+def cut(text: str, width: int) -> str:
+    """Return *text*, shortened to *width* columns."""
+    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip(" ") + "…"
+
+
+def block_lines(data: Row, width: int, *, whole: bool = False) -> Iterator[str]:
+    """Yield a line for each field of *data*; values are cut to *width* unless they are to be copied *whole*."""
+    named = max((cell_len(printable(name)) for name, value in data.items() if not is_nested(value)), default=0)
+    for name, value in data.items():
+        label = printable(name)
+        if is_nested(value):
+            yield label
+            yield from (f"{GAP}{line}".rstrip(" ") for line in _nested_lines(value, width - len(GAP)))
+        else:
+            room = max(MIN_WIDTH, width - named - len(GAP))
+            text = inline(value) if whole or name.endswith("_id") else cut(inline(value), room)
+            yield f"{set_cell_size(label, named)}{GAP}{text}".rstrip(" ")
+
+
+def _nested_lines(value: Any, width: int) -> Iterable[str]:
+    width = max(MIN_WIDTH, width)
+    if isinstance(value, Mapping):
+        return block_lines(value, width)
+    if all(isinstance(item, Mapping) for item in value):
+        return rows_lines(value, column_names(value), width)[0]
+    return [cut(inline(item), width) for item in value]
+
+
+def column_names(rows: Iterable[Row]) -> Sequence[str]:
+    """Return the names of all fields of *rows*, in the order in which they occur."""
+    return list(dict.fromkeys(name for row in rows for name in row))

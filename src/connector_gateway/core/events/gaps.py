@@ -1,0 +1,41 @@
+"""Gaps in feeds: the times of which events may be missing."""
+
+from typing import Any
+
+from sqlalchemy import Row, Select, or_, select
+
+from connector_gateway.kit.clock import instant
+from connector_gateway.storage import tables
+
+MAX_WARNINGS = 5
+"""The most gaps that one response or message names, the latest ones."""
+
+_gaps = tables.gaps.c
+
+
+def gaps_after(connection_id: str, start: float, channel: str | None) -> Select[Any]:
+    """Select the gaps that reach beyond *start*, in epoch seconds; those of one *channel* if it is given."""
+    query = _latest(connection_id).where(_gaps.until_at >= start)
+    return query if channel is None else query.where(or_(_gaps.channel.is_(None), _gaps.channel == channel))
+
+
+def gaps_noted_after(connection_id: str, start: float) -> Select[Any]:
+    """Select the gaps that were noted after *start*, in epoch seconds."""
+    return _latest(connection_id).where(_gaps.noted_at >= start)
+
+
+def warning_of(gap: Row[Any]) -> str:
+    """Return the sentence that tells a reader of a gap."""
+    where = f" in channel {gap.channel}" if gap.channel else ""
+    when = f"between {written(gap.since_at)} and {written(gap.until_at)}"
+    return f"Events {when}{where} may be missing: {gap.why} See run {gap.run_id}."
+
+
+def written(seconds: float) -> str:
+    """Return epoch seconds as ISO 8601 text, to the second."""
+    return instant(seconds).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _latest(connection_id: str) -> Select[Any]:
+    latest = select(tables.gaps).where(_gaps.connection_id == connection_id)
+    return latest.order_by(_gaps.until_at.desc()).limit(MAX_WARNINGS)

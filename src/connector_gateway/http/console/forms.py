@@ -1,0 +1,223 @@
+"""Forms that are made from declared parameters, and what was entered in them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from connector_gateway.core.envelope import described
+from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.fields import Field, fields_of
+from connector_gateway.kit.operation import AnyConnector
+
+MOST_CHOICES = 200
+"""Objects that a form offers by name; if there are more, their identifiers are entered."""
+
+ALWAYS_SHOWN = {"name", "url"}
+"""Optional fields that stand among the required ones."""
+
+Choices = Sequence[tuple[str, str]]
+"""Values and their words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One field of a form."""
+
+    field: Field
+    value: str
+    choices: Choices
+    error: str
+    is_fixed: bool
+    """True if the page determines the value."""
+
+    is_main: bool
+    """False for options that are folded away until somebody wants them."""
+
+    @property
+    def name(self) -> str:
+        """The name by which the browser sends it."""
+        return self.field.name
+
+    @property
+    def hint(self) -> str:
+        """The first paragraph of its description; times are entered in UTC."""
+        words = self.field.description.partition("\n\n")[0]
+        if self.field.kind == "instant":
+            words = f"{words.replace('ISO 8601 date and time', 'Time')} In UTC."
+        return f"{words} One per line.".lstrip() if self.field.kind == "list" and not self.choices else words
+
+    @property
+    def chosen(self) -> Sequence[str]:
+        """The lines of the value, which of a list are its items."""
+        return self.value.splitlines()
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form, filled in as far as is known."""
+
+    action: str
+    """The path that it is sent to; empty for that of the page."""
+
+    button: str
+    controls: Sequence[Control]
+    note: str = ""
+    """What a person confirms by sending it."""
+
+    rest: Sequence[Mapping[str, Any]] = ()
+    """What is wrong and concerns none of its fields."""
+
+    @property
+    def fixed(self) -> Sequence[Control]:
+        """The fields that nobody sees."""
+        return [control for control in self.controls if control.is_fixed]
+
+    @property
+    def main(self) -> Sequence[Control]:
+        """The fields that are always shown."""
+        return [control for control in self.controls if control.is_main and not control.is_fixed]
+
+    @property
+    def more(self) -> Sequence[Control]:
+        """The fields that are folded away."""
+        return [control for control in self.controls if not control.is_main and not control.is_fixed]
+
+    @property
+    def is_open(self) -> bool:
+        """True if something is entered or wrong in a field that would be folded away."""
+        return any(one.error or one.value not in {"", text_of(one.field.default)} for one in self.more)
+
+
+def leaf_fields(fields: Sequence[Field], connector: AnyConnector | None) -> Iterator[Field]:
+    """Yield *fields*, with those of *connector* in place of its credentials and its settings."""
+    for field in fields:
+        if connector is None or field.name not in {"credentials", "settings"}:
+            yield field
+        elif field.name == "credentials":
+            yield from (
+                _part(field, name, kind="text", is_required=field.is_required) for name in connector.credentials
+            )
+        else:
+            yield from (replace(one, name=f"{field.name}.{one.name}") for one in fields_of(connector.settings))
+
+
+def _part(field: Field, name: str, **more: Any) -> Field:
+    return replace(field, name=f"{field.name}.{name}", description="", default=None, **more)
+
+
+def text_of(value: Any) -> str:
+    """Return *value* as it stands in a field."""
+    if value is None or value is False:
+        return ""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None).isoformat(timespec="minutes")
+    if isinstance(value, Mapping):
+        return to_json(value, indent=1).decode() if value else ""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "\n".join(map(str, value))
+    return "true" if value is True else str(value)
+
+
+def entered(fields: Sequence[Field], form: Mapping[str, str], *, keep_empty: bool) -> dict[str, Any]:
+    """Return what was entered in a form of *fields*, as the management routes accept it.
+
+    Empty fields are omitted, unless they replace a present value (*keep_empty*).
+    """
+    values: dict[str, Any] = {}
+    for field in fields:
+        text = form.get(field.name, "")
+        if text or field.kind in {"boolean", "list"} or (keep_empty and field.kind == "text" and not field.is_secret):
+            _put(values, field.name.split("."), _value(field, text))
+        elif field.is_required and "." in field.name:
+            # Empty credentials are rejected; without any, the route would create a link in their place.
+            values.setdefault(field.name.partition(".")[0], {})
+    return {name: value for name, value in values.items() if keep_empty or value not in ([], "")}
+
+
+def _put(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    *parents, last = path
+    for name in parents:
+        values = values.setdefault(name, {})
+    values[last] = value
+
+
+def _value(field: Field, text: str) -> Any:
+    """Return what was entered in one field; what is not of its kind stays text, for the declaration to reject."""
+    if field.kind == "boolean":
+        return bool(text)
+    if field.kind == "list":
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    if field.kind == "integer":
+        return int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) < 20 else text
+    if field.kind == "instant":
+        return f"{text}Z" if text[-1:].isdigit() else text
+    return _object(text) if field.kind == "object" else text
+
+
+def _object(text: str) -> Any:
+    try:
+        return from_json(text)
+    except ValueError:
+        return text
+
+
+def controls_of(
+    fields: Sequence[Field],
+    values: Mapping[str, str],
+    choices: Mapping[str, Choices],
+    *,
+    fixed: Mapping[str, str],
+    suggested: Mapping[str, Any],
+    folded: bool,
+    problem: GatewayError | None,
+) -> Sequence[Control]:
+    """Return the controls of *fields*, with *values* entered and what *problem* says of each."""
+    errors = _errors(problem, [field.name for field in fields])
+    return [
+        Control(
+            field,
+            fixed.get(field.name, _value_of(field, values, choices.get(field.name, ()), suggested)),
+            choices.get(field.name, ()),
+            errors.get(field.name, ""),
+            field.name in fixed,
+            not folded or field.is_required or field.name in suggested or _is_shown(field),
+        )
+        for field in fields
+    ]
+
+
+def _value_of(field: Field, values: Mapping[str, str], choices: Choices, suggested: Mapping[str, Any]) -> str:
+    """Return what stands in a field: what was entered, unless it is secret, or the only choice if one is required."""
+    if field.is_secret:
+        return ""
+    if field.name in values:
+        return values[field.name]
+    if field.is_required and len(choices) == 1:
+        return choices[0][0]
+    return text_of(suggested.get(field.name, field.default))
+
+
+def _is_shown(field: Field) -> bool:
+    return field.name.rpartition(".")[2] in ALWAYS_SHOWN or (field.kind == "choice" and field.default is not None)
+
+
+def _errors(problem: GatewayError | None, names: Sequence[str]) -> Mapping[str, str]:
+    """Return what *problem* says of each field, by its name."""
+    told = {} if problem is None else described(problem)
+    found = [(_field_of(str(one.get("parameter", "")), names), one) for one in told.get("details", ())]
+    return {name: str(one.get("message", told["message"])) for name, one in reversed(found) if name}
+
+
+def _field_of(parameter: str, names: Sequence[str]) -> str:
+    """Return the name of the field that holds a parameter, a part of it, or the first of its parts."""
+    fits = (name for name in names if f"{parameter}.".startswith(f"{name}.") or name.startswith(f"{parameter}."))
+    return next(fits, "") if parameter else ""
+
+
+def unplaced(problem: GatewayError, names: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+    """Return the details of *problem* that are about none of the fields *names*."""
+    details: Sequence[Mapping[str, Any]] = described(problem)["details"]
+    return [one for one in details if "message" in one and not _field_of(str(one.get("parameter", "")), names)]

@@ -1,0 +1,147 @@
+"""Conversions of plain values without loss, for the properties of any application."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeVar
+
+from connector_gateway.kit.errors import GatewayError, LossyCast
+from connector_gateway.kit.nearest import nearest_first
+from connector_gateway.kit.shapes import OffsetMissing, parse_instant
+
+T = TypeVar("T")
+
+MAX_EXACT_INTEGER = 2**53
+MAX_EXPONENT = 323
+"""The places of the largest and of the smallest number that a double holds."""
+
+MAX_NAMES = 10
+MAX_NAME = 100
+"""How many names a sentence lists, and how many characters of each."""
+
+FLAGS: Mapping[Any, bool] = {True: True, False: False, "true": True, "false": False}
+NO_INSTANT = "it should be a date, or a date and time with an offset, such as 2026-11-02T09:30:00Z"
+
+
+class Unfit(ValueError):
+    """A value that a property cannot hold without change; the message ends the sentence of ``lossy``."""
+
+
+def convert(place: str, name: str, kind: str, value: Any, cast: Callable[[], T]) -> T:
+    """Return what *cast* makes of *value*; raise ``LossyCast`` for the property *name* if that would lose something."""
+    try:
+        return cast()
+    except Unfit as error:
+        raise lossy(place, name, kind, value, str(error)) from error
+    except (ValueError, ArithmeticError) as error:
+        raise lossy(place, name, kind, value, "it is no such value") from error
+
+
+def lossy(place: str, name: str, kind: str, value: Any, why: str) -> LossyCast:
+    """Return the error of a value that would change as a *kind*; *place* is the word for what *name* names."""
+    message = f'The value of "{name}" cannot become {kind} without loss: {why}.'
+    return LossyCast(message, {place: name, "type": kind, "value": as_sent(value)})
+
+
+def options_missing(
+    error: type[GatewayError], place: str, name: str, missing: Sequence[str], known: Collection[str]
+) -> GatewayError:
+    """Return the error of options that the property *name* lacks."""
+    details = ({place: name, "value": option, "allowed": nearest_first(option, known)} for option in missing)
+    return error(f'"{name}" has no option {quoted(missing)}.', *details)
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Return *names* as a sentence lists them: the first of them, and of long ones the beginning."""
+    shown = [f'"{name[:MAX_NAME]}{"…" if len(name) > MAX_NAME else ""}"' for name in names[:MAX_NAMES]]
+    return ", ".join(shown) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
+
+
+def decimal(value: Any) -> Decimal:
+    """Return the finite number that *value* is or writes, with all its digits."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise Unfit("it is no number")
+    digits = str(value).strip()
+    try:
+        number = Decimal(digits if digits.isascii() and "_" not in digits else "none")
+    except InvalidOperation as error:
+        raise Unfit("it is no plain decimal number") from error
+    if not number.is_finite() or abs(number.adjusted()) > MAX_EXPONENT:
+        raise Unfit("it is beyond what the application keeps")
+    return number
+
+
+def json_number(value: Any) -> int | float:
+    """Return *value* as a JSON number that says exactly the same."""
+    number = decimal(value)
+    exact = int(number) if number == number.to_integral_value() else float(number)
+    if abs(number) > MAX_EXACT_INTEGER or Decimal(repr(exact)) != number:
+        raise Unfit("it has more digits than the application keeps")
+    return exact
+
+
+def flag(value: Any) -> bool:
+    """Return *value*, which is true or false or the word for it."""
+    if not isinstance(value, bool | str) or value not in FLAGS:
+        raise Unfit("it is neither true nor false")
+    return FLAGS[value]
+
+
+def text(value: Any) -> str:
+    """Return a text, or a number as people write it."""
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return number_text(value)
+    return string(value, "it is no text")
+
+
+def string(value: Any, otherwise: str) -> str:
+    """Return *value*, which is a string; *otherwise* says what it is not."""
+    if not isinstance(value, str):
+        raise Unfit(otherwise)
+    return value
+
+
+def strings(value: Any, most: int) -> list[str]:
+    """Return a list of strings, of which one may be given alone."""
+    return [string(item, "it is no string or list of strings") for item in items(value, most)]
+
+
+def items(value: Any, most: int) -> list[Any]:
+    """Return a list, of whose items one may be given alone."""
+    listed = value if isinstance(value, list) else [value]
+    if len(listed) > most:
+        raise Unfit(f"it has more than {most} items")
+    return listed
+
+
+def number_text(number: float | Decimal) -> str:
+    """Return a number as people write it: no exponent, no trailing zeros."""
+    written = format(Decimal(str(number)), "f")
+    return written.rstrip("0").rstrip(".") if "." in written else written
+
+
+def instant(value: Any) -> datetime:
+    """Return the instant of an ISO 8601 date, or of a date and time with an offset."""
+    try:
+        return parse_instant(string(value, NO_INSTANT).strip())
+    except OffsetMissing as error:
+        raise Unfit(str(error)) from error
+    except (ValueError, OverflowError) as error:
+        raise Unfit(NO_INSTANT) from error
+
+
+def in_milliseconds(moment: datetime) -> datetime:
+    """Return *moment*, which is no finer than applications keep it."""
+    if moment.microsecond % 1000:
+        raise Unfit("the application keeps milliseconds")
+    return moment
+
+
+def as_sent(value: Any) -> Any:
+    """Return a value as it was in JSON: decimals as numbers if a double says the same, otherwise as text."""
+    if isinstance(value, Decimal):
+        number = float(value)
+        return number if Decimal(repr(number)) == value else str(value)
+    if isinstance(value, dict):
+        return {name: as_sent(part) for name, part in value.items()}
+    return [as_sent(part) for part in value] if isinstance(value, list) else value

@@ -1,0 +1,104 @@
+"""Requests for management routes, and the services that handle them."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from connector_gateway.core.acts import Actor
+from connector_gateway.core.filters import workspace_not_found
+from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
+from connector_gateway.kit.shapes import Position
+
+if TYPE_CHECKING:
+    # The command line reads the declarations for its help, which must not wait until all services are loaded.
+    from connector_gateway.core.audit import Audit
+    from connector_gateway.core.connections import Connecting, Connections
+    from connector_gateway.core.cursors import Cursors
+    from connector_gateway.core.events.hooks import Hooks
+    from connector_gateway.core.keys import Caller, Keys
+    from connector_gateway.core.operators import Operator, Operators
+    from connector_gateway.core.runs import Runs
+    from connector_gateway.core.webhooks.webhooks import Webhooks
+    from connector_gateway.core.workspaces import Workspaces
+    from connector_gateway.kit.operation import AnyConnector
+
+
+@dataclass(frozen=True)
+class Management:
+    """The services that management routes use."""
+
+    connectors: "Mapping[str, AnyConnector]"
+    workspaces: "Workspaces"
+    keys: "Keys"
+    connections: "Connections"
+    connecting: "Connecting"
+    runs: "Runs"
+    hooks: "Hooks"
+    webhooks: "Webhooks"
+    cursors: "Cursors"
+    operators: "Operators"
+    audit: "Audit"
+
+
+@dataclass(frozen=True)
+class ManagementRequest:
+    """An authenticated management request.
+
+    It comes from a *caller* with an API key, or from an *operator* (*caller* is None), who sees all workspaces.
+    """
+
+    management: Management
+    caller: "Caller | None"
+    operator: "Operator"
+    position: Position | None = None
+    """Start of the requested page, as the previous page returned it."""
+
+    address: str = ""
+    """Network address of the client."""
+
+    surface: str = "http"
+
+    @property
+    def actor(self) -> Actor:
+        """The caller or operator, as named in the audit trail."""
+        return Actor(self.caller.key_id if self.caller else self.operator.name, self.address, self.surface)
+
+    @property
+    def may_change(self) -> bool:
+        """True for requests that may also read the secrets that changes need."""
+        return self.caller is not None or self.operator.may_change
+
+    @property
+    def before(self) -> str | None:
+        """Identifier of the item that follows the requested page; None for the first page."""
+        return self.position["before"] if self.position else None
+
+    @property
+    def workspace_id(self) -> WorkspaceId | None:
+        """The only visible workspace; None if all are visible."""
+        return self.caller.workspace_id if self.caller else None
+
+    @property
+    def connection_ids(self) -> Collection[ConnectionId] | None:
+        """The only visible connections; None if all of the workspace are visible."""
+        return self.caller.connection_ids if self.caller else None
+
+    def own_workspace(self, workspace_id: str) -> WorkspaceId:
+        """Return *workspace_id*; another workspace than the key's is reported as missing."""
+        if self.workspace_id not in {None, workspace_id}:
+            raise workspace_not_found(workspace_id)
+        return WorkspaceId(workspace_id)
+
+    async def require_own_connection(self, connection_id: str) -> None:
+        """Raise ``ConnectionNotFound`` for a connection that the key cannot see."""
+        if self.caller is not None:
+            await self.management.connections.show(connection_id, self.workspace_id, self.connection_ids)
+
+    def workspace_filter(self, workspace_id: str | None) -> WorkspaceId | None:
+        """Return the workspace to search: the key's own, otherwise the requested one."""
+        return self.workspace_id or (WorkspaceId(workspace_id) if workspace_id else None)
+
+
+def position_before(identifier: str | None) -> Position | None:
+    """Return the start of the next page, or None after the last page."""
+    return None if identifier is None else {"before": identifier}

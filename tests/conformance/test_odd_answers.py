@@ -1,0 +1,121 @@
+"""Answers of another shape than the vendor documents: told with their place, and never remembered.
+
+``tests/hostile`` mangles all answers at random; here are those that once went wrong, or are easily taken for right.
+"""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, NamedTuple
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from harness.calls import defects, read, write
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.rooms import Rooms, rooms
+from harness.serving import Reply
+from workspace_sandbox import EMULATORS
+
+AT = "2026-11-02T09:30:00.000Z"
+UID = "0b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
+BY = {"created_by": {"id": UID}, "last_edited_by": {"id": UID}}
+SOURCE = {"object": "data_source", "id": UID, "title": [], "parent": {"type": "database_id", "database_id": UID}}
+DATED = {"properties": {}, "in_trash": False, "created_time": AT, "last_edited_time": AT}
+PAGE = {"object": "page", "id": UID, "url": "", "parent": {"type": "data_source_id", "data_source_id": UID}, **BY}
+LIST = {"id": "1" * 24, "name": "To do", "closed": False, "idBoard": "1" * 24}
+CARD: dict[str, Any] = {
+    "id": "1" * 24,
+    "name": "Odd",
+    "desc": "",
+    "due": None,
+    "idBoard": "1" * 24,
+    "idList": "1" * 24,
+    "labels": [],
+}
+MESSAGE = {"id": "19a3f0c2b7d4e851", "threadId": "19a3f0c2b7d4e851", "internalDate": "1795125600000", "payload": {}}
+CHANNEL = {"id": "C1", "name": "ops", "is_private": False, "is_member": True, "num_members": 3}
+RECORD = {"id": "1", "properties": {}, "createdAt": AT, "updatedAt": AT}
+TABLE = {"id": "tbl1", "name": "Leads", "primaryFieldId": "fld1"}
+FIELD = {"id": "fld1", "name": "Name", "type": "singleLineText"}
+ROW = {"id": "rec1", "createdTime": AT, "fields": {}}
+ME, OBJECTS = "/gmail/v1/users/me", "/crm/objects/2026-09"
+
+
+class Odd(NamedTuple):
+    """A call, the request of it that gets *body* in an answer with status 200, and what is odd in that."""
+
+    call: str
+    """A write of the simulation, or a room and the number of one of its readings."""
+
+    request: str
+    body: Any
+    place: str | None = None
+
+
+ODD = [
+    Odd("notes 0", "POST /v1/search", {"results": 5}, "results"),
+    Odd("notes 0", "POST /v1/search", {"results": [SOURCE | DATED | {"last_edited_time": 5}]}, "last_edited_time"),
+    Odd("notes 0", "POST /v1/search", {"results": [SOURCE | DATED | {"last_edited_time": "2026-11-02T09:30:00"}]}),
+    Odd("notes 1", "GET /v1/data_sources", SOURCE | DATED | {"properties": {"Name": None}}, "properties[...]"),
+    Odd("notes 1", "POST /v1/data_sources", {"results": [PAGE | DATED | {"created_time": "then"}]}, "created_time"),
+    Odd("notes.update_page", "GET /v1/pages", PAGE | DATED | {"in_trash": None}, "in_trash"),
+    Odd("boards 0", "GET /1/boards", {"name": ["Ops"]}, "name"),
+    Odd("boards.create_card", "GET /1/lists", LIST | {"idBoard": 7}, "idBoard"),
+    Odd("boards.create_card", "GET /1/lists", {"id": "1" * 24}),
+    Odd("boards.move_card", "GET /1/cards", CARD | {"due": "soon"}, "due"),
+    Odd("boards.attach_checklist", "GET /1/cards", {}),
+    Odd("mail 0", f"GET {ME}/messages", {"messages": [{"threadId": "1"}]}, "messages[0]"),
+    Odd("mail 0", f"GET {ME}/messages/", MESSAGE | {"internalDate": "soon"}, "internalDate"),
+    Odd("mail 0", f"GET {ME}/messages/", MESSAGE | {"payload": {"parts": [{"body": {"size": "12"}}]}}),
+    Odd("mail 0", f"GET {ME}/labels", {"labels": [{"id": 1, "name": 2}]}, "labels[0].id"),
+    Odd("mail.send_message", f"GET {ME}/settings/sendAs", {"sendAs": []}),
+    Odd("mail.send_message", f"GET {ME}/settings/sendAs", {"sendAs": [{"sendAsEmail": ""}]}),
+    Odd("chat 0", "GET /api/conversations.list", {"ok": True, "channels": [{"id": "D1", "is_im": True}]}),
+    Odd("chat 0", "GET /api/conversations.list", {"ok": True, "channels": [CHANNEL | {"num_members": "3"}]}),
+    Odd("chat.post_message", "GET /api/auth.test", {"ok": True, "url": "https://northwind-labs.slack.com/"}),
+    Odd("crm 0", f"POST {OBJECTS}/contacts/batch/read", {"results": [RECORD | {"createdAt": "yesterday"}]}),
+    Odd("crm 1", f"POST {OBJECTS}/contacts/search", {"results": [RECORD | {"properties": {"email": 7}}]}),
+    Odd("crm.create_deal", "GET /crm/pipelines", {"results": [{"id": "default", "label": "Sales"}]}, "results[0]"),
+    Odd("crm.update_deal", f"GET {OBJECTS}/deals", RECORD | {"updatedAt": "soon"}, "updatedAt"),
+    Odd("crm.create_or_update_contact", "GET /account-info", {"portalId": {"id": 1}}, "portalId"),
+    Odd("tables 0", "GET /v0/meta/bases", {"tables": [TABLE | {"fields": [FIELD], "name": None}]}, "tables[0].name"),
+    Odd("tables 0", "GET /v0/app", {"records": [ROW | {"createdTime": "yesterday"}]}, "records[0].createdTime"),
+    Odd("tables.create_records", "GET /v0/meta/bases", {"tables": [None]}, "tables[0]"),
+]
+
+numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("odd")) as started:
+        yield started
+
+
+@requirement("common-44", "common-51")
+@pytest.mark.parametrize("odd", ODD, ids=[f"{odd.call}: {odd.request}, {odd.place}" for odd in ODD])
+def test_an_odd_answer_is_told_with_its_place_and_not_remembered(started: Rooms, odd: Odd) -> None:
+    room = odd.call.partition(" ")[0].partition(".")[0]
+    gateway, content = started.newly_connected(room), f"odd {next(numbers)}"
+    method, path = odd.request.split()
+    started.gateway.clear(room)
+
+    def call() -> Reply:
+        if "." in odd.call:
+            return write(gateway, started.world, odd.call, content, content)
+        return read(gateway, room, started.readings(room)[int(odd.call.partition(" ")[2])])
+
+    if "." in odd.call:
+        started.prepare(odd.call, content)
+    gateway.fault(room, fault="status", status=200, method=method, path=path, body=odd.body)
+    first, again = call(), call()
+
+    assert (502, "upstream_unexpected") == (first.status, first.code)
+    assert odd.place is None or [{"place": odd.place}] == first.details
+    assert 200 == again.status
+    assert "." not in odd.call or [] == list(defects(started.world, odd.call, content, again))
+
+
+def test_every_connector_is_tried() -> None:
+    assert set(CONNECTORS) <= {odd.call.partition(" ")[0].partition(".")[0] for odd in ODD}

@@ -1,0 +1,209 @@
+"""Every write of every connector is made once: whatever happens to its requests, and however it is repeated."""
+
+from collections.abc import Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from harness.calls import defects, write, writings
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.rooms import Rooms, rooms
+from harness.serving import Reply
+from hostile.outcomes import STEPS
+from simulation.vendors import READS
+from simulation.writes import KINDS, OVER
+from workspace_sandbox import EMULATORS
+from workspace_sandbox.sandbox import Sandbox
+
+HTML = "<html><body><h1>Bad Gateway</h1></body></html>"
+EDGE = {"fault": "status", "status": 502, "body": HTML}
+WRITES = [name for room in CONNECTORS for name in writings(room)]
+TWINS = [step for step in STEPS if KINDS[step[0]].twins and "long" not in step[0] and "checklists" not in step[2]]
+PATIENCE = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.3"}
+TOGETHER = 20
+NUMBERS = count(1)
+
+every_write = pytest.mark.parametrize("name", WRITES)
+every_step = pytest.mark.parametrize("step", STEPS, ids=[" ".join(step) for step in STEPS])
+every_creation = pytest.mark.parametrize("step", TWINS, ids=[" ".join(step) for step in TWINS])
+
+
+def settling(seconds: float) -> dict[str, str]:
+    """The settings with which a request may be carried out for so long after it was sent."""
+    return {f"GATEWAY_{room.upper()}_SETTLE_SECONDS": str(seconds) for room in CONNECTORS}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(**EMULATORS) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("writes")
+
+
+@pytest.fixture(scope="module")
+def started(sandbox: Sandbox, folder: Path) -> Iterator[Rooms]:
+    with rooms(sandbox, folder, alone=False) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def other_process(sandbox: Sandbox, folder: Path, started: Rooms) -> Iterator[Rooms]:
+    """A gateway on the same database that remembers nothing of what the first one did."""
+    with rooms(sandbox, folder, alone=False) as other:
+        other.gateway = other.gateway.asked_by(started.gateway)
+        yield other
+
+
+@pytest.fixture(scope="module")
+def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    """A gateway that waits for a response half as long as a request may be carried out."""
+    with rooms(sandbox, tmp_path_factory.mktemp("impatient"), **PATIENCE, **settling(0.6)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def unsettled(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+    with rooms(sandbox, tmp_path_factory.mktemp("unsettled"), **PATIENCE, **settling(60)) as started:
+        yield started
+
+
+class Writing:
+    """A write with a content of its own, of which one request meets a fault."""
+
+    def __init__(self, started: Rooms, step: tuple[str, str, str] | str, content: str, **fault: Any) -> None:
+        self.name, self.method, self.path = (step, "", "") if isinstance(step, str) else step
+        self.started, self.room = started, KINDS[self.name].room
+        self.content = f"{content} {next(NUMBERS)}"
+        started.gateway.clear(self.room)
+        started.prepare(self.name, self.content)
+        if fault:
+            started.gateway.fault(self.room, method=self.method, path=self.path, times=1, **fault)
+
+    def call(self, key: str = "", content: str = "", started: Rooms | None = None) -> Reply:
+        """Send the write with a key, its content by default."""
+        gateway = (started or self.started).gateway
+        return write(gateway, self.started.world, self.name, content or self.content, f"{key} {self.content}")
+
+    def call_without_key(self) -> Reply:
+        return write(self.started.gateway, self.started.world, self.name, self.content, None)
+
+    def wrong(self, *replies: Reply) -> list[str]:
+        """What is wrong with the objects upstream after these replies to one write."""
+        return [one for reply in replies for one in defects(self.started.world, self.name, self.content, reply)]
+
+    def sent(self) -> list[str]:
+        """The requests that change something, since they were last forgotten."""
+        journal = [f"{method} {path}" for method, path, _ in self.started.gateway.journal(self.room)]
+        return [request for request in journal if not READS[self.room].fullmatch(request)]
+
+    @staticmethod
+    def outcome(reply: Reply) -> str:
+        """The code of an error, or ``ok``."""
+        return "ok" if reply.status == 200 else reply.code
+
+    def made(self) -> int:
+        return len([one for one in KINDS[self.name].made(self.started.world, self.content) if one.part == 0])
+
+
+@requirement("common-79", "common-97", "notes-23", "tables-15")
+@every_step
+@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
+@pytest.mark.parametrize("keyed", [True, False])
+def test_a_write_whose_response_is_lost_is_found(
+    started: Rooms, step: tuple[str, str, str], fault: str, *, keyed: bool
+) -> None:
+    writing = Writing(started, step, "lost", fault=fault)
+    first = writing.call() if keyed else writing.call_without_key()
+    repeated = writing.call() if keyed else first
+
+    assert (200, 200) == (first.status, repeated.status), first.body
+    assert first.data == repeated.data
+    assert [] == writing.wrong(first)
+
+
+@requirement("common-92", "common-93")
+@every_step
+@pytest.mark.parametrize("fault", [{"fault": "drop_before"}, EDGE], ids=["cut", "edge"])
+def test_a_write_that_was_not_carried_out_is_made_once_by_a_repeat(
+    started: Rooms, step: tuple[str, str, str], fault: Mapping[str, Any]
+) -> None:
+    writing = Writing(started, step, "not done", **fault)
+    first, repeated = writing.call(), writing.call()
+
+    assert writing.outcome(first) in {"ok", "outcome_unknown"}
+    assert 200 == repeated.status
+    assert [] == writing.wrong(repeated)
+
+
+@requirement("common-81")
+@every_step
+@pytest.mark.parametrize("fault", [EDGE, {"fault": "delay", "seconds": 60}], ids=["edge", "silence"])
+def test_a_write_that_may_still_be_carried_out_is_not_sent_again(
+    unsettled: Rooms, step: tuple[str, str, str], fault: Mapping[str, Any]
+) -> None:
+    writing = Writing(unsettled, step, "may come", **fault)
+    first = writing.call()
+    unsettled.gateway.sandbox.emulators[writing.room].stage.journal.clear()
+    repeated = writing.call()
+
+    assert ["outcome_unknown"] * 2 == [first.code, repeated.code]
+    assert 50 < repeated.body["retry_after"] <= 60
+    assert [] == writing.sent()
+
+
+@requirement("common-93", "crm-41")
+@every_step
+def test_a_write_that_outlasts_the_timeout_is_made_once(impatient: Rooms, step: tuple[str, str, str]) -> None:
+    writing = Writing(impatient, step, "slow", fault="delay", seconds=0.4)
+    first = writing.call()
+    impatient.gateway.clear(writing.room)
+    repeated = writing.call()
+
+    assert writing.outcome(first) in {"ok", "outcome_unknown"}
+    assert [] == writing.wrong(repeated)
+
+
+@requirement("boards-15", "common-87", "crm-38", "notes-19")
+@every_step
+@pytest.mark.parametrize("fault", [None, "drop_before"])
+def test_the_first_parameters_of_a_key_count(started: Rooms, step: tuple[str, str, str], fault: str | None) -> None:
+    writing = Writing(started, step, "first", **({"fault": fault} if fault else {}))
+    first, repeated = writing.call(), writing.call(content=writing.content + OVER)
+
+    assert 200 == repeated.status
+    assert fault or first.data == repeated.data
+    assert [] == writing.wrong(repeated)
+
+
+@requirement("chat-9", "common-85", "common-90")
+@every_write
+def test_calls_with_one_key_at_once_write_once(started: Rooms, name: str) -> None:
+    writing = Writing(started, name, "together")
+    replies = started.gateway.together(*[writing.call] * TOGETHER)
+
+    assert [replies[0].data] * TOGETHER == [reply.data for reply in replies]
+    assert TOGETHER - 1 == [reply.headers.get("idempotent-replayed") for reply in replies].count("true")
+    assert [] == writing.wrong(replies[0])
+
+
+@requirement("common-98", "crm-40")
+@every_creation
+@pytest.mark.parametrize("remembers", [True, False])
+def test_equal_writes_with_two_keys_are_two_objects(
+    started: Rooms, other_process: Rooms, step: tuple[str, str, str], *, remembers: bool
+) -> None:
+    writing = Writing(started, step, "twins", fault="drop_before")
+    doubtful, other = writing.call("one"), writing.call("another")
+    repeated = writing.call("one", started=started if remembers else other_process)
+
+    assert "outcome_unknown" == doubtful.code
+    assert other.data != repeated.data
+    assert 2 == writing.made()

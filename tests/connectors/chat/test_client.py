@@ -1,0 +1,68 @@
+"""What the application's refusals mean."""
+
+import json
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.chat import wire
+from connector_gateway.connectors.chat.refusals import unwrap
+from connector_gateway.kit.errors import (
+    ChannelArchived,
+    ChannelNotFound,
+    ConnectionRevoked,
+    ConnectionScopeMissing,
+    GatewayError,
+    NotInChannel,
+    NotMessageAuthor,
+    ThreadNotFound,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamUnexpected,
+)
+from connector_gateway.kit.transport import Answer
+
+
+def refusal(code: str, **more: Any) -> GatewayError:
+    with pytest.raises(GatewayError) as refused:
+        unwrap(Answer(200, {}, json.dumps({"ok": False, "error": code, **more}).encode()), wire.Posted)
+    return refused.value
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("missing_scope", ConnectionScopeMissing),
+        ("not_allowed_token_type", ConnectionScopeMissing),
+        ("access_denied", UpstreamForbidden),
+        ("messages_tab_disabled", UpstreamForbidden),
+        ("not_in_channel", NotInChannel),
+        ("channel_not_found", ChannelNotFound),
+        ("cannot_reply_to_message", ThreadNotFound),
+        ("is_archived", ChannelArchived),
+        ("is_inactive", ChannelArchived),
+        ("cant_update_message", NotMessageAuthor),
+        ("invalid_arguments", UpstreamRefused),
+        ("not_reactable", UpstreamRefused),
+        ("something_new", UpstreamUnexpected),
+        *[(code, ConnectionRevoked) for code in ("account_inactive", "token_revoked", "token_expired", "not_authed")],
+    ],
+)
+def test_a_refusal_with_status_200_has_its_own_meaning(code: str, error: type[GatewayError]) -> None:
+    refused = refusal(code)
+
+    assert error is type(refused)
+    assert code not in refused.message
+
+
+@pytest.mark.parametrize("remarks", ["odd", {"messages": "odd"}, {"messages": [{"odd": 1}]}])
+def test_remarks_that_cannot_be_read_are_left_out(remarks: Any) -> None:
+    assert [{"vendor_code": "no_text"}] == refusal("no_text", response_metadata=remarks).details
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [("edit_window_closed", "Post a new message"), ("restricted_action_thread_locked", "Post outside of the thread")],
+)
+def test_a_refusal_comes_with_what_helps_against_it(code: str, remedy: str) -> None:
+    assert refusal(code).remedy.startswith(remedy)

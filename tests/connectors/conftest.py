@@ -1,0 +1,57 @@
+"""The connector that a folder is named after, alone behind a gateway and in front of its emulator."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.playing import playing
+from harness.rooms import only
+from harness.serving import Gateway, Restarting, serving
+from harness.serving import restarting as serving_again
+from workspace_sandbox import EMULATORS
+from workspace_sandbox.sandbox import Sandbox
+
+Beside = Callable[..., Gateway]
+"""Starts another gateway in front of the same emulator, with other settings."""
+
+
+@pytest.fixture(scope="module")
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    name = request.path.parent.name
+    with playing(**{name: EMULATORS[name]}) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    (name,) = sandbox.emulators
+    with serving(sandbox, tmp_path_factory.mktemp(name), connectors=only(name)) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def gateway(room: Gateway) -> Gateway:
+    (name,) = room.connections
+    room.clear(name)
+    return room
+
+
+@pytest.fixture
+def beside(room: Gateway, tmp_path: Path) -> Iterator[Beside]:
+    (name,) = room.connections
+    with ExitStack() as stack:
+
+        def start(**settings: Any) -> Gateway:
+            return stack.enter_context(serving(room.sandbox, tmp_path, connectors=only(name), **settings))
+
+        yield start
+
+
+@pytest.fixture
+def restarting(room: Gateway, tmp_path: Path) -> Restarting:
+    """A gateway of its own that can be started again."""
+    (name,) = room.connections
+    return serving_again(room.sandbox, tmp_path, connectors=only(name))

@@ -1,0 +1,53 @@
+"""Calls that an operator makes in the console: only those that read, recorded like any call, and under a name."""
+
+from harness.browsing import Browser
+from harness.requirement import requirement
+from harness.serving import Gateway
+
+
+def address(gateway: Gateway, **more: str) -> str:
+    return f"/console/connections/{gateway.connections['notes']}/try?operation={more.get('operation', '')}"
+
+
+@requirement("administration-19")
+def test_a_call_shows_its_result_and_is_recorded(operator: Browser, gateway: Gateway) -> None:
+    page = operator.submit(operator.open(address(gateway)), "Run", limit="1")
+    run = gateway.operator("GET", "/v1/runs?limit=1").data[0]
+    entry = gateway.operator("GET", "/v1/audit?limit=1").data[0]
+
+    assert '"status": "ok"' in page.one("#answer").text
+    assert page.link("How the call went").endswith(run["run_id"])
+    assert ("console", "list_databases", ["limit"], "ok") == (
+        run["surface"],
+        run["operation"],
+        run["parameters"],
+        run["status"],
+    )
+    assert ("operator", "try_connection", {"operation": "list_databases"}) == (
+        entry["actor"],
+        entry["act"],
+        entry["details"],
+    )
+
+
+@requirement("administration-19")
+def test_only_operations_that_read_are_offered(operator: Browser, gateway: Gateway) -> None:
+    page = operator.open(address(gateway, operation="create_page"))
+    offered = [one.text for one in page.html.select(".tabs a")]
+
+    assert {"List databases", "Search pages", "Read events"} == set(offered)
+    assert "List databases" == page.one(".tabs a[aria-current]").text
+
+
+@requirement("administration-19")
+def test_what_was_wrong_stands_beside_its_field(operator: Browser, gateway: Gateway) -> None:
+    page = operator.submit(operator.open(address(gateway)), "Run", limit="many")
+    run = operator.open(page.link("How the call went"))
+
+    assert (422, "limit") == (page.status, page.one("[aria-invalid=true]")["name"])
+    assert "Not accepted: Limit." in page.alert
+    assert "error" in run.one("h1 .mark").text
+
+
+def test_the_newest_connection_that_works_is_tried(operator: Browser) -> None:
+    assert operator.open("/console/try").path.endswith("/try")

@@ -1,0 +1,41 @@
+"""The guides that the gateway serves: every page, and every link between them."""
+
+import re
+
+from connector_gateway.http.guides import INDEX, guide_address, guides, render
+from harness.requirement import requirement
+from harness.serving import Gateway
+
+HREF = re.compile(r'href="([^"]+)"')
+
+
+@requirement("common-229")
+def test_the_index_lists_every_guide(gateway: Gateway) -> None:
+    page = gateway.http.get(gateway.base_url + INDEX).text
+    linked = set(HREF.findall(page))
+
+    assert {guide_address(path) for path in guides() if path.startswith("guide/")} <= linked
+
+
+@requirement("common-229")
+def test_every_link_of_every_page_leads_to_a_page_and_a_heading(gateway: Gateway) -> None:
+    pages = {guide_address(path): gateway.http.get(gateway.base_url + guide_address(path)) for path in guides()}
+    links = {
+        (href.partition("#")[0] or address, href.partition("#")[2])
+        for address, page in pages.items()
+        for href in HREF.findall(page.text.partition("<main")[2])
+        if "http" not in href
+    }
+    others = {address for address, _ in links - {(address, "") for address in pages}} - pages.keys()
+
+    assert {200} == {page.status_code for page in pages.values()}
+    assert {200} == {gateway.http.get(gateway.base_url + address).status_code for address in others}
+    assert [] == [link for link in links if link[1] and f'id="{link[1]}"' not in pages[link[0]].text]
+
+
+def test_markup_of_a_page_is_text() -> None:
+    assert "&lt;script&gt;" in render("# A\n\n<script>alert(1)</script>", "guide/a.md")
+
+
+def test_a_link_to_a_page_that_is_not_served_is_text() -> None:
+    assert "<p>See it and that.</p>" in render("# A\n\nSee [it](../decisions/1.md) and that.", "guide/a.md")
