@@ -51,6 +51,7 @@ def letter(url: str, **more: Any) -> Letter:
 async def sent(hooks: Hooks, sending: Letter) -> Sequence[tuple[int, int | None, str | None]]:
     """The attempts that there were: their numbers, statuses and reasons."""
     hooks.send(sending)
+    await asyncio.sleep(0)
     await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
     return [(one.attempt, one.status, one.reason) for one in hooks.journal]
 
