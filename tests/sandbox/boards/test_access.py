@@ -89,3 +89,5 @@ def test_a_token_tells_about_itself_and_deletes_itself(trello: Trello) -> None:
     assert {"idModel": "*", "modelType": "Board", "read": True, "write": True} in told["permissions"]
     assert (me["id"], 200) == (member["id"], gone.status_code)
     assert (401, TEXT, "invalid token") == refused(trello.ask("GET", "/1/members/me"))
+    trello.steer("/boards/authorise")
+    assert 200 == trello.ask("GET", "/1/members/me").status_code
