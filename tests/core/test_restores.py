@@ -208,6 +208,15 @@ async def test_a_change_in_doubt_in_the_backup_is_not_sent_over_what_followed_it
 
 
 @requirement("keys-11")
+async def test_the_history_does_not_say_that_a_new_key_had_lost_a_response(lives: Lives) -> None:
+    async with lives.restored() as stage:
+        made = await stage.put(operation=make_thing)
+        run = await stage.app.runs.show(made.run_id, None)
+
+    assert (["cup"], None) == (stage.shelf.things, run["details"])
+
+
+@requirement("keys-11")
 async def test_without_a_key_nothing_is_looked_for(lives: Lives) -> None:
     async with lives.restored(settled=False) as stage:
         await stage.put(key=None)

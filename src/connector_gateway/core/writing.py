@@ -271,7 +271,8 @@ class Attempt:
             entry.learned = await self._writing.evidence.settled(self.work, step, entry)
             if entry.learned is None:
                 await self._require_unchanged(step, entry)
-                self._settled.append({SENT_AGAIN: step.name})
+                if not entry.restored:
+                    self._settled.append({SENT_AGAIN: step.name})
             else:
                 self._settled.append(_found_by(step))
                 self._note_change(step, entry)
