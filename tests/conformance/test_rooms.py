@@ -191,6 +191,31 @@ def test_its_pages_are_as_long_as_promised(connector: AnyConnector, operation: A
     assert 1 == limit["minimum"]
 
 
+FILLED = ("notes list_databases", "mail search_messages", "crm look_up_contacts", "tables read_records")
+"""Lists of which the seed holds more than a page; those of chat may be shorter than asked for."""
+
+
+@requirement("notes-5", "mail-7", "crm-16", "tables-4")
+@pytest.mark.parametrize("name", FILLED)
+def test_a_page_is_full_and_a_cursor_goes_on_with_another_limit(gateway: Gateway, name: str) -> None:
+    connector, _, operation = name.partition(" ")
+    path = next(one.path for one in CONNECTORS[connector].operations if one.name == operation)
+    examples = gateway.examples("tables")
+    table = {"base_id": examples["base_id"], "table": examples["table"]}
+    values = {"mail": {"q": ""}, "tables": table}.get(connector, {})
+    whole = gateway.get(f"/{connector}{path}", **values).data
+    first = gateway.get(f"/{connector}{path}", limit=3, **values)
+    more = gateway.get(f"/{connector}{path}", limit=5, cursor=first.body["next_cursor"], **values)
+
+    assert PAGED[name][0] == len(whole)
+    assert (3, 5) == (len(first.data), len(more.data))
+    assert identifiers(whole)[:8] == identifiers([*first.data, *more.data])
+
+
+def identifiers(items: list[dict[str, Any]]) -> list[str]:
+    return [next(value for name, value in item.items() if name.endswith("_id")) for item in items]
+
+
 @requirement("common-102")
 @pytest.mark.parametrize("connector", ["boards", "mail", "crm", "tables"])
 def test_only_notes_and_chat_have_events(gateway: Gateway, connector: str) -> None:

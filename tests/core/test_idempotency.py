@@ -110,6 +110,12 @@ async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: Stage) -> None
     assert 19 == sum(envelope.replayed for envelope in envelopes)
 
 
+async def test_nobody_waits_for_a_claim_that_has_ended(stage: Stage) -> None:
+    await stage.put()
+
+    assert {} == stage.app._claims._held
+
+
 async def test_what_a_call_was_made_of_is_freed_when_it_ends(stage: Stage) -> None:
     gc.disable()
     try:
