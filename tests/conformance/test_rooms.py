@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -191,18 +191,25 @@ def test_its_pages_are_as_long_as_promised(connector: AnyConnector, operation: A
     assert 1 == limit["minimum"]
 
 
-FILLED = ("notes list_databases", "mail search_messages", "crm look_up_contacts", "tables read_records")
-"""Lists of which the seed holds more than a page; those of chat may be shorter than asked for."""
+FILLED: Sequence[tuple[str, Mapping[str, str]]] = [
+    ("notes list_databases", {}),
+    ("mail search_messages", {"q": ""}),
+    ("crm look_up_contacts", {}),
+    ("crm look_up_contacts", {"property": "tier", "value": "gold"}),
+    ("tables read_records", {"base_id": "", "table": ""}),
+]
+"""Lists of which the seed holds more than a page, by their parameters; those of chat may be shorter than asked for."""
 
 
 @requirement("notes-5", "mail-7", "crm-16", "tables-4")
-@pytest.mark.parametrize("name", FILLED)
-def test_a_page_is_full_and_a_cursor_goes_on_with_another_limit(gateway: Gateway, name: str) -> None:
+@pytest.mark.parametrize(("name", "filters"), FILLED)
+def test_a_page_is_full_and_a_cursor_goes_on_with_another_limit(
+    gateway: Gateway, name: str, filters: Mapping[str, str]
+) -> None:
     connector, _, operation = name.partition(" ")
     path = next(one.path for one in CONNECTORS[connector].operations if one.name == operation)
-    examples = gateway.examples("tables")
-    table = {"base_id": examples["base_id"], "table": examples["table"]}
-    values = {"mail": {"q": ""}, "tables": table}.get(connector, {})
+    examples = gateway.examples(connector)
+    values = {parameter: value or examples.get(parameter, "") for parameter, value in filters.items()}
     whole = gateway.get(f"/{connector}{path}", **values).data
     first = gateway.get(f"/{connector}{path}", limit=3, **values)
     more = gateway.get(f"/{connector}{path}", limit=5, cursor=first.body["next_cursor"], **values)
