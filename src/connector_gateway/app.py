@@ -277,6 +277,14 @@ class App:
             self._shared.reopen()
         await self._watches.retry()
 
+    def defer_polls(self) -> None:
+        """Start no poll until ``start_polls``, so that calls have the budgets to themselves."""
+        self._watches.enabled.clear()
+
+    def start_polls(self) -> None:
+        """Start polls that are due, after ``defer_polls``."""
+        self._watches.enabled.set()
+
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """What commands work with, open while inside: the database, and the way to the third parties."""

@@ -88,6 +88,8 @@ async def _serve(place: Place, playing: Mapping[str, Any], lines: asyncio.Stream
         await forget_applications(Database(settings.database_url), SystemClock())
     hosts = [url for described in playing["upstreams"].values() for url in _addresses(described).values()]
     app = App(settings, files=Files(settings.upstream_timeout_seconds, settings.max_file_bytes, trusted=hosts))
+    # Their requests would delay those of the tour.
+    app.defer_polls()
     examples: dict[str, Mapping[str, Any]] = {}
     running = server(
         app.http(examples), HOST, place.port, settings.stop_seconds, log_level=settings.log_level, is_read=True
@@ -105,6 +107,7 @@ async def _serve(place: Place, playing: Mapping[str, Any], lines: asyncio.Stream
         write(place.data / DESCRIPTION, described)
         if not quiet:
             await _show(described, place.data, sign_in)
+        app.start_polls()
 
 
 @contextlib.asynccontextmanager

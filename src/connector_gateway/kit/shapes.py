@@ -45,6 +45,7 @@ class Params(BaseModel):
         extra="forbid",
         strict=True,
         use_attribute_docstrings=True,
+        defer_build=True,
         allow_inf_nan=False,
         arbitrary_types_allowed=True,
         validate_by_alias=True,
@@ -64,7 +65,11 @@ class Result(BaseModel):
     """What an operation returns as one object."""
 
     model_config = ConfigDict(
-        frozen=True, use_attribute_docstrings=True, serialize_by_alias=True, validate_by_name=True
+        frozen=True,
+        use_attribute_docstrings=True,
+        defer_build=True,
+        serialize_by_alias=True,
+        validate_by_name=True,
     )
 
     @property

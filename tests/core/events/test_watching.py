@@ -70,6 +70,18 @@ async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
     assert (connection, True) == (poll.connection_id, poll.whole)
 
 
+async def test_deferred_polls_start_only_when_they_are_allowed_to(node: Node) -> None:
+    node.app.defer_polls()
+    await node.watch()
+    await node.connect()
+    await asyncio.sleep(2 * TICK_SECONDS)
+    deferred = list(node.garden.polls)
+    node.app.start_polls()
+    await polled(node)
+
+    assert [] == deferred
+
+
 async def watching_since(node: Node, connection_id: Any) -> Any:
     """What the connection tells of since when its changes are seen."""
     return (await node.app.connections.show(connection_id))["watching_since"]

@@ -228,6 +228,7 @@ class Watchers:
 
     async def _watch_forever(self) -> None:
         while True:
+            await self._watches.enabled.wait()
             self._watches.roused.clear()
             try:
                 await self._free()

@@ -115,6 +115,11 @@ class Watches:
         self.roused = asyncio.Event()
         """Set when something was made due here."""
 
+        self.enabled = asyncio.Event()
+        """Cleared while this process must not start polls."""
+
+        self.enabled.set()
+
     async def claim(self, connector: str, most: int) -> Sequence[Claimed]:
         """Polls that are due, at most so many; nobody else gets them before they are given back."""
         due = (
