@@ -2,17 +2,15 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from connector_gateway.connectors import CONNECTORS
 from harness.calls import Reading, calls_of, read
-from harness.chromium import NARROW, WIDE, Window, window
+from harness.chromium import Window, window
 from harness.serving import Gateway
 
-LOOKS = [pytest.param((WIDE, False), id="wide and light"), pytest.param((NARROW, True), id="narrow and dark")]
 every = pytest.mark.parametrize("name", CONNECTORS)
 
 
@@ -29,45 +27,20 @@ def consent(six: Gateway) -> list[str]:
     return [address for emulator in six.sandbox.emulators.values() for address in emulator.stage.addresses.values()]
 
 
-@asynccontextmanager
-async def working(browser: Browser, six: Gateway, consent: list[str], look: tuple[int, bool]) -> AsyncIterator[Window]:
-    """A window in which the operator signed in."""
-    width, dark = look
-    async with window(browser, six.base_url, width=width, dark=dark, visited=consent) as opened:
-        await opened.sign_in()
-        yield opened
-
-
-@pytest.fixture(scope="module", params=LOOKS)
-async def of_each_look(
-    request: pytest.FixtureRequest, browser: Browser, six: Gateway, consent: list[str]
-) -> AsyncIterator[Window]:
-    """A window of each look, for all tests of that look."""
-    async with working(browser, six, consent, request.param) as opened:
-        yield opened
-
-
 @pytest.fixture(scope="module")
-async def of_one_look(browser: Browser, six: Gateway, consent: list[str]) -> AsyncIterator[Window]:
-    """A window for all tests of what no look changes."""
-    async with working(browser, six, consent, (WIDE, False)) as opened:
-        yield opened
+async def opened(browser: Browser, six: Gateway, consent: list[str]) -> AsyncIterator[Window]:
+    """A window for all tests, in which the operator signed in."""
+    async with window(browser, six.base_url, visited=consent) as made:
+        await made.sign_in()
+        yield made
 
 
 @pytest.fixture
-def signed_in(of_each_look: Window) -> Iterator[Window]:
-    """A window of each look, in which nothing goes wrong during the test."""
-    of_each_look.troubles.clear()
-    yield of_each_look
-    assert [] == of_each_look.troubles
-
-
-@pytest.fixture
-def in_one_look(of_one_look: Window) -> Iterator[Window]:
+def signed_in(opened: Window) -> Iterator[Window]:
     """A window in which nothing goes wrong during the test."""
-    of_one_look.troubles.clear()
-    yield of_one_look
-    assert [] == of_one_look.troubles
+    opened.troubles.clear()
+    yield opened
+    assert [] == opened.troubles
 
 
 async def invite(opened: Window, six: Gateway, name: str) -> None:
@@ -98,29 +71,24 @@ async def test_who_does_not_allow_it_is_told_tries_again_and_is_connected(
     page = signed_in.page
     await invite(signed_in, six, name)
     await expect(page.get_by_role("heading", level=1)).to_have_text(f"Connect {titled(name)}")
-    asking = await fits(signed_in)
+    asking = await signed_in.flaws()
     await go_on(page, name)
-    there = await signed_in.sideways() <= 0
+    there = [look async for look in signed_in.looks() if await signed_in.sideways() > 0]
     await page.get_by_role("button", name="Cancel").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("You did not allow the access")
-    refused, pending = await fits(signed_in), newest(six, name)
+    refused, pending = await signed_in.flaws(), newest(six, name)
     await page.get_by_role("link", name="Try again").click()
     await go_on(page, name)
     await page.get_by_role("button", name="Allow").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
-    ended, made = await fits(signed_in), newest(six, name)
+    ended, made = await signed_in.flaws(), newest(six, name)
     await signed_in.open(f"/console/connections/{made['connection_id']}")
     await page.get_by_role("button", name="Test").click()
 
     await expect(page.get_by_role("status").first).to_contain_text(f"{titled(name)} accepts it, as the account of")
-    assert ((True, []), True, (True, []), (True, [])) == (asking, there, refused, ended)
+    assert [] == [*asking, *there, *refused, *ended]
     assert ("pending", "active") == (pending["status"], made["status"])
     assert pending["connection_id"] == made["connection_id"]
-
-
-async def fits(opened: Window) -> tuple[bool, list[str]]:
-    """Whether a page fits its window, and what of it can hardly be read."""
-    return await opened.sideways() <= 0, await opened.violations()
 
 
 @pytest.mark.parametrize("name", ["boards", "mail"])
@@ -133,7 +101,7 @@ async def test_who_leaves_a_part_out_is_told_what_is_missing(signed_in: Window, 
 
     await expect(page.get_by_role("heading", level=1)).to_have_text("Not everything was allowed")
     await expect(page.get_by_role("alert")).to_contain_text("What is missing:")
-    assert (True, []) == await fits(signed_in)
+    assert [] == await signed_in.flaws()
     assert "pending" == newest(six, name)["status"]
 
 
@@ -142,9 +110,9 @@ SHARED = {"notes": "Leads", "tables": "Vertrieb & Sales"}
 
 
 @pytest.mark.parametrize("name", SHARED)
-async def test_who_shares_less_is_connected_to_that_alone(in_one_look: Window, six: Gateway, name: str) -> None:
-    page, call = in_one_look.page, calls_of(name).readings(six.examples(name))[1]
-    await invite(in_one_look, six, name)
+async def test_who_shares_less_is_connected_to_that_alone(signed_in: Window, six: Gateway, name: str) -> None:
+    page, call = signed_in.page, calls_of(name).readings(six.examples(name))[1]
+    await invite(signed_in, six, name)
     await go_on(page, name)
     await page.get_by_role("checkbox", name=SHARED[name]).uncheck()
     await page.get_by_role("button", name="Allow").click()
@@ -158,10 +126,10 @@ async def test_who_shares_less_is_connected_to_that_alone(in_one_look: Window, s
 
 @pytest.mark.parametrize("name", ["chat", "crm"])
 async def test_where_nothing_can_be_left_out_everything_is_allowed_at_once(
-    in_one_look: Window, six: Gateway, name: str
+    signed_in: Window, six: Gateway, name: str
 ) -> None:
-    page = in_one_look.page
-    await invite(in_one_look, six, name)
+    page = signed_in.page
+    await invite(signed_in, six, name)
     await go_on(page, name)
 
     await expect(page.get_by_role("checkbox")).to_have_count(0)
@@ -169,18 +137,18 @@ async def test_where_nothing_can_be_left_out_everything_is_allowed_at_once(
 
 @every
 async def test_another_account_is_connected_only_where_the_operator_allows_it(
-    in_one_look: Window, six: Gateway, name: str
+    signed_in: Window, six: Gateway, name: str
 ) -> None:
-    page = in_one_look.page
-    await invite(in_one_look, six, name)
+    page = signed_in.page
+    await invite(signed_in, six, name)
     await allow(page, name)
     await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
     first = newest(six, name)
-    await reconnect(page, str(first["connection_id"]), in_one_look)
+    await reconnect(page, str(first["connection_id"]), signed_in)
     await allow(page, name, account=1)
     await expect(page.get_by_role("heading", level=1)).to_have_text("This is another account")
     second = newest(six, name)
-    await reconnect(page, str(first["connection_id"]), in_one_look, other=True)
+    await reconnect(page, str(first["connection_id"]), signed_in, other=True)
     await allow(page, name, account=1)
     await expect(page.get_by_role("heading", level=1)).to_have_text("Connected")
     third = newest(six, name)
@@ -218,11 +186,11 @@ async def test_the_whole_way_needs_no_scripts(browser: Browser, six: Gateway, co
     assert "active" == newest(six, "notes")["status"]
 
 
-async def test_the_link_of_a_pending_connection_can_be_made_anew(in_one_look: Window, six: Gateway) -> None:
-    page = in_one_look.page
-    await invite(in_one_look, six, "crm")
+async def test_the_link_of_a_pending_connection_can_be_made_anew(signed_in: Window, six: Gateway) -> None:
+    page = signed_in.page
+    await invite(signed_in, six, "crm")
     connection_id = newest(six, "crm")["connection_id"]
-    await in_one_look.open(f"/console/connections/{connection_id}")
+    await signed_in.open(f"/console/connections/{connection_id}")
     await page.get_by_role("link", name="Connect", exact=True).click()
     await page.get_by_role("button", name="Connect again").click()
 

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
@@ -17,6 +18,14 @@ NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chro
 
 WIDE, MIDDLE, NARROW = 1400, 1280, 390
 HEIGHT = 900
+
+ColorScheme = Literal["dark", "light"]
+
+LOOKS: Sequence[tuple[int, ColorScheme]] = [
+    *((width, "dark") for width in (NARROW, MIDDLE, WIDE)),
+    *((width, "light") for width in (NARROW, MIDDLE, WIDE)),
+]
+"""Widths and colour schemes in which pages must look well; the last one is that of a new window."""
 
 WRAPPED = """() => {
   const brand = document.querySelector(".brand");
@@ -86,6 +95,22 @@ class Window:
         """How many pixels the page is wider than the window."""
         wider: int = await self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         return wider
+
+    async def looks(self) -> AsyncIterator[str]:
+        """Give the page each look in turn, and yield its name."""
+        for width, scheme in LOOKS:
+            await self.page.set_viewport_size({"width": width, "height": HEIGHT})
+            await self.page.emulate_media(color_scheme=scheme)
+            yield f"{width} {scheme}"
+
+    async def flaws(self) -> list[str]:
+        """Return what is wrong with the page in any look: it is too wide, its header wraps, or axe-core complains."""
+        found: list[str] = []
+        async for look in self.looks():
+            found += [f"{look}: wider than the window"] if await self.sideways() > 0 else []
+            found += [f"{look}: the header is wrapped"] if await self.is_wrapped() else []
+            found += [f"{look}: {one}" for one in await self.violations()]
+        return found
 
     async def is_wrapped(self) -> bool:
         """Return whether the header takes more lines than it has been given."""

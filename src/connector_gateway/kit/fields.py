@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 Kind = Literal["text", "integer", "boolean", "choice", "instant", "list", "object"]
 
 _KINDS: dict[Any, Kind] = {int: "integer", bool: "boolean", datetime: "instant", list: "list", dict: "object"}
-_ACRONYMS = {"id": "ID", "url": "URL", "urls": "URLs", "http": "HTTP"}
+_WORDS = {"id": "ID", "url": "URL", "urls": "URLs", "http": "HTTP", "q": "query"}
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def label(name: str) -> str:
     words = name.rpartition(".")[2].split("_")
     words = words[:-1] if len(words) > 1 and words[-1] in {"id", "at"} else words
     words = [f"{words[-2]}s"] if len(words) > 1 and words[-1] == "ids" else words
-    first, *others = (_ACRONYMS.get(word, word) for word in words)
+    first, *others = (_WORDS.get(word, word) for word in words)
     return " ".join([first[0].upper() + first[1:], *others])
 
 

@@ -1,8 +1,13 @@
 """Calls that an operator makes in the console: only those that read, recorded like any call, and under a name."""
 
+from pathlib import Path
+
+from connector_gateway.connectors.chat import CHAT
 from harness.browsing import Browser
+from harness.playing import playing
 from harness.requirement import requirement
-from harness.serving import Gateway
+from harness.serving import Gateway, serving
+from workspace_sandbox.chat import ChatEmulator
 
 
 def address(gateway: Gateway, **more: str) -> str:
@@ -51,3 +56,15 @@ def test_what_was_wrong_stands_beside_its_field(operator: Browser, gateway: Gate
 
 def test_the_newest_connection_that_works_is_tried(operator: Browser) -> None:
     assert operator.open("/console/try").path.endswith("/try")
+
+
+def test_types_of_channels_are_not_types_of_events(tmp_path: Path) -> None:
+    with (
+        playing(chat=ChatEmulator) as sandbox,
+        serving(sandbox, tmp_path, connectors={"chat": CHAT}) as gateway,
+    ):
+        browser = Browser(gateway)
+        browser.sign_in()
+        page = browser.open(f"/console/connections/{gateway.connections['chat']}/try?operation=list_channels")
+
+    assert "public,private" == page.one("[name=types]")["value"]

@@ -122,6 +122,8 @@ class DescribeBoard(Params):
     """The board to describe."""
 
     board_id: BoardId
+    """Board to describe."""
+
     include_labels: bool = True
     """Include the board's label set."""
 

@@ -58,7 +58,7 @@ async def _choices(visit: Visit, field: Field, values: Mapping[str, str]) -> Cho
         connectors = visit.console.connectors.values()
         operations = {operation.name: operation.title for one in connectors for operation in one.operations}
         return sorted(operations.items(), key=lambda one: one[1])
-    if field.name == "types":
+    if field.name == "types" and field.kind == "list":
         return [(name, name) for name in visit.management.webhooks.event_types]
     return await _objects(visit, field.resource, values) if field.resource and field.resource in LISTS else None
 
