@@ -154,6 +154,18 @@ def test_a_start_lists_the_steps_to_the_first_call_until_all_are_done(folder: Fo
     assert ["[x] workspace", "[ ] connection", "[ ] key", "[ ] call"] == steps(second)
 
 
+@requirement("administration-22")
+def test_a_call_by_command_says_what_is_missing(folder: Folder) -> None:
+    with folder.serving() as told:
+        without_url = folder.run("call", "notes", "list-databases")
+        without_key = folder.run("call", "notes", "list-databases", GATEWAY_URL=folder.base_url)
+    (line,) = [line for line in told if line.startswith("  [ ] call")]
+
+    assert f"(with GATEWAY_URL={folder.base_url} and the key as GATEWAY_API_KEY)" in line
+    assert "No gateway is known: start one with 'make run', or set GATEWAY_URL" in without_url.stderr
+    assert f"No key for {folder.base_url} is known: set GATEWAY_API_KEY." in without_key.stderr
+
+
 def steps(told: list[str]) -> list[str]:
     """The steps that are listed, with whether they are done."""
     return [line[2:].split(" connector-gateway")[0].strip() for line in told if line.startswith("  [")]

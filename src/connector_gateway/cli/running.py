@@ -44,9 +44,15 @@ def reached(data: Path | None) -> Target:
     described = describe(data or USUAL_FOLDER)
     base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
     key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
-    if not base_url or not key:
+    if not base_url:
         raise click.ClickException(
-            "No gateway is known: start one with 'make run', or set GATEWAY_URL and GATEWAY_API_KEY."
+            "No gateway is known: start one with 'make run', or set GATEWAY_URL to the address of one, "
+            "such as http://127.0.0.1:8080."
+        )
+    if not key:
+        raise click.ClickException(
+            f"No key for {base_url} is known: set GATEWAY_API_KEY. "
+            "'connector-gateway keys create WORKSPACE' creates a key."
         )
     if base_url != described.get("base_url"):
         return Target(base_url, key, {}, "Start it, or name another with GATEWAY_URL.")

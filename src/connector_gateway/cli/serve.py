@@ -56,7 +56,7 @@ COMMANDS = {
     "workspace": "workspaces create NAME",
     "connection": "connections create WORKSPACE CONNECTOR",
     "key": "keys create WORKSPACE",
-    "call": "call CONNECTOR OPERATION",
+    "call": "call CONNECTOR OPERATION  (with GATEWAY_URL={} and the key as GATEWAY_API_KEY)",
 }
 """The command for each step towards the first call."""
 
@@ -216,7 +216,10 @@ async def _tell(app: App, listening: socket.socket, workers: int = 1) -> None:
         "reference": f"{settings.base_url}/docs",
         "console": link,
     }
-    click.echo("\n".join([*(f"{name:12} {value}" for name, value in lines.items()), *_left_to_do(steps)]), err=True)
+    click.echo(
+        "\n".join([*(f"{name:12} {value}" for name, value in lines.items()), *_left_to_do(steps, settings.base_url)]),
+        err=True,
+    )
 
 
 async def _tell_together(settings: Settings, listening: socket.socket) -> None:
@@ -234,13 +237,13 @@ async def _sign_in(app: App, operators_url: str) -> str:
         return f"{await app.sign_in_link(operators_url)}  (signs in once, within ten minutes)"
 
 
-def _left_to_do(steps: FirstSteps | None) -> Iterator[str]:
+def _left_to_do(steps: FirstSteps | None, base_url: str) -> Iterator[str]:
     """Yield a line for each step towards the first call, unless all are done."""
     if steps is None or steps.done:
         return
     yield "\nTo do in the console, or by these commands:"
     for name, by in COMMANDS.items():
-        yield f"  [{'x' if getattr(steps, name) else ' '}] {name:12} {PROGRAM} {by}"
+        yield f"  [{'x' if getattr(steps, name) else ' '}] {name:12} {PROGRAM} {by.format(base_url)}"
 
 
 def _address(listening: socket.socket, port: int | None = None) -> str:
