@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from bs4 import BeautifulSoup
 from playwright.async_api import Browser, Locator, expect
 
 from harness.chromium import window
@@ -88,3 +90,14 @@ async def test_a_first_call_takes_a_dozen_clicks(
     assert "List databases" in run
     assert "console" in run
     assert person.clicks <= MOST_CLICKS
+
+
+@requirement("administration-22")
+@pytest.mark.parametrize("path", ["keys/create", "webhooks/create", "connections/new?connector=notes"])
+def test_where_there_is_no_workspace_forms_lead_to_one(link: str, path: str) -> None:
+    with httpx.Client(follow_redirects=True) as http:
+        http.get(link)
+        html = BeautifulSoup(http.get(f"{link.partition('/console')[0]}/console/{path}").text, "html.parser")
+
+    assert {"select"} == {field.name for field in html.select("main [name=workspace_id]")}
+    assert html.select("main .field a[href$='/console/workspaces/create']")

@@ -28,7 +28,9 @@ class Control:
 
     field: Field
     value: str
-    choices: Choices
+    choices: Choices | None
+    """None if anything can be entered."""
+
     error: str
     is_fixed: bool
     """True if the page determines the value."""
@@ -47,7 +49,7 @@ class Control:
         words = self.field.description.partition("\n\n")[0]
         if self.field.kind == "instant":
             words = f"{words.replace('ISO 8601 date and time', 'Time')} In UTC."
-        return f"{words} One per line.".lstrip() if self.field.kind == "list" and not self.choices else words
+        return f"{words} One per line.".lstrip() if self.field.kind == "list" and self.choices is None else words
 
     @property
     def chosen(self) -> Sequence[str]:
@@ -180,7 +182,7 @@ def controls_of(
         Control(
             field,
             fixed.get(field.name, _value_of(field, values, choices.get(field.name, ()), suggested)),
-            choices.get(field.name, ()),
+            choices.get(field.name),
             errors.get(field.name, ""),
             field.name in fixed,
             not folded or field.is_required or field.name in suggested or _is_shown(field),
