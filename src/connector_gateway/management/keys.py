@@ -1,4 +1,4 @@
-"""API keys of workspaces."""
+"""Create, list and revoke API keys."""
 
 from typing import Annotated, Literal
 

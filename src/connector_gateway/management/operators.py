@@ -1,4 +1,4 @@
-"""Operators, who administer the gateway."""
+"""Create, list and revoke operators."""
 
 from typing import Annotated
 

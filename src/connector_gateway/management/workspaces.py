@@ -1,4 +1,4 @@
-"""Workspaces: the customers whose connections and keys the gateway holds."""
+"""Create, list and change workspaces."""
 
 from typing import Annotated
 
