@@ -9,6 +9,7 @@ from workspace_sandbox.chat.messages import escaped
 from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.uploads import File
 from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, flag, known, optional, text
+from workspace_sandbox.kit.refusals import require
 
 if TYPE_CHECKING:
     from workspace_sandbox.chat.emulator import ChatEmulator
@@ -136,10 +137,7 @@ def _subtype(_: Any, value: Any) -> str:
 
 
 def _emoji(slack: "ChatEmulator", value: Any) -> str:
-    name = emoji.canonical(text(slack, value))
-    if name is None:
-        raise ValueError(f"is no emoji {value!r}")
-    return name
+    return require(emoji.canonical(text(slack, value)), ValueError(f"is no emoji {value!r}"))
 
 
 def _user(slack: "ChatEmulator", value: Any) -> str:

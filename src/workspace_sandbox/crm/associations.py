@@ -4,28 +4,13 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.arguments import (
-    body,
-    cursor,
-    inputs,
-    kind_of,
-    list_in,
-    position,
-    whole,
-)
+from workspace_sandbox.crm.arguments import body, cursor, inputs, kind_of, list_in, position, whole
 from workspace_sandbox.crm.edges import AssociationType
 from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.objects import described
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.crm.wire import (
-    Rejection,
-    batch,
-    invalid,
-    invalid_associations,
-    malformed,
-    paged,
-)
+from workspace_sandbox.crm.wire import Rejection, batch, invalid, invalid_associations, malformed, paged
 
 LARGEST_PAGE = 500
 MOST_READ = 1_000

@@ -9,6 +9,7 @@ from workspace_sandbox.crm.arguments import kind_of, record_body
 from workspace_sandbox.crm.definitions import Group, custom_name_is_legal
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.wire import Rejection, invalid, malformed, resource_not_found
+from workspace_sandbox.kit.refusals import require
 
 
 async def list_groups(portal: Portal, request: web.Request) -> web.Response:
@@ -60,7 +61,4 @@ def _order(raw: dict[str, Any], otherwise: int) -> int:
 
 
 def _group(portal: Portal, request: web.Request) -> Group:
-    found = portal.groups[kind_of(request).plural].get(request.match_info["name"])
-    if found is None:
-        raise resource_not_found()
-    return found
+    return require(portal.groups[kind_of(request).plural].get(request.match_info["name"]), resource_not_found())

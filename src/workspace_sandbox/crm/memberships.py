@@ -12,6 +12,7 @@ from workspace_sandbox.crm.segments import ObjectList
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.crm.wire import batch, invalid, malformed, paged
+from workspace_sandbox.kit.refusals import require
 
 USUAL_PAGE, LARGEST_PAGE = 100, 250
 MOST_CHANGED = 100_000
@@ -100,10 +101,7 @@ def _lists_of(portal: Portal, kind: Kind, number: int) -> list[dict[str, Any]]:
 
 
 def _kind(type_id: str) -> Kind:
-    kind = KIND_NAMES.get(type_id)
-    if kind is None:
-        raise invalid(f"Unable to infer object type from: {type_id}")
-    return kind
+    return require(KIND_NAMES.get(type_id), invalid(f"Unable to infer object type from: {type_id}"))
 
 
 def _page(request: web.Request, found: dict[int, float], left: list[int], limit: int) -> web.Response:

@@ -7,21 +7,13 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.crm import search
-from workspace_sandbox.crm.arguments import (
-    cursor,
-    flag,
-    inputs,
-    kind_of,
-    list_in,
-    names,
-    record_body,
-    whole,
-)
+from workspace_sandbox.crm.arguments import cursor, flag, inputs, kind_of, list_in, names, record_body, whole
 from workspace_sandbox.crm.catalogue import MADE_BY
 from workspace_sandbox.crm.kinds import KIND_NAMES, Kind
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.state import Draft, Portal
 from workspace_sandbox.crm.wire import Rejection, batch, invalid, malformed, paged
+from workspace_sandbox.kit.refusals import require
 
 LARGEST_PAGE = 100
 
@@ -165,9 +157,7 @@ def _read(portal: Portal, request: web.Request, record: Record) -> dict[str, Any
     shown = _described(portal, record, names(request, "properties"))
     associations = {}
     for name in names(request, "associations"):
-        target = KIND_NAMES.get(name.lower())
-        if target is None:
-            raise invalid(f"Unable to infer object type from: {name}")
+        target = require(KIND_NAMES.get(name.lower()), invalid(f"Unable to infer object type from: {name}"))
         if linked := portal.linked(record, target):
             rows = [{"id": str(other), "type": kind.name} for other, kinds in linked for kind in kinds]
             associations[target.plural] = {"results": rows}

@@ -12,6 +12,7 @@ from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.crm.wire import Rejection, invalid, malformed, resource_not_found
+from workspace_sandbox.kit.refusals import require
 
 NEEDED = {"deals": "probability", "tickets": "ticketState"}
 """What the metadata of a stage must tell."""
@@ -141,10 +142,7 @@ def _pipeline(portal: Portal, request: web.Request) -> Pipeline:
 
 
 def _stage(pipeline: Pipeline, request: web.Request) -> Stage:
-    found = pipeline.stage(request.match_info["stage_id"])
-    if found is None:
-        raise resource_not_found()
-    return found
+    return require(pipeline.stage(request.match_info["stage_id"]), resource_not_found())
 
 
 def _written(portal: Portal, kind: Kind, identifier: str, raw: Mapping[str, Any]) -> Pipeline:

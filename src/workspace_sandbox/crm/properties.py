@@ -16,12 +16,7 @@ from workspace_sandbox.crm.definitions import (
 from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
-from workspace_sandbox.crm.wire import (
-    Rejection,
-    batch,
-    invalid,
-    malformed,
-)
+from workspace_sandbox.crm.wire import Rejection, batch, invalid, malformed
 
 SENSITIVITIES = ("non_sensitive", "sensitive", "highly_sensitive")
 MOST_UNIQUE = 10

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, optional, reading
 from workspace_sandbox.kit.asking import object_of
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.notes import checks, edits, richtext, writes
 from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
 
@@ -90,9 +91,7 @@ def _rename_property(notion: "NotesEmulator", source: DataSource, column: str, n
 
 def _rename_option(notion: "NotesEmulator", source: DataSource, column: str, former: str, name: str) -> Done:
     prop = _property(source, column)
-    option = prop.option(former)
-    if option is None:
-        raise ValueError(f"{prop.name} has no option {former!r}")
+    option = require(prop.option(former), ValueError(f"{prop.name} has no option {former!r}"))
     edits.rename_option(notion.workspace, source, prop, option, writes.option_name(name, "name"), author=notion.person)
     return {"option_id": option.id}
 
@@ -135,10 +134,7 @@ def _source(notion: "NotesEmulator", value: Any) -> DataSource:
 
 
 def _page(notion: "NotesEmulator", value: Any) -> Page:
-    page = notion.workspace.pages.get(str(value))
-    if page is None:
-        raise ValueError(f"is {value!r}, and there is no such page")
-    return page
+    return require(notion.workspace.pages.get(str(value)), ValueError(f"is {value!r}, and there is no such page"))
 
 
 def _options(_: Any, value: Any) -> list[str]:
