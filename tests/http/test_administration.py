@@ -82,11 +82,14 @@ def test_a_viewer_reads_what_an_admin_reads(
 @pytest.mark.parametrize("route", CHANGES, ids=lambda route: route.name)
 @pytest.mark.parametrize("body", [{}, {"name": 5}], ids=["empty", "wrong"])
 def test_a_viewer_changes_nothing_and_the_attempt_is_recorded(
-    gateway: Gateway, viewer: Asking, things: dict[str, str], route: ManagementRoute, body: Any
+    gateway: Gateway, things: dict[str, str], route: ManagementRoute, body: Any
 ) -> None:
+    # Of one actor the audit trail records only so many refusals a minute, and there may be more routes than that.
+    name = f"{route.name}-{len(body)}"
+    token = gateway.operator("POST", "/v1/operators", json={"name": name, "role": "viewer"}).data["token"]
     sent = {"json": body} if route.has_body else {}
-    reply = viewer(route.method, route.path.format(**things), **sent)
-    (entry, *_) = entries(gateway, actor="vera", act=route.name)
+    reply = asking(gateway, token)(route.method, route.path.format(**things), **sent)
+    (entry, *_) = entries(gateway, actor=name, act=route.name)
 
     assert (403, "admin_role_required") == (reply.status, reply.code)
     assert ("admin_role_required", "127.0.0.1") == (entry["outcome"], entry["address"])
