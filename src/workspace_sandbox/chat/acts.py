@@ -1,5 +1,6 @@
 """What people do in the workspace, played for tests."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -96,10 +97,6 @@ def _archive(slack: "ChatEmulator", channel: Channel, *, archived: bool = True) 
     _refuse_im(channel)
     slack.workspace.archive(channel, slack.workspace.team.installer_id, archived=archived)
     return {"channel_id": channel.id}
-
-
-def _unarchive(slack: "ChatEmulator", channel: Channel) -> Done:
-    return _archive(slack, channel, archived=False)
 
 
 def _rename(slack: "ChatEmulator", channel: Channel, name: str) -> Done:
@@ -219,7 +216,9 @@ ACTS: Acts = {
     "invite": Act(_invite, "Lets somebody into a channel.", (OPEN, WHO), "`channel_id`"),
     "kick": Act(_kick, "Puts somebody out of a channel.", (CHANNEL, WHO), "`channel_id`"),
     "archive": Act(_archive, "Archives a channel.", (CHANNEL,), "`channel_id`"),
-    "unarchive": Act(_unarchive, "Takes a channel out of the archive.", (CHANNEL,), "`channel_id`"),
+    "unarchive": Act(
+        partial(_archive, archived=False), "Takes a channel out of the archive.", (CHANNEL,), "`channel_id`"
+    ),
     "rename": Act(_rename, "Renames a channel.", (CHANNEL, NAME), "`channel_id`"),
     "create": Act(
         _create,

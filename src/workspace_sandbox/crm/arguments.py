@@ -83,6 +83,14 @@ def digits(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
+def integer_in(raw: Mapping[str, Any], name: str, otherwise: int, *, least: int | None = None) -> int:
+    """The integer under *name*, *otherwise* when absent; refused if it is something else or below *least*."""
+    given = raw.get(name, otherwise)
+    if not isinstance(given, int) or isinstance(given, bool) or (least is not None and given < least):
+        raise malformed(f"Cannot deserialize value of type `int` ({name})")
+    return given
+
+
 def list_in(raw: Mapping[str, Any], name: str) -> list[Any]:
     """The list under *name*, empty when absent; refused if it is something else."""
     given = raw.get(name)

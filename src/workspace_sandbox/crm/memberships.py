@@ -52,19 +52,17 @@ async def change_members(portal: Portal, request: web.Request) -> web.Response:
     return _changed(portal, find(portal, request), more, less)
 
 
-async def add_from(portal: Portal, request: web.Request) -> web.Response:
+async def add_from(portal: Portal, request: web.Request) -> None:
     """Put all records of another list into this one."""
     asked, source = find(portal, request), find(portal, request, "source_id")
     if source.kind is not asked.kind:
         raise invalid("Both lists must be of the same object type")
     _changed(portal, asked, [str(number) for number in members_of(portal, source)], [])
-    return web.Response(status=204)
 
 
-async def remove_all(portal: Portal, request: web.Request) -> web.Response:
+async def remove_all(portal: Portal, request: web.Request) -> None:
     """Take all records out of a list."""
     _by_hand(find(portal, request)).joined.clear()
-    return web.Response(status=204)
 
 
 async def list_lists(portal: Portal, request: web.Request) -> web.Response:

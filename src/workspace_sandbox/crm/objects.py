@@ -52,7 +52,7 @@ async def update_record(portal: Portal, request: web.Request) -> web.Response:
     return web.json_response(_changed(portal, draft))
 
 
-async def archive_record(portal: Portal, request: web.Request) -> web.Response:
+async def archive_record(portal: Portal, request: web.Request) -> None:
     """Archive one record; doing it again is no fault."""
     kind, identifier = kind_of(request), request.match_info["id"]
     if record := portal.find_live(kind, identifier):
@@ -60,7 +60,6 @@ async def archive_record(portal: Portal, request: web.Request) -> web.Response:
     else:
         # Archiving again is no fault; only a record that never was there is one.
         portal.find(kind, identifier, archived=True)
-    return web.Response(status=204)
 
 
 async def search_records(portal: Portal, request: web.Request) -> web.Response:
@@ -132,13 +131,12 @@ async def batch_upsert(portal: Portal, request: web.Request) -> web.Response:
     return batch(portal.now, shown)
 
 
-async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
+async def batch_archive(portal: Portal, request: web.Request) -> None:
     """Archive several records; those that are not there are passed over."""
     kind, (_, given) = kind_of(request), await inputs(request)
     for identifier in dict.fromkeys(_identifier(one) for one in given):
         if record := portal.find_live(kind, identifier):
             portal.archive(record)
-    return web.Response(status=204)
 
 
 def described(portal: Portal, record: Record) -> dict[str, Any]:

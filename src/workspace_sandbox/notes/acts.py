@@ -1,6 +1,7 @@
 """What a person does in the application, told in plain values, and in the settings of a connection."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, optional, reading
@@ -64,13 +65,8 @@ def _update(notion: "NotesEmulator", page: Page, properties: Mapping[str, Any]) 
     return {"page_id": page.id}
 
 
-def _trash(notion: "NotesEmulator", page: Page) -> Done:
-    edits.trash(notion.workspace, page, notion.person, into=True)
-    return {"page_id": page.id}
-
-
-def _restore(notion: "NotesEmulator", page: Page) -> Done:
-    edits.trash(notion.workspace, page, notion.person, into=False)
+def _trash(notion: "NotesEmulator", page: Page, *, into: bool) -> Done:
+    edits.trash(notion.workspace, page, notion.person, into=into)
     return {"page_id": page.id}
 
 
@@ -159,8 +155,8 @@ ACTS: Acts = {
         (PAGE, TEXT, optional("discussion_id", "the discussion that it goes to; otherwise a new one")),
         "`comment_id`, `discussion_id`",
     ),
-    "trash_page": Act(_trash, "Moves a page into the trash.", (PAGE,), "`page_id`"),
-    "restore_page": Act(_restore, "Takes a page out of the trash.", (PAGE,), "`page_id`"),
+    "trash_page": Act(partial(_trash, into=True), "Moves a page into the trash.", (PAGE,), "`page_id`"),
+    "restore_page": Act(partial(_trash, into=False), "Takes a page out of the trash.", (PAGE,), "`page_id`"),
     "add_property": Act(
         _add_property,
         "Adds a column.",
