@@ -1,6 +1,7 @@
 """Operators with roles, and the audit trail, over real HTTP."""
 
 from collections.abc import Callable, Iterator
+from secrets import token_hex
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -60,7 +61,7 @@ def things(house: Gateway) -> dict[str, str]:
 @pytest.fixture
 def anna(gateway: Gateway) -> Iterator[Asking]:
     """Requests of another admin."""
-    made = gateway.operator("POST", "/v1/operators", json={"name": f"anna-{len(entries(gateway))}", "role": "admin"})
+    made = gateway.operator("POST", "/v1/operators", json={"name": f"anna-{token_hex(4)}", "role": "admin"})
     yield asking(gateway, made.data["token"])
     gateway.operator("DELETE", f"/v1/operators/{made.data['operator_id']}")
 

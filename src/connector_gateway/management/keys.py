@@ -127,6 +127,7 @@ class CreatedKey(KeyRecord):
     "create WORKSPACE_ID",
     errors=[WorkspaceNotFound, QuotaExceeded],
     suggested={"scope": "read_write"},
+    example={"scope": "read", "name": "Reports"},
 )
 async def create_key(request: ManagementRequest, params: CreateKey) -> CreatedKey:
     """Create an API key, which is shown only once."""
