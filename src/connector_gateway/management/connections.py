@@ -1,4 +1,4 @@
-"""Connections to accounts at vendors."""
+"""Create, connect, test, list, change and remove connections."""
 
 from typing import Any, Literal
 

@@ -130,6 +130,9 @@ class ManagementRoute:
     suggested: Mapping[str, Any]
     """Values that the command line and forms suggest for parameters without a default."""
 
+    example: Mapping[str, Any]
+    """Parameters of the example in the OpenAPI document, without identifiers."""
+
     confirmation: str
     """What cannot be undone; set for destructive routes, which a person has to confirm."""
 
@@ -245,6 +248,7 @@ class Resource:
         open_to_managers: bool = False,
         errors: Errors = (),
         suggested: Mapping[str, Any] | None = None,
+        example: Mapping[str, Any] | None = None,
         confirmation: str = "",
         done: str = "",
     ) -> Callable[[Handler[R]], ManagementRoute]:
@@ -271,6 +275,7 @@ class Resource:
                 description=inspect.getdoc(handler) or "",
                 commands=[Command(one) if isinstance(one, str) else one for one in commands],
                 suggested=suggested or {},
+                example=example or {},
                 confirmation=confirmation,
                 done=done,
             )
