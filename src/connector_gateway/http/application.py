@@ -144,11 +144,9 @@ class Served(Protocol):
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
         """What stands behind the routes, open while inside."""
-        ...
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer."""
-        ...
 
 
 class Application:

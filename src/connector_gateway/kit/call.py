@@ -34,15 +34,12 @@ class Memory(Protocol):
 
     def get(self, name: str) -> Any:
         """What was remembered under *name*, or None."""
-        ...
 
     def put(self, name: str, value: Any, seconds: float) -> None:
         """Remember *value* for at most that long."""
-        ...
 
     def forget(self, name: str) -> None:
         """Forget it now, and ignore the result of a look-up under way: it was changed through this connection."""
-        ...
 
     async def look_up(self, wanted: "LookUp[T]", outdated: T | None) -> T:
         """The remembered value, unless it is *outdated*; otherwise a new look-up, shared by all who ask meanwhile.
@@ -50,7 +47,6 @@ class Memory(Protocol):
         An error of the look-up is raised to all who wait for it, and is not remembered. The look-up goes on if a caller
         leaves, even the first one.
         """
-        ...
 
 
 class LookUp(Struct, Generic[T], frozen=True):
@@ -70,7 +66,6 @@ class DownloadLinks(Protocol):
 
     def issue(self, content: Position) -> "Link":
         """An address under which the connector's ``download`` will be asked for *content*."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +94,6 @@ class RemoteFiles(Protocol):
 
         ``UrlNotAllowed``, ``UrlUnreachable``, ``FileEmpty`` or ``FileTooLarge`` say why it cannot be had.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,4 +243,3 @@ class Exclusive(Protocol):
 
         The name identifies the object throughout the vendor, since two connections may lead to one account.
         """
-        ...

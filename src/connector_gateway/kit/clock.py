@@ -15,11 +15,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Seconds since the Unix epoch."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Wait for that many seconds; negative counts as zero."""
-        ...
 
 
 class SystemClock:

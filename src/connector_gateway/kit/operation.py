@@ -193,7 +193,6 @@ class Declare(Protocol):
 
     def __call__(self, perform: Callable[[Call[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
         """The declaration of *perform*, read from its name, annotations and docstring."""
-        ...
 
 
 def reads(route: str, *, errors: Errors = ()) -> Declare:

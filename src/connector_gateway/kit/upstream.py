@@ -114,11 +114,9 @@ class CredentialSource(Protocol):
 
     async def credentials(self) -> Mapping[str, str]:
         """The secrets, by the connector's names."""
-        ...
 
     async def renew(self, used: Mapping[str, str]) -> bool:
         """Whether there are newer ones than those that were *used* and that the third party does not take any more."""
-        ...
 
 
 class Places(Protocol):
@@ -126,11 +124,9 @@ class Places(Protocol):
 
     def one(self, seconds: float) -> AbstractAsyncContextManager[None]:
         """Take a place while inside; ``UpstreamRateLimited`` where none gets free for so long."""
-        ...
 
     def large(self, seconds: float) -> AbstractAsyncContextManager[None]:
         """Take a place for an answer that is read whole, of which there are few; raises as ``one`` does."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,28 +140,21 @@ class Steps(Protocol):
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """What *make* returns, as JSON; a later attempt gets the same without asking again."""
-        ...
 
     async def step(self, step: Step[Any], intent: Intent) -> Learned:
         """What is learned from carrying out *step*, now or in an earlier attempt."""
-        ...
 
     async def try_step(self, step: Step[Any], intent: Intent) -> Learned | None:
         """The same for a step that the write can do without: None where it is certain that it was not carried out."""
-        ...
 
     def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
         """Note how values were cast; only a dry run calls *make*, to tell of them."""
-        ...
 
     async def before_asking(self) -> None:
         """To be awaited before anything is asked of a third party: a repeat of a finished write asks nothing."""
-        ...
 
     async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
         """Make this call the owner of what *step* of an interrupted call without a key has made; whether it is."""
-        ...
 
     async def undo(self, step: Step[Any], intent: Intent) -> None:
         """Undo what was done by carrying out *step*, after a later step was refused; it never raises."""
-        ...
