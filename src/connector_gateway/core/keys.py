@@ -17,15 +17,8 @@ from connector_gateway.core.last_used import LastUsed
 from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
 from connector_gateway.core.secrets import digest
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
+from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import (
-    InvalidApiKey,
-    InvalidParameters,
-    KeyNotFound,
-    MissingApiKey,
-    OperationNotAllowed,
-    WriteScopeRequired,
-)
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
 from connector_gateway.kit.nearest import MEANT, nearest
 from connector_gateway.kit.operation import AnyOperation, Scope
@@ -70,9 +63,9 @@ class Caller:
     def require(self, connector: str, operation: AnyOperation) -> None:
         """Refuse a write with a key that may only read, and what is not among the operations that it is limited to."""
         if operation.scope == "write" and self.scope == "read":
-            raise WriteScopeRequired("This key may only read.")
+            raise errors.WriteScopeRequired("This key may only read.")
         if self.operations is not None and not self.allows(operation.scope, f"{connector}_{operation.name}"):
-            raise OperationNotAllowed(
+            raise errors.OperationNotAllowed(
                 f"This key may not call {connector}_{operation.name}.", {"allowed": list(self.operations)}
             )
 
@@ -115,16 +108,16 @@ class Keys:
         caller = await self._callers.get(found, partial(self._look_up, key, found), TRUSTED_SECONDS)
         # Also where it is remembered: an answer of three seconds ago may have expired since (decision 25).
         if caller is None:
-            raise InvalidApiKey("The API key is unknown or revoked.")
+            raise errors.InvalidApiKey("The API key is unknown or revoked.")
         if caller.expires_at is not None and caller.expires_at <= self._clock.now():
-            raise InvalidApiKey(f"The API key expired at {timestamp(instant(caller.expires_at))}.")
+            raise errors.InvalidApiKey(f"The API key expired at {timestamp(instant(caller.expires_at))}.")
         self.last_used.note(caller.key_id)
         return caller
 
     def _require_ahead(self, expires_at: float | None) -> None:
         """Refuse a key that nobody could ever use."""
         if expires_at is not None and expires_at <= self._clock.now():
-            raise InvalidParameters(
+            raise errors.InvalidParameters(
                 "The key would have ended before it was made.",
                 {
                     "parameter": "expires_at",
@@ -227,7 +220,7 @@ class Keys:
     async def _look_up(self, key: str, found: bytes) -> Caller | None:
         # The checksum keeps guesses and typing errors away from the database.
         if not well_formed(key):
-            raise InvalidApiKey(_what_is_wrong(key))
+            raise errors.InvalidApiKey(_what_is_wrong(key))
         query = select(tables.keys).where(tables.keys.c.digest == found, tables.keys.c.revoked_at.is_(None))
         row = await self._database.read(lambda connection: connection.execute(query).first())
         if row is None or not hmac.compare_digest(row.digest, found):
@@ -242,8 +235,8 @@ def _count(workspace_id: str, now: float) -> Select[Any]:
     return query.where(_keys.workspace_id == workspace_id, _keys.revoked_at.is_(None), lasting)
 
 
-def _not_found(key_id: str) -> KeyNotFound:
-    return KeyNotFound(f"There is no key {cut(key_id)}.", {"parameter": "key_id", "value": key_id})
+def _not_found(key_id: str) -> errors.KeyNotFound:
+    return errors.KeyNotFound(f"There is no key {cut(key_id)}.", {"parameter": "key_id", "value": key_id})
 
 
 def new_key(prefix: str = PREFIX) -> str:
@@ -262,7 +255,7 @@ def bearer(authorization: str | None) -> str:
     """The token of an ``Authorization: Bearer`` header; ``MissingApiKey`` without one."""
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise MissingApiKey(_what_is_missing(scheme, token))
+        raise errors.MissingApiKey(_what_is_missing(scheme, token))
     return token.strip()
 
 
@@ -307,7 +300,7 @@ def _caller(row: Row[Any]) -> Caller:
 def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_connections: bool) -> None:
     """Refuse a key that could make connections and then not see them."""
     if manages_connections and connection_ids is not None:
-        raise InvalidParameters(
+        raise errors.InvalidParameters(
             "A key that manages connections is for all of its workspace.",
             {"parameter": "connection_ids", "message": "Belongs to keys that do not manage connections"},
         )
@@ -318,7 +311,7 @@ def _check_operations(wanted: Sequence[str], known: Collection[str]) -> None:
     unknown = [pattern for pattern in wanted if not any(fnmatchcase(name, pattern) for name in known)]
     if unknown:
         faults = [(pattern, nearest(pattern, known)) for pattern in unknown]
-        raise InvalidParameters(
+        raise errors.InvalidParameters(
             f"There is no operation {', '.join(map(cut, unknown[:MOST_NAMED]))}.",
             *({"parameter": "operations", "value": name} | ({MEANT: meant} if meant else {}) for name, meant in faults),
         )

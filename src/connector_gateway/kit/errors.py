@@ -901,3 +901,49 @@ def catalogue() -> Iterator[type[GatewayError]]:
     """Every row of the catalogue, in the order of this page."""
     for family in GatewayError.__subclasses__():
         yield from family.__subclasses__()
+
+
+EVERY_REQUEST: frozenset[type[GatewayError]] = frozenset(
+    (
+        MissingApiKey,
+        InvalidApiKey,
+        MalformedRequest,
+        HeadersTooLarge,
+        InvalidParameters,
+        RateLimited,
+        InternalError,
+        SecretUnreadable,
+        StorageUnavailable,
+        SharedStoreUnavailable,
+    )
+)
+"""Errors of any route of the API, including management."""
+
+EVERY_CALL: frozenset[type[GatewayError]] = EVERY_REQUEST | {
+    OperationNotAllowed,
+    ConnectionNotFound,
+    ConnectionMismatch,
+    ConnectionPending,
+    ConnectionRevoked,
+    ConnectionScopeMissing,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamConflict,
+    UpstreamRateLimited,
+    UpstreamError,
+    UpstreamUnexpected,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+    Overloaded,
+}
+"""Errors of any operation."""
+
+EVERY_WRITE: frozenset[type[GatewayError]] = frozenset(
+    {WriteScopeRequired, IdempotencyInProgress, IdempotencyKeyReused, OutcomeUnknown}
+)
+"""Further errors of any operation that writes."""
+
+UNREADABLE_BODY: frozenset[type[GatewayError]] = frozenset(
+    {InvalidJson, UnsupportedMediaType, PayloadTooLarge, RequestIncomplete}
+)
+"""Further errors of any route with a body."""

@@ -11,14 +11,8 @@ from urllib.parse import quote
 
 from connector_gateway.connectors.boards import wire
 from connector_gateway.connectors.boards.refusals import ERRORS, Sought, refusal_of, unwrap
+from connector_gateway.kit import errors
 from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.errors import (
-    BoardNotAuthorised,
-    CardNotFound,
-    ConnectionRevoked,
-    ListNotFound,
-    UpstreamRateLimited,
-)
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import fitting, walk
@@ -105,7 +99,7 @@ def throttled(answer: Answer) -> Pause | None:
 
 def expired(answer: Answer) -> bool:
     """Whether an answer says that the token is not good; most 401 speak of boards that an account may not see."""
-    return answer.status == 401 and refusal_of(answer, None) is ConnectionRevoked
+    return answer.status == 401 and refusal_of(answer, None) is errors.ConnectionRevoked
 
 
 class BoardsClient:
@@ -269,14 +263,14 @@ class BoardsClient:
     async def _accept(self, answer: Answer, sought: Sought, shape: type[W]) -> W:
         """What an accepted request was answered with; of a refused one, whether the vendor still knows the account."""
         # Users report that the texts of a 401 are not reliable. One cheap request decides before anything is revoked.
-        unclear = answer.status == 401 and refusal_of(answer, sought) is BoardNotAuthorised
+        unclear = answer.status == 401 and refusal_of(answer, sought) is errors.BoardNotAuthorised
         if unclear and not await self._is_known():
-            raise ERRORS.create_error(answer, ConnectionRevoked)
+            raise ERRORS.create_error(answer, errors.ConnectionRevoked)
         return unwrap(answer, shape, sought)
 
     async def _is_known(self) -> bool:
         """Whether the authorisation still stands; taken for granted where asking too often is refused."""
-        with suppress(UpstreamRateLimited):
+        with suppress(errors.UpstreamRateLimited):
             return (await self._ask_for_me()).status != 401
         return True
 
@@ -285,15 +279,15 @@ class BoardsClient:
 
 
 def _list(list_id: str) -> Sought:
-    return Sought(ListNotFound, "list_id", list_id)
+    return Sought(errors.ListNotFound, "list_id", list_id)
 
 
 def _board(board_id: str) -> Sought:
-    return Sought(BoardNotAuthorised, "board_id", board_id)
+    return Sought(errors.BoardNotAuthorised, "board_id", board_id)
 
 
 def _card(card_id: str) -> Sought:
-    return Sought(CardNotFound, "card_id", card_id)
+    return Sought(errors.CardNotFound, "card_id", card_id)
 
 
 def _before(cursor: str | None) -> dict[str, str]:

@@ -9,14 +9,8 @@ from urllib.parse import quote
 
 from connector_gateway.connectors.crm import wire
 from connector_gateway.connectors.crm.refusals import refuse_taken, refused_within, unwrap
+from connector_gateway.kit import errors
 from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.errors import (
-    CompanyNotFound,
-    ContactNotFound,
-    DealNotFound,
-    GatewayError,
-    UpstreamUnexpected,
-)
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, retry_after
 from connector_gateway.kit.walking import Pages, fitting, walk
@@ -73,10 +67,10 @@ MOVING_SECONDS = 60.0
 """How long to rest when a portal is being moved (477) and it is not told for how long."""
 
 
-MISSING: Mapping[str, type[GatewayError]] = {
-    "contacts": ContactNotFound,
-    "companies": CompanyNotFound,
-    "deals": DealNotFound,
+MISSING: Mapping[str, type[errors.GatewayError]] = {
+    "contacts": errors.ContactNotFound,
+    "companies": errors.CompanyNotFound,
+    "deals": errors.DealNotFound,
 }
 
 DEAL_TO_CONTACT = 3
@@ -176,7 +170,7 @@ class CrmClient:
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Record], str | None]:
             page = await self.search_objects(kind, search(cursor))
             if page.after and not page.results:
-                raise UpstreamUnexpected("The application's search went on behind a page without records.")
+                raise errors.UpstreamUnexpected("The application's search went on behind a page without records.")
             # By identifier: the vendor's positions shift when records change, and end at ten thousand.
             return page.results, page.results[-1].id if page.after else None
 
@@ -235,7 +229,7 @@ class CrmClient:
         answer = await self._write(
             "POST", f"/crm/objects/{VERSION}/deals", {"properties": properties, "associations": links}
         )
-        missing = UpstreamUnexpected if contact_id is None else ContactNotFound
+        missing = errors.UpstreamUnexpected if contact_id is None else errors.ContactNotFound
         return unwrap(answer, wire.Deal, missing, contact_id or "")
 
     async def create_note(self, properties: Mapping[str, str], deal_id: str) -> wire.Record:
@@ -245,7 +239,7 @@ class CrmClient:
         """
         body = {"properties": properties, "associations": [_link(deal_id, NOTE_TO_DEAL)]}
         answer = await self._write("POST", f"/crm/objects/{VERSION}/notes", body)
-        return unwrap(answer, wire.Record, DealNotFound, deal_id)
+        return unwrap(answer, wire.Record, errors.DealNotFound, deal_id)
 
     async def update_object(self, kind: str, object_id: str, properties: Mapping[str, str]) -> wire.Record:
         """A record after a change.
@@ -265,7 +259,7 @@ class CrmClient:
         """
         path = f"/crm/objects/{VERSION}/contacts/{contact_id}/associations/default/companies/{company_id}"
         answer = await self._write("PUT", path, None)
-        done = unwrap(answer, wire.Batch[wire.Associated], CompanyNotFound, company_id)
+        done = unwrap(answer, wire.Batch[wire.Associated], errors.CompanyNotFound, company_id)
         if not done.results:
             raise refused_within(answer)
 

@@ -16,14 +16,8 @@ from pydantic_core import to_json
 
 from connector_gateway.connectors.mail import wire
 from connector_gateway.connectors.mail.refusals import reason_of, refuse, unwrap
+from connector_gateway.kit import errors
 from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.errors import (
-    AttachmentNotFound,
-    InvalidCursor,
-    MessageNotFound,
-    ThreadNotFound,
-    UpstreamError,
-)
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import walk
@@ -135,7 +129,7 @@ class MailClient:
         """A page of identifiers, newest first. Source: …/gmail/api/reference/rest/v1/users.messages/list, 2026-11."""
         paged = {**query} | ({"pageToken": page_token} if page_token else {})
         answer = await self._read("/messages", 5, paged)
-        return unwrap(answer, wire.MessageList, InvalidCursor if page_token else None, named=bool(page_token))
+        return unwrap(answer, wire.MessageList, errors.InvalidCursor if page_token else None, named=bool(page_token))
 
     def every_message(self, query: Mapping[str, Any]) -> AsyncIterator[wire.Listed]:
         """Every message that *query* lists, newest first, by its identifiers. Source: as of ``list_messages``."""
@@ -168,7 +162,7 @@ class MailClient:
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
         async with self._upstream.stream(path, _units(20), at_once=at_once) as answer:
             if not answer.accepted:
-                refuse(answer, AttachmentNotFound, named=True)
+                refuse(answer, errors.AttachmentNotFound, named=True)
             content, ready = Content(), b""
             async for piece in answer.pieces:
                 if ready:
@@ -182,13 +176,13 @@ class MailClient:
         """A message after a change of its labels. Source: …/rest/v1/users.messages/modify, read 2026-11."""
         body = {"addLabelIds": add, "removeLabelIds": remove}
         answer = await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body)
-        return unwrap(answer, wire.Labelled, MessageNotFound)
+        return unwrap(answer, wire.Labelled, errors.MessageNotFound)
 
     async def get_thread(self, thread_id: str) -> wire.Thread:
         """A thread with the headers that replies follow. Source: …/rest/v1/users.threads/get, read 2026-11."""
         query = [("format", "metadata"), *(("metadataHeaders", name) for name in THREADING_HEADERS)]
         answer = await self._read(f"/threads/{_quoted(thread_id)}", 40, query)
-        return unwrap(answer, wire.Thread, ThreadNotFound, named=True)
+        return unwrap(answer, wire.Thread, errors.ThreadNotFound, named=True)
 
     async def list_labels(self) -> Sequence[wire.Label]:
         """All labels. Source: …/rest/v1/users.labels/list, read 2026-11."""
@@ -221,7 +215,7 @@ class MailClient:
             answer = await self._upload("/drafts", 10, {"message": thread}, letter)
         else:
             answer = await self._write("/drafts", 10, {"message": {"raw": raw} | thread})
-        return unwrap(answer, wire.Draft, ThreadNotFound if thread_id else None)
+        return unwrap(answer, wire.Draft, errors.ThreadNotFound if thread_id else None)
 
     async def send_draft(self, draft_id: str) -> wire.Threaded | None:
         """The message that a draft became, or None where there is no such draft any more.
@@ -257,7 +251,7 @@ class MailClient:
         """A message in one of the vendor's forms."""
         query = {"format": form} | ({"fields": fields} if fields else {})
         answer = await self._read(f"/messages/{_quoted(message_id)}", 20, query)
-        return unwrap(answer, shape, MessageNotFound, named=True)
+        return unwrap(answer, shape, errors.MessageNotFound, named=True)
 
     async def _read(self, path: str, units: int, query: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()) -> Answer:
         return await self._upstream.send("GET", PREFIX + path, _units(units), writes=False, query=query)
@@ -356,7 +350,7 @@ class Content:
         if self._ended and b'"' in self._rest:
             return
         if self._begun or not _says_empty(self._rest):
-            raise UpstreamError(
+            raise errors.UpstreamError(
                 "The application's answer broke off or holds no content.", private=repr(self._rest[:500])
             )
 
@@ -367,7 +361,7 @@ class Content:
 
     def _require_room(self) -> None:
         if len(self._rest) > MAX_FRAME_BYTES:
-            raise UpstreamError("The application's answer holds no content.", private=repr(self._rest[:500]))
+            raise errors.UpstreamError("The application's answer holds no content.", private=repr(self._rest[:500]))
 
 
 def _bytes_of(encoded: bytes) -> bytes:
@@ -375,7 +369,7 @@ def _bytes_of(encoded: bytes) -> bytes:
     try:
         return binascii.a2b_base64(encoded.translate(TO_STANDARD) + b"=" * (-len(encoded) % 4))
     except binascii.Error as fault:
-        raise UpstreamError("The application's content cannot be decoded.", private=str(fault)) from fault
+        raise errors.UpstreamError("The application's content cannot be decoded.", private=str(fault)) from fault
 
 
 def _says_empty(text: bytes) -> bool:

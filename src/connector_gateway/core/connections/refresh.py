@@ -20,14 +20,8 @@ from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.connections.whose import Whose
 from connector_gateway.core.secrets import digest
 from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
+from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import (
-    ConnectionRevoked,
-    StorageUnavailable,
-    UpstreamFailure,
-    UpstreamTimeout,
-    UpstreamUnavailable,
-)
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.oauth import Grant
 from connector_gateway.storage import tables
@@ -61,7 +55,7 @@ INTERRUPTED = "refresh_interrupted"
 log = structlog.get_logger()
 _connections = tables.connections.c
 Secrets = Mapping[str, str]
-F = TypeVar("F", bound=UpstreamFailure)
+F = TypeVar("F", bound=errors.UpstreamFailure)
 
 
 @dataclass(slots=True)
@@ -107,7 +101,7 @@ class Renewals:
         self._clock = clock
         self._steady = steady or clock
         self._under_way: SingleFlight[tuple[str, bytes], Held | None] = SingleFlight(self._steady, MOST_ROWS)
-        self._resting: dict[str, tuple[float, UpstreamFailure]] = {}
+        self._resting: dict[str, tuple[float, errors.UpstreamFailure]] = {}
         self._unstored: dict[str, Held] = {}
         self.results: Counter[tuple[str, str]] = Counter()
         """How often tokens were renewed, refused or not had, by connector and result."""
@@ -135,8 +129,8 @@ class Renewals:
             return held
         try:
             return await self.renewed(connection_id, held.secrets) or held
-        except UpstreamFailure as failure:
-            if isinstance(failure, ConnectionRevoked) or self._clock.now() >= (held.expires_at or 0.0):
+        except errors.UpstreamFailure as failure:
+            if isinstance(failure, errors.ConnectionRevoked) or self._clock.now() >= (held.expires_at or 0.0):
                 raise
             return held
 
@@ -161,7 +155,7 @@ class Renewals:
             if found is not _BUSY:
                 return cast(Held | None, found)
             await self._steady.sleep(PEEK_SECONDS)
-        raise UpstreamTimeout("Another process took too long to renew the authorisation.")
+        raise errors.UpstreamTimeout("Another process took too long to renew the authorisation.")
 
     def _take(self, connection_id: str, used: Secrets, name: str, writing: Transaction) -> Any:
         """A lease; what others have stored since; None if there is nothing to renew; ``_BUSY`` if others renew it."""
@@ -193,7 +187,7 @@ class Renewals:
         except GrantRefused as refused:
             self.results[lease.connector, "refused"] += 1
             raise await self._give_up(connection_id, lease, refused) from refused
-        except UpstreamFailure as failure:
+        except errors.UpstreamFailure as failure:
             self.results[lease.connector, "failed"] += 1
             await self._let_go(connection_id, lease, failure)
             raise
@@ -207,7 +201,7 @@ class Renewals:
         store = partial(self._store, connection_id, lease, held, now)
         try:
             await self._database.write(store)
-        except StorageUnavailable:
+        except errors.StorageUnavailable:
             # The old pair may be dead already: the new one is kept until it can be stored (decision 41).
             self._unstored[connection_id] = held
             self._database.eventually(store, partial(self._stored, connection_id))
@@ -237,9 +231,9 @@ class Renewals:
         if connection_id in self._unstored:
             await self._database.flush()
             if connection_id in self._unstored:
-                raise StorageUnavailable("The renewed authorisation could not be stored.")
+                raise errors.StorageUnavailable("The renewed authorisation could not be stored.")
 
-    async def _give_up(self, connection_id: str, lease: _Lease, refused: GrantRefused) -> ConnectionRevoked:
+    async def _give_up(self, connection_id: str, lease: _Lease, refused: GrantRefused) -> errors.ConnectionRevoked:
         reason = INTERRUPTED if lease.in_doubt else WITHDRAWN
         ours = _connections.refresh_lease == lease.name
 
@@ -249,16 +243,16 @@ class Renewals:
 
         await self._database.write(revoke)
         log.warning("a connection was revoked", connection_id=connection_id, reason=reason, vendor_code=str(refused))
-        error = ConnectionRevoked(SENTENCES[reason], {"reason": reason})
+        error = errors.ConnectionRevoked(SENTENCES[reason], {"reason": reason})
         return self._rest(connection_id, error, REFUSED_REST_SECONDS)
 
-    async def _let_go(self, connection_id: str, lease: _Lease, failure: UpstreamFailure) -> None:
+    async def _let_go(self, connection_id: str, lease: _Lease, failure: errors.UpstreamFailure) -> None:
         """Let others try; whether the tokens were changed is kept in mind where nobody knows."""
         self._rest(connection_id, failure, failure.retry_after or REST_SECONDS)
-        arrived = not isinstance(failure, UpstreamUnavailable) and (failure.doubt or failure.status != 429)
+        arrived = not isinstance(failure, errors.UpstreamUnavailable) and (failure.doubt or failure.status != 429)
         released = RELEASED if not (arrived or lease.in_doubt) else {"refresh_lease": None, "refresh_until": None}
         change = _change(connection_id, _connections.refresh_lease == lease.name, **released)
-        with suppress(StorageUnavailable):
+        with suppress(errors.StorageUnavailable):
             await self._database.write(lambda writing: writing.execute(change).rowcount)
 
     def _rest(self, connection_id: str, failure: F, seconds: float) -> F:

@@ -16,16 +16,8 @@ from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.handover import Handover
 from connector_gateway.core.events.watches import Target, Watches
 from connector_gateway.core.sites import Site
+from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import (
-    GatewayError,
-    HookNotFound,
-    HookSecretKnown,
-    InvalidJson,
-    InvalidSignature,
-    RouteNotFound,
-    SecretUnreadable,
-)
 from connector_gateway.kit.observing import Delivery, Observing, Read, Receipt
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
@@ -82,16 +74,16 @@ class Hooks:
         site = self._sites.get(connector)
         observing = site.connector.observing if site else None
         if site is None or observing is None:
-            raise RouteNotFound("There is nothing at this address.")
+            raise errors.RouteNotFound("There is nothing at this address.")
         result = "failed"
         try:
             reply = await self._take(site, observing, delivery, address)
             result = "kept"
-        except InvalidSignature as error:
+        except errors.InvalidSignature as error:
             result = error.code
             await self._note_rejected(site.connector.name, observing, delivery, error.message)
             raise
-        except GatewayError as error:
+        except errors.GatewayError as error:
             result = error.code
             raise
         finally:
@@ -119,7 +111,7 @@ class Hooks:
         if observing.addressed is None or now - self._rejected_at.get(connector, 0.0) < REJECTED_SECONDS:
             return
         self._rejected_at[connector] = now
-        with suppress(InvalidJson):
+        with suppress(errors.InvalidJson):
             targets = await self._targets(connector, observing.addressed(delivery))
             if targets:
                 await self._watches.reject([target.connection_id for target in targets], now, why)
@@ -135,7 +127,7 @@ class Hooks:
         """Let an application hand over its secret for some minutes; ``HookSecretKnown`` while there is one."""
         site = self._handing_over(connector)
         if site.hook_secrets or await self._handed_over(connector):
-            raise HookSecretKnown(f"The secret of {connector} is known.", {"parameter": "connector"})
+            raise errors.HookSecretKnown(f"The secret of {connector} is known.", {"parameter": "connector"})
         opened = self._handover.open(connector)
         await self._database.write(recorded(lambda _: True, "open_hook", connector))
         return opened
@@ -150,7 +142,7 @@ class Hooks:
         site = self._sites.get(connector)
         observing = site.connector.observing if site else None
         if site is None or observing is None or not observing.hands_over:
-            raise HookNotFound(f"Nothing hands over a secret for {connector}.", {"parameter": "connector"})
+            raise errors.HookNotFound(f"Nothing hands over a secret for {connector}.", {"parameter": "connector"})
         return site
 
     async def show(self, connector: str) -> dict[str, Any]:
@@ -165,7 +157,7 @@ class Hooks:
         await self._database.write(recorded(lambda writing: writing.execute(forget).rowcount, "forget_hook", connector))
         try:
             return _told(row, **{HANDED_OVER: self._opened(row)})
-        except SecretUnreadable:
+        except errors.SecretUnreadable:
             # What cannot be opened any more can be forgotten all the same.
             return _told(row)
 
@@ -173,7 +165,7 @@ class Hooks:
         query = select(tables.hooks).where(tables.hooks.c.connector == connector)
         row = await self._database.read(lambda reading: reading.execute(query).first())
         if row is None:
-            raise HookNotFound(f"No secret was handed over for {connector}.", {"parameter": "connector"})
+            raise errors.HookNotFound(f"No secret was handed over for {connector}.", {"parameter": "connector"})
         return row
 
     def _opened(self, row: Row[Any]) -> Any:
@@ -183,7 +175,7 @@ class Hooks:
         """The secret that was handed over, if one was."""
         try:
             return [(await self.show(connector))[HANDED_OVER]]
-        except HookNotFound:
+        except errors.HookNotFound:
             return []
 
     async def _keep_secret(self, connector: str, secret: str) -> None:

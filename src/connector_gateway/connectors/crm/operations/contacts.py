@@ -27,13 +27,7 @@ from connector_gateway.connectors.crm.operations.portal import (
     property_texts,
     within_portal,
 )
-from connector_gateway.kit.errors import (
-    CompanyNotFound,
-    LossyCast,
-    PropertyNotFound,
-    UniqueValueTaken,
-    UpstreamConflict,
-)
+from connector_gateway.kit import errors
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page, Position
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
@@ -147,7 +141,12 @@ UPDATE_HOLDER = Step(
 # The operations
 
 
-@writes("POST /contacts", errors=[CompanyNotFound, UniqueValueTaken, *CASTING], overwrites=True, targets=["email"])
+@writes(
+    "POST /contacts",
+    errors=[errors.CompanyNotFound, errors.UniqueValueTaken, *CASTING],
+    overwrites=True,
+    targets=["email"],
+)
 async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
     """Create a contact, or update the one that matches the email.
 
@@ -168,7 +167,7 @@ async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact)
     return mapping.contacts.written_contact(kept, plan["portal_id"])
 
 
-@reads("GET /contacts", errors=[PropertyNotFound, LossyCast])
+@reads("GET /contacts", errors=[errors.PropertyNotFound, errors.LossyCast])
 async def look_up_contacts(call: CrmCall, params: LookUpContacts) -> Page[Contact]:
     """Look up contacts by email, by another property, or all of them.
 
@@ -213,13 +212,13 @@ async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: 
     skipping = params.on_conflict == "skip"
     try:
         return await call.step(CREATE_CONTACT if skipping else WRITE_CONTACT, contact)
-    except UniqueValueTaken as error:
+    except errors.UniqueValueTaken as error:
         # The vendor repeats the value in lower case; callers look for the one that they sent.
         error.details = [
             {**one, "value": contact["texts"].get(one.get("property"), one["value"])} for one in error.details
         ]
         raise
-    except UpstreamConflict as refusal:
+    except errors.UpstreamConflict as refusal:
         # In a later attempt it is told again as the journal has kept it, no longer as a ``ContactExists``.
         taken_by = next((detail["contact_id"] for detail in refusal.details if "contact_id" in detail), None)
         if taken_by is None:

@@ -16,14 +16,8 @@ from connector_gateway.connectors.mail.operations.evidence import (
     not_older,
 )
 from connector_gateway.connectors.mail.operations.reading import MailCall
+from connector_gateway.kit import errors
 from connector_gateway.kit.call import LookUp
-from connector_gateway.kit.errors import (
-    GatewayError,
-    InvalidRecipient,
-    OutcomeUnknown,
-    ThreadNotFound,
-    UpstreamConflict,
-)
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
@@ -58,7 +52,7 @@ async def _find_draft(call: MailCall, _: Intent, sent: Sent) -> Sequence[Found]:
 async def _send_message(call: MailCall, intent: Intent, _: str) -> Learned:
     message = await call.upstream.send_draft(intent["draft_id"])
     if message is None:
-        raise UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
+        raise errors.UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
     return mapping.letters.kept_message(message, call.clock.now())
 
 
@@ -68,7 +62,7 @@ async def _find_message(call: MailCall, intent: Intent, sent: Sent) -> Sequence[
         return []
     message = await marked_in_thread(call, intent) or await marked_among_sent(call, intent, sent)
     if message is None:
-        raise OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
+        raise errors.OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
     return [Found(mapping.letters.kept_message(message, mapping.messages.seconds(message)))]
 
 
@@ -99,7 +93,7 @@ DELETE_DRAFT = Step("delete the draft", _send_no_draft, _find_no_draft)
 # The operations
 
 
-@writes("POST /messages", errors=[InvalidRecipient, ThreadNotFound], targets=["thread_id"])
+@writes("POST /messages", errors=[errors.InvalidRecipient, errors.ThreadNotFound], targets=["thread_id"])
 async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     """Send an email from the connected address, or a reply inside a thread.
 
@@ -110,20 +104,22 @@ async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     draft = await call.step(_drafting(params.body_html), letter)
     try:
         sent = await call.step(SEND_DRAFT, mapping.letters.sending(draft))
-    except GatewayError:
+    except errors.GatewayError:
         # A draft that is left behind would look to its owner like a mail that was never finished.
         await call.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
         raise
     return mapping.letters.sent_message(sent, letter)
 
 
-@writes("POST /drafts", errors=[InvalidRecipient])
+@writes("POST /drafts", errors=[errors.InvalidRecipient])
 async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
     """Create an unsent draft; nothing is sent."""
     letter = await call.plan(partial(_letter, call, params, None))
     draft = await call.step(_drafting(params.body_html), letter)
     if draft["id"] == GONE:
-        raise OutcomeUnknown("The draft was made, and somebody has sent it since.", {"message_id": draft["message_id"]})
+        raise errors.OutcomeUnknown(
+            "The draft was made, and somebody has sent it since.", {"message_id": draft["message_id"]}
+        )
     return mapping.letters.created_draft(draft)
 
 
