@@ -1,4 +1,7 @@
-"""The vendor's wire: one method per request, version v1."""
+"""The vendor's wire: one method per request, version v1.
+
+Sources of methods stand below developers.google.com/workspace/gmail/api/reference/rest/v1/, and were read 2026-11.
+"""
 
 from __future__ import annotations  # functions are made in each call (decision 45)
 
@@ -7,7 +10,6 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import reduce
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -114,7 +116,7 @@ def throttled(answer: Answer) -> Pause | None:
     until = _resting_until(answer)
     if until is None:
         return Pause(retry_after(answer, PAUSE_SECONDS), {"user"})
-    seconds = max(PAUSE_SECONDS, (until - _answered_at(answer)).total_seconds())
+    seconds = max(PAUSE_SECONDS, (until - (answer.date or datetime.now(UTC))).total_seconds())
     # The day of sending and the minute of reading are refused in the same words. Only the length tells them apart.
     return Pause(seconds, {"sending"} if seconds > LONGEST_REST_SECONDS else {"user"})
 
@@ -126,7 +128,7 @@ class MailClient:
         self._upstream = upstream
 
     async def list_messages(self, query: Mapping[str, Any], page_token: str | None = None) -> wire.MessageList:
-        """A page of identifiers, newest first. Source: …/gmail/api/reference/rest/v1/users.messages/list, 2026-11."""
+        """A page of identifiers, newest first. Source: users.messages/list."""
         paged = {**query} | ({"pageToken": page_token} if page_token else {})
         answer = await self._read("/messages", 5, paged)
         return unwrap(answer, wire.MessageList, errors.InvalidCursor if page_token else None, named=bool(page_token))
@@ -141,15 +143,15 @@ class MailClient:
         return walk(fetch, most=MAX_PAGES)
 
     async def get_message(self, message_id: str, fields: str = "") -> wire.Message:
-        """A message with its parts. Source: …/rest/v1/users.messages/get, read 2026-11."""
+        """A message with its parts. Source: users.messages/get."""
         return await self._get_message(message_id, "full", wire.Message, fields)
 
     async def get_message_headers(self, message_id: str) -> wire.Message:
-        """A message without its parts. Source: …/rest/v1/users.messages/get, read 2026-11."""
+        """A message without its parts. Source: users.messages/get."""
         return await self._get_message(message_id, "metadata", wire.Message)
 
     async def get_message_labels(self, message_id: str) -> wire.Labelled:
-        """The labels of a message. Source: …/rest/v1/users.messages/get, read 2026-11."""
+        """The labels of a message. Source: users.messages/get."""
         return await self._get_message(message_id, "minimal", wire.Labelled)
 
     async def stream_attachment(
@@ -157,7 +159,7 @@ class MailClient:
     ) -> AsyncGenerator[bytes, None]:
         """The bytes of a part, the last ones only once all are known to have come; *at_once* as in ``Upstream.stream``.
 
-        Source: …/rest/v1/users.messages.attachments/get, read 2026-11.
+        Source: users.messages.attachments/get.
         """
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
         async with self._upstream.stream(path, _units(20), at_once=at_once) as answer:
@@ -173,23 +175,23 @@ class MailClient:
             yield ready
 
     async def modify_message(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> wire.Labelled:
-        """A message after a change of its labels. Source: …/rest/v1/users.messages/modify, read 2026-11."""
+        """A message after a change of its labels. Source: users.messages/modify."""
         body = {"addLabelIds": add, "removeLabelIds": remove}
         answer = await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body)
         return unwrap(answer, wire.Labelled, errors.MessageNotFound)
 
     async def get_thread(self, thread_id: str) -> wire.Thread:
-        """A thread with the headers that replies follow. Source: …/rest/v1/users.threads/get, read 2026-11."""
+        """A thread with the headers that replies follow. Source: users.threads/get."""
         query = [("format", "metadata"), *(("metadataHeaders", name) for name in THREADING_HEADERS)]
         answer = await self._read(f"/threads/{_quoted(thread_id)}", 40, query)
         return unwrap(answer, wire.Thread, errors.ThreadNotFound, named=True)
 
     async def list_labels(self) -> Sequence[wire.Label]:
-        """All labels. Source: …/rest/v1/users.labels/list, read 2026-11."""
+        """All labels. Source: users.labels/list."""
         return unwrap(await self._read("/labels", 1), wire.LabelList).labels
 
     async def create_label(self, name: str) -> wire.Label | None:
-        """A new label, or None where one of that name exists. Source: …/rest/v1/users.labels/create, read 2026-11."""
+        """A new label, or None where one of that name exists. Source: users.labels/create."""
         body = {"name": name, "labelListVisibility": "labelShow", "messageListVisibility": "show"}
         answer = await self._write("/labels", 5, body)
         # Somebody made it meanwhile, or it differs in case only: the caller then looks for it once more.
@@ -200,13 +202,13 @@ class MailClient:
         return unwrap(await self._read("/profile", 1), wire.Profile)
 
     async def list_send_as(self) -> Sequence[wire.SendAs]:
-        """The addresses that the account sends from. Source: …/rest/v1/users.settings.sendAs/list, read 2026-11."""
+        """The addresses that the account sends from. Source: users.settings.sendAs/list."""
         return unwrap(await self._read("/settings/sendAs", 1), wire.SendAsList).send_as
 
     async def create_draft(self, letter: bytes, thread_id: str | None) -> wire.Draft:
         """A new draft of a written message; a large one is uploaded beside what is said of it.
 
-        Source: …/rest/v1/users.drafts/create, and the discovery document v1, read 2026-11.
+        Source: users.drafts/create, and the discovery document v1.
         """
         raw = urlsafe_b64encode(letter).decode()
         thread = {"threadId": thread_id} if thread_id else {}
@@ -218,27 +220,24 @@ class MailClient:
         return unwrap(answer, wire.Draft, errors.ThreadNotFound if thread_id else None)
 
     async def send_draft(self, draft_id: str) -> wire.Threaded | None:
-        """The message that a draft became, or None where there is no such draft any more.
-
-        Source: …/rest/v1/users.drafts/send, read 2026-11.
-        """
+        """The message that a draft became, or None where there is no such draft any more. Source: users.drafts/send."""
         answer = await self._write("/drafts/send", 100, {"id": draft_id}, SENDING)
         return None if answer.status == 404 else unwrap(answer, wire.Threaded)
 
     async def get_draft(self, draft_id: str) -> wire.Draft | None:
-        """A draft, or None where there is no such draft any more. Source: …/rest/v1/users.drafts/get, read 2026-11."""
+        """A draft, or None where there is no such draft any more. Source: users.drafts/get."""
         answer = await self._read(f"/drafts/{_quoted(draft_id)}", 20, {"format": "minimal"})
         return None if answer.status == 404 else unwrap(answer, wire.Draft)
 
     async def delete_draft(self, draft_id: str) -> None:
-        """Delete a draft for good. Source: …/rest/v1/users.drafts/delete, read 2026-11."""
+        """Delete a draft for good. Source: users.drafts/delete."""
         path = f"{PREFIX}/drafts/{_quoted(draft_id)}"
         answer = await self._upstream.send("DELETE", path, _units(10), writes=True)
         if not answer.accepted and answer.status != 404:
             refuse(answer)
 
     def list_drafts(self) -> AsyncIterator[wire.Draft]:
-        """Every draft, newest first. Source: …/rest/v1/users.drafts/list, read 2026-11."""
+        """Every draft, newest first. Source: users.drafts/list."""
 
         async def fetch(page_token: str | None) -> tuple[Sequence[wire.Draft], str | None]:
             query = {"maxResults": PAGE_SIZE} | ({"pageToken": page_token} if page_token else {})
@@ -248,7 +247,6 @@ class MailClient:
         return walk(fetch, most=MAX_PAGES)
 
     async def _get_message(self, message_id: str, form: str, shape: type[W], fields: str = "") -> W:
-        """A message in one of the vendor's forms."""
         query = {"format": form} | ({"fields": fields} if fields else {})
         answer = await self._read(f"/messages/{_quoted(message_id)}", 20, query)
         return unwrap(answer, shape, errors.MessageNotFound, named=True)
@@ -274,7 +272,6 @@ class MailClient:
 
 
 def _units(units: int) -> Charge:
-    """What a request of that price takes."""
     return Charge("user", units=units)
 
 
@@ -292,24 +289,15 @@ def _resting_until(answer: Answer) -> datetime | None:
         return None
 
 
-def _answered_at(answer: Answer) -> datetime:
-    """When the vendor answered, by its own clock where it tells."""
-    try:
-        told = parsedate_to_datetime(answer.headers.get("Date", ""))
-    except ValueError:
-        return datetime.now(UTC)
-    return told if told.tzinfo else told.replace(tzinfo=UTC)
-
-
 # The shape of a message without its texts
 
 
-def _outline(deeper: str, _: int) -> str:
-    return f"partId,mimeType,filename,headers,body(size,attachmentId),parts({deeper})"
-
-
 OUTLINE = "id,threadId,labelIds,internalDate,payload({})".format(
-    reduce(_outline, range(5), "partId,mimeType,filename,headers,body,parts")
+    reduce(
+        lambda deeper, _: f"partId,mimeType,filename,headers,body(size,attachmentId),parts({deeper})",
+        range(5),
+        "partId,mimeType,filename,headers,body,parts",
+    )
 )
 """Leaves out the texts of all but absurdly nested messages, which come whole where the vendor does not heed it."""
 
