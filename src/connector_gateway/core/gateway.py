@@ -167,7 +167,9 @@ class Gateway:
             async with recording:
                 await recording.open()
                 try:
-                    async with site.connector.download(self._client(run, connection), linked.content) as download:
+                    async with site.connector.download(
+                        site.connector.client(self._upstream(run, connection)), linked.content
+                    ) as download:
                         run.succeed("ok")
                         yield replace(download, pieces=_to_the_end(download.pieces, run))
                 except ConnectionRevoked:
@@ -175,7 +177,6 @@ class Gateway:
                     raise
 
     async def _note_revoked(self, connection: Connection) -> None:
-        """Note that the authorisation is gone."""
         await self._connections.observe(connection, "revoked")
 
     async def _offer_link(self, connection: Connection, error: ConnectionRevoked) -> None:
@@ -225,10 +226,6 @@ class Gateway:
         with Holding(self._held) as holding:
             upstream = self._upstream(run, connection, YieldingPacer, WATCHERS, holding)
             yield self._sites[connection.connector].connector.client(upstream)
-
-    def _client(self, run: Run, connection: Connection) -> Any:
-        """The room's client for one run through one connection."""
-        return self._sites[connection.connector].connector.client(self._upstream(run, connection))
 
     def _upstream(
         self,

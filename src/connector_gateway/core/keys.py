@@ -229,7 +229,6 @@ class Keys:
 
 
 def _count(workspace_id: str, now: float) -> Select[Any]:
-    """How many keys of a workspace can be used."""
     query = select(func.count()).select_from(tables.keys)
     lasting = or_(_keys.expires_at.is_(None), _keys.expires_at > now)
     return query.where(_keys.workspace_id == workspace_id, _keys.revoked_at.is_(None), lasting)

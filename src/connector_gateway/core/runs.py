@@ -421,7 +421,7 @@ class Recording:
             if self._run.status != "interrupted":
                 self._run.refuse(away)
             row = self._row(None)
-            self._runs.database.eventually(lambda writing: _put(writing, row), about=self._run.run_id)
+            self._runs.database.eventually(lambda writing: writing.execute(PUT_RUN, row), about=self._run.run_id)
             raise
 
     def _row(self, process_id: ProcessId | None) -> dict[str, Any]:
@@ -474,10 +474,6 @@ def _unindexed(
 
 def _recorded(connection_id: str | None) -> str | None:
     return connection_id and connection_id[:MAX_CONNECTION_ID]
-
-
-def _put(writing: Transaction, row: dict[str, Any]) -> None:
-    writing.execute(PUT_RUN, row)
 
 
 def _exchange(exchange: Exchange) -> dict[str, Any]:

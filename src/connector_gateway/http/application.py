@@ -238,7 +238,6 @@ class Missing:
 
 
 def _reads_pages(scope: Scope) -> bool:
-    """Whether a browser asks for a page."""
     return scope["method"] in {"GET", "HEAD"} and "text/html" in Headers(scope=scope).get("accept", "")
 
 
@@ -284,7 +283,6 @@ def _managed(*, public: bool) -> list[ManagementRoute]:
 
 
 def _for_operators(service: Service) -> Iterator[Route]:
-    """The console and the metrics."""
     yield from console_routes(service.edge, service.console)
     metrics = MetricsEndpoint(service.exposition, service.metrics_token, service.edge.delay_wrong_token)
     yield _shown(service, "/metrics", metrics)

@@ -124,16 +124,13 @@ class ConnectPages:
         if "code" not in answer and "error" not in answer:
             invitation = await self._expected(request, answer.get("state", ""))
             if invitation.oauth.by_token_page:
-                return self._receive(invitation, answer["state"])
+                # A page whose script sends the token in the fragment; without scripts, the user pastes it.
+                return self._pages.show("connect/token.html", invitation=invitation, state=answer["state"])
         return await self._end(request, answer)
 
     async def _expected(self, request: Request, state: str) -> Invitation:
         browser = request.cookies.get(_cookie(state), "")
         return await self._consents.expected(request.path_params["connector"], state, browser)
-
-    def _receive(self, invitation: Invitation, state: str) -> Response:
-        """A page whose script sends on the token that came in the fragment; without scripts the user pastes it."""
-        return self._pages.show("connect/token.html", invitation=invitation, state=state)
 
     async def _take(self, request: Request) -> Response:
         """Take the token that was handed to the browser."""

@@ -21,14 +21,6 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-def _always(_: Any) -> bool:
-    return True
-
-
-def _never(_: Any) -> bool:
-    return False
-
-
 class Memory(Protocol):
     """What a connection remembers between calls; it is limited in size, may be lost, and may be outdated."""
 
@@ -188,7 +180,7 @@ class Call(Struct, Generic[C]):
         """Take back what was done, with *step*, where a later step was refused; it never fails."""
         return self.steps.undo(step, intent)
 
-    async def recall(self, wanted: LookUp[T], *, suffices: Callable[[T], bool] = _always) -> T:
+    async def recall(self, wanted: LookUp[T], *, suffices: Callable[[T], bool] = lambda _: True) -> T:
         """The remembered result of *wanted* if it *suffices*, otherwise a new one."""
         remembered: T | None = self.memory.get(wanted.name)
         if remembered is not None and suffices(remembered):
@@ -215,7 +207,7 @@ class Call(Struct, Generic[C]):
         use: Callable[[T], Awaitable[R]],
         *,
         outdated: tuple[type[GatewayError], ...],
-        suspect: Callable[[R], bool] = _never,
+        suspect: Callable[[R], bool] = lambda _: False,
     ) -> R:
         """The result of *use* with the remembered value, or with a new one if the remembered value may be outdated.
 

@@ -75,15 +75,11 @@ class Rejection:
         return status in self.statuses and re.fullmatch(self.codes, said, re.DOTALL) is not None
 
 
-def _no_reason(_: Answer) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
     """The table of one connector; it adds to what all vendors have in common."""
 
-    read: Callable[[Answer], Reason | None] = _no_reason
+    read: Callable[[Answer], Reason | None] = lambda _: None
     """Return the reason of an error response, or None if it is not an error in the vendor's own shape."""
 
     by_status: Mapping[int, Error] = field(default_factory=dict)

@@ -514,7 +514,6 @@ def _is_stale(turn: Turn) -> bool:
 
 
 def _encoded(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> str:
-    """*query* as it stands behind an address."""
     pairs = query.items() if isinstance(query, Mapping) else query
     return "?" + "&".join([f"{_quoted(name)}={_quoted(str(value))}" for name, value in pairs])
 

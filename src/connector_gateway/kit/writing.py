@@ -51,26 +51,6 @@ class Found:
     """The index of the step's content that it equals."""
 
 
-def _whole(intent: Intent) -> Sequence[Any]:
-    return [intent]
-
-
-def _by_id(learned: Learned) -> Sequence[str]:
-    return [str(learned["id"])]
-
-
-def _everywhere(_: Intent) -> str:
-    return ""
-
-
-def _nothing(_: Intent) -> Sequence[str]:
-    return ()
-
-
-def _only(found: Sequence[Found]) -> Learned:
-    return found[0].learned
-
-
 @dataclass(frozen=True)
 class Step(Generic[K_contra]):
     """One request that changes something.
@@ -92,10 +72,10 @@ class Step(Generic[K_contra]):
     makes: str = ""
     """The kind of object, as the owner's table names it."""
 
-    within: Callable[[Intent], str] = _everywhere
+    within: Callable[[Intent], str] = lambda _: ""
     """The vendor account within which identifiers are unique; empty if they are unique throughout the vendor."""
 
-    changes: Callable[[Intent], Sequence[str]] = _nothing
+    changes: Callable[[Intent], Sequence[str]] = lambda _: ()
     """Names of the objects whose state it sets, unique within ``within``.
 
     The core records these changes once they are acknowledged. It does not send a step without ``makes`` again if
@@ -105,13 +85,13 @@ class Step(Generic[K_contra]):
     made_within_seconds: float = 0.0
     """How exactly the vendor tells when an object was made."""
 
-    contents: Callable[[Intent], Sequence[Any]] = _whole
+    contents: Callable[[Intent], Sequence[Any]] = lambda intent: [intent]
     """The content of each object it makes, by slot; objects of equal content cannot be told apart."""
 
-    object_ids: Callable[[Learned], Sequence[str]] = _by_id
+    object_ids: Callable[[Learned], Sequence[str]] = lambda learned: [str(learned["id"])]
     """The identifiers of the objects it made, by slot."""
 
-    joined: Callable[[Sequence[Found]], Learned] = _only
+    joined: Callable[[Sequence[Found]], Learned] = lambda found: found[0].learned
     """What is learned from what was found, one for each slot."""
 
     tells: Callable[[Learned], Mapping[str, Any]] = dict

@@ -173,7 +173,6 @@ class Ledger:
         return None
 
     def _index(self, entry: LedgerEntry) -> int | None:
-        """The index of *entry*, unless it was dropped."""
         entries, at = self._entries, entry.at
         newest = len(entries) - UNDER_WAY
         # Of a budget of thousands, halving all of it takes twice as long as halving what is under way (decision 73).

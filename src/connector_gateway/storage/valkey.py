@@ -257,7 +257,6 @@ class Valkey:
         return Looked(lost, closed)
 
     def _name(self, entries: bytes, tag: str) -> str:
-        """Whose entries are kept there."""
         return entries.decode().removeprefix(self._key(tag, "")).removesuffix(ENTRIES)
 
     @staticmethod

@@ -183,12 +183,10 @@ def board(board: wire.Board, lists: Iterable[wire.BoardList], cards: Iterable[wi
             BoardList(list_id=item.id, name=item.name, card_count=counts[item.id])
             for item in sorted(lists, key=lambda item: item.pos)
         ],
-        labels=None if board.labels is None else [name for name in _names(board.labels) if name],
+        labels=None
+        if board.labels is None
+        else list(dict.fromkeys(label.name for label in board.labels if label.name)),
     )
-
-
-def _names(labels: Iterable[wire.Label]) -> Iterable[str]:
-    return dict.fromkeys(label.name for label in labels)
 
 
 # Checklists

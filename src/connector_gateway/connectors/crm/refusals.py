@@ -178,11 +178,10 @@ def _faults(told: wire.Refusal) -> Sequence[wire.Fault]:
         embedded = _each(decoded((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
     except UnexpectedShape:
         return []
-    return [_unfolded(fault) for fault in embedded]
-
-
-def _unfolded(fault: wire.EmbeddedFault) -> wire.Fault:
-    return wire.Fault(code=fault.error, message=fault.message, context=wire.Context(property_name=[fault.name]))
+    return [
+        wire.Fault(code=fault.error, message=fault.message, context=wire.Context(property_name=[fault.name]))
+        for fault in embedded
+    ]
 
 
 def _each(listed: object, shape: type[W]) -> list[W]:

@@ -396,14 +396,12 @@ class Connections:
 
 
 def _count(workspace_id: str) -> Select[Any]:
-    """How many connections a workspace has."""
     connections = tables.connections.c
     query = select(func.count()).select_from(tables.connections)
     return query.where(connections.workspace_id == workspace_id, connections.deleted.is_(False))
 
 
 def _require_same(connection_id: str, account: Account, writing: Any) -> None:
-    """Refuse an account that is not the known one."""
     own = tables.connections.c.connection_id == connection_id
     known = writing.execute(select(tables.connections.c.account_id).where(own).with_for_update()).scalar()
     if not is_same(known, account):

@@ -55,11 +55,10 @@ class WatchChanges:
 
     def removed(self, writing: Writing, connection_id: str) -> None:
         """Watch it no more."""
-        _end(writing, connection_id)
+        writing.execute(delete(tables.watches).where(_watches.connection_id == connection_id))
 
 
 def _begin(writing: Writing, connection_id: str, connector: str, now: float, due_at: float) -> None:
-    """Watch a connection, from *now* on."""
     row: dict[str, Any] = {
         "connection_id": connection_id,
         "connector": connector,
@@ -122,8 +121,3 @@ def _state_of(writing: Writing, connection_id: str) -> State:
     """What the room notes of a connection, which nobody else changes until this is written; nothing if unwatched."""
     query = select(_watches.state).where(_watches.connection_id == connection_id).with_for_update()
     return writing.execute(query).scalar() or {}
-
-
-def _end(writing: Writing, connection_id: str) -> None:
-    """Watch a connection no more."""
-    writing.execute(delete(tables.watches).where(_watches.connection_id == connection_id))

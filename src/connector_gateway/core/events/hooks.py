@@ -172,7 +172,6 @@ class Hooks:
         return self._vault.open(row.sealed, row.connector)[HANDED_OVER]
 
     async def _handed_over(self, connector: str) -> Sequence[str]:
-        """The secret that was handed over, if one was."""
         try:
             return [(await self.show(connector))[HANDED_OVER]]
         except errors.HookNotFound:

@@ -368,7 +368,6 @@ def _result(poll: Poll, fault: Exception | None) -> str:
 
 
 def _pause_after(fault: Exception, failures: int) -> float:
-    """Seconds until the next poll after a failed one."""
     if isinstance(fault, ConnectionRevoked):
         return min(FIRST_REVOKED_SECONDS * 2.0**failures, REVOKED_SECONDS)
     asked = fault.retry_after if isinstance(fault, GatewayError) else None

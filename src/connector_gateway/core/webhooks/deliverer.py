@@ -246,7 +246,6 @@ class Deliverer:
 
 
 def _event_shapes(connectors: Mapping[str, AnyConnector]) -> dict[str, Any]:
-    """What events look like to callers, by connector."""
     return {
         name: operation.item
         for name, connector in connectors.items()

@@ -54,7 +54,11 @@ class Sender:
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            connector=guarded(self._resolver, self._reachable, refuse=_not_allowed),
+            connector=guarded(
+                self._resolver,
+                lambda address: self.private or is_public(address),
+                refuse=lambda: UrlNotAllowed("The address is not public.", {"parameter": "url"}),
+            ),
             timeout=aiohttp.ClientTimeout(total=None),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": "connector-gateway", "Content-Type": "application/json"},
@@ -94,9 +98,6 @@ class Sender:
             result = "unreachable"
         return Attempt(result, status, retry_after, (time.perf_counter() - began) * 1000)
 
-    def _reachable(self, address: str) -> bool:
-        return self.private or is_public(address)
-
     def _forbidden(self, host: str) -> str:
         """Why nothing is sent to *host*, as far as that can be told without looking it up; empty if nothing does."""
         numeric = ":" in host or host.replace(".", "").isdigit()
@@ -106,7 +107,3 @@ class Sender:
 
 def _seconds(text: str) -> float:
     return float(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0.0
-
-
-def _not_allowed() -> UrlNotAllowed:
-    return UrlNotAllowed("The address is not public.", {"parameter": "url"})

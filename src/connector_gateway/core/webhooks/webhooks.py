@@ -212,7 +212,6 @@ class Webhooks:
 
 
 def _count(workspace_id: str) -> Select[Any]:
-    """How many webhooks a workspace has."""
     return select(func.count()).select_from(tables.webhooks).where(_webhooks.workspace_id == workspace_id)
 
 
@@ -233,7 +232,6 @@ def _told() -> Select[Any]:
 
 
 def _update(writing: Writing, webhook_id: str, **values: Any) -> Mapping[Any, Any]:
-    """The row with *values*."""
     change = update(tables.webhooks).where(_webhooks.webhook_id == webhook_id).values(**values)
     row = writing.execute(change.returning(_webhooks.workspace_id)).mappings().first()
     if row is None:

@@ -131,7 +131,6 @@ def _title(visit: Visit, record: Any) -> str:
 
 
 async def _record(visit: Visit, name: str) -> Any:
-    """Return the object that the path names."""
     found = await getattr(visit.management, name).show(visit.named("identifier"))
     return LISTS[name].item(**found)
 

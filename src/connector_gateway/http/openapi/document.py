@@ -253,7 +253,6 @@ def _json(schema: Schema, example: Any = None, media_type: str = "application/js
 
 
 def _dry_run() -> Schema:
-    """Return the schema of the response to a write with ``Prefer: dry-run``."""
     fields: Schema = {
         "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
         "connector": {"type": "string"},

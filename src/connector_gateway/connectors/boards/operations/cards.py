@@ -71,7 +71,6 @@ async def _send_comment(call: BoardsCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_comments(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
-    """The comments of that text that this application posted on the card."""
     listing = call.upstream.get_card_actions(intent["card_id"], "commentCard", sent.earliest)
     return [
         Found(mapping.kept_comment(action, intent["card_id"]), action.id, action.date.timestamp())
@@ -131,7 +130,6 @@ async def comment_on_card(call: BoardsCall, params: CommentOnCard) -> Comment:
 
 
 async def _new_card(call: BoardsCall, params: CreateCard) -> Kept:
-    """The body of a new card, with everything that it names looked up."""
     target = await _open_list(call, params.list_id)
     labels = await call.upstream.get_board_labels(target.id_board) if params.labels else []
     return mapping.new_card(target.id, params, mapping.label_ids(labels, params.labels))
@@ -149,7 +147,6 @@ async def _move(call: BoardsCall, params: MoveCard) -> Kept:
 
 
 async def _open_list(call: BoardsCall, list_id: str) -> wire.CardList:
-    """A list that is not archived."""
     found = await call.upstream.get_list(mapping.list_identifier(list_id))
     if found.closed:
         raise ListNotFound(f"List {found.id} is archived.", {"parameter": "list_id", "value": list_id})

@@ -121,7 +121,6 @@ def _accounts(authorization: wire.Authorization) -> Iterator[str]:
 
 
 def _receipt(envelope: wire.Envelope, received_at: float) -> Receipt:
-    """Say what a delivery is about, by its type."""
     match envelope.type:
         case "url_verification":
             return Receipt(reply={"challenge": envelope.challenge})

@@ -172,7 +172,6 @@ class Filling:
                 await self.watch.miss(stretch.since, float(earliest), why, stretch.channel_id)
 
     async def _fill_threads(self, stretch: Stretch) -> None:
-        """Store the replies in the threads of a channel."""
         found: Found = {}
         whole = True
         try:
@@ -196,7 +195,6 @@ class Filling:
         return pages.complete
 
     def _observed(self, stretch: Stretch, messages: Sequence[wire.Message]) -> Found:
-        """The observations that messages of the stretch give."""
         return {
             message.ts: mapping.events.observed(message, stretch.channel_id, self.watch.settings, self.state)
             for message in messages

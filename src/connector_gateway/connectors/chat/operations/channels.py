@@ -98,7 +98,6 @@ async def _channel(call: ChatCall, named: str) -> Kept:
 
 
 async def _channel_now(call: ChatCall, named: str) -> Kept:
-    """The channel that has that name now."""
     found = mapping.channels.named(await call.renew(_names(call)), named)
     return {"channel_id": await _identified(call, found)}
 
@@ -109,8 +108,6 @@ async def _identified(call: ChatCall, found: str) -> str:
 
 
 def _names(call: ChatCall) -> LookUp[Names]:
-    """The channels by name."""
-
     async def find() -> Names:
         channels, complete = await call.upstream.channels()
         return mapping.channels.names(channels, complete=complete)

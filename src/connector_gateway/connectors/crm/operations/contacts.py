@@ -78,14 +78,12 @@ async def _send_holder(call: CrmCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_holder(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The contact, if it holds every value."""
     sent = await _values(call, intent)
     contact = await call.upstream.read_object("contacts", intent["contact_id"], ["email", *sent.texts])
     return [Found(kept) for kept in _if_held(contact, sent, intent, "updated")]
 
 
 def _changed_contact(intent: Intent) -> Sequence[str]:
-    """The contact, by its address."""
     return [f"contact {intent['email'].casefold()}"]
 
 
@@ -202,7 +200,6 @@ async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
 
 
 async def _contact_of(call: CrmCall, email: str, properties: Iterable[str] = ()) -> wire.Record | None:
-    """The contact with that address, as it is now."""
     found = await call.upstream.batch_read_objects("contacts", [email], ["email", *properties], "email")
     return found[0] if found else None
 

@@ -71,7 +71,6 @@ async def _send_change(call: CrmCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_change(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The deal, if it holds every value."""
     sent = await known_values(call, "deals", intent["texts"])
     deal = await call.upstream.read_object("deals", intent["deal_id"], sent.texts)
     return [Found(mapping.deals.kept_change(deal))] if sent.all_held_by(deal) else []
@@ -146,7 +145,6 @@ async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
 
 
 async def _new_deal(call: CrmCall, params: CreateDeal) -> Kept:
-    """The vendor's form of a new deal, with everything that it names looked up."""
     [deal] = await all_checked(partial(on_pipelines, call, lambda pipelines: mapping.deals.new_deal(params, pipelines)))
     contact_id = params.contact_id
     if contact_id is not None:

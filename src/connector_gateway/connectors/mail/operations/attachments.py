@@ -75,7 +75,6 @@ async def _same_file(call: MailCall, message: wire.Message, wanted: str) -> wire
 
 
 async def _fingerprint(call: MailCall, message_id: str, attachment_id: str) -> tuple[int, str]:
-    """Size and digest of a file."""
     size, digest = 0, hashlib.sha256()
     async with aclosing(call.upstream.stream_attachment(message_id, attachment_id, at_once=True)) as pieces:
         async for piece in pieces:

@@ -136,8 +136,6 @@ async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: 
 
 
 async def _sender(call: MailCall) -> Mailbox:
-    """The connected address."""
-
     async def find() -> Mailbox:
         return mapping.letters.own_mailbox(await call.upstream.list_send_as())
 

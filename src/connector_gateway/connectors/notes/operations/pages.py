@@ -70,7 +70,6 @@ async def _send_change(call: NotesCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_change(call: NotesCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The page, if it is as it was to become."""
     page, body = await call.upstream.retrieve_page(intent["page_id"]), intent["body"]
     done = page.in_trash == body.get("in_trash", page.in_trash)
     if done and await bears(call, page, body.get("properties", {})):

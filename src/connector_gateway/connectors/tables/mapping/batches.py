@@ -102,12 +102,9 @@ def drafts(
         values, faults = fitted(table, fields, new_options=new_options, creates=True)
         failed += [failed_record(index, fault) for fault in faults]
         if not faults:
-            fit.append(Draft(index, values, _brings_options(table, values)))
+            brings_options = any(casts.options.missing_options(field, values.get(field.id)) for field in table.fields)
+            fit.append(Draft(index, values, brings_options))
     return fit, failed
-
-
-def _brings_options(table: wire.Table, values: Values) -> bool:
-    return any(casts.options.missing_options(field, values.get(field.id)) for field in table.fields)
 
 
 def failed_record(index: int, fault: errors.GatewayError) -> FailedRecord:

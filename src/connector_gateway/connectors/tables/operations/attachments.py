@@ -123,20 +123,17 @@ async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
 
 
 async def _plan_file(call: TablesCall, params: AttachFile, at_hand: AtHand) -> Kept:
-    """A file and where it is to go."""
     place = await _place(call, params)
     file = at_hand.file = await call.fetch(params.url, UPLOAD_BYTES)
     return mapping.attachments.planned_file(place, params.url, params.filename or file.name, file)
 
 
 async def _plan_cell(call: TablesCall, place: Kept, at_hand: AtHand) -> Sequence[str]:
-    """The attachments that are there already."""
     present = at_hand.present = await _present(call, place)
     return present
 
 
 async def _present(call: TablesCall, place: Kept) -> Sequence[str]:
-    """The attachments that are in the cell now."""
     row = await call.upstream.get_record(place["base_id"], place["table_id"], place["record_id"])
     return [item.id for item in mapping.attachments.attachments(row, place["field"])]
 

@@ -60,22 +60,14 @@ async def _find_records(call: TablesCall, intent: Intent, sent: Sent) -> Sequenc
     ]
 
 
-def _created(learned: Learned) -> Sequence[str]:
-    return list(learned["created"])
-
-
-def _joined(found: Sequence[Found]) -> Learned:
-    return {"created": [item.object_id for item in found]}
-
-
 CREATE_RECORDS = Step(
     "create records",
     _send_records,
     _find_records,
     makes="record",
     contents=mapping.evidence.contents,
-    object_ids=_created,
-    joined=_joined,
+    object_ids=lambda learned: list(learned["created"]),
+    joined=lambda found: {"created": [item.object_id for item in found]},
     tells=lambda learned: {"created": learned["created"]},
     assumed=mapping.batches.assumed_records,
 )
@@ -175,7 +167,6 @@ async def _make_singly(call: TablesCall, batch: Batch, indices: Collection[int])
 
 
 async def _make(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
-    """Create *group* with one request."""
     learned = await call.step(CREATE_RECORDS, batch.creation(group))
     for draft, record_id in zip(group, learned["created"], strict=True):
         batch.created[draft.index] = record_id
