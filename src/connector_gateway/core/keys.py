@@ -4,7 +4,7 @@ import hmac
 import secrets
 import zlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Literal
@@ -80,26 +80,23 @@ class Caller:
         return self.connection_ids is None or connection_id in self.connection_ids
 
 
+@dataclass(eq=False, repr=False)
 class Keys:
     """Issues, recognises and revokes API keys; look-ups are trusted for a while by the *steady* clock."""
 
-    def __init__(
-        self,
-        database: Database,
-        clock: Clock,
-        steady: Clock | None = None,
-        *,
-        operations: Collection[str] = (),
-        quota: int = DEFAULT_QUOTAS.keys,
-    ) -> None:
-        self._database = database
-        self._quota = quota
-        self._operations = operations
-        """The names of all operations, which keys can be limited to."""
+    database: Database
+    clock: Clock
+    steady: Clock | None = None
+    operations: Collection[str] = field(kw_only=True, default=())
+    """The names of all operations, which keys can be limited to."""
 
-        self._clock = clock
-        self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
-        self.last_used = LastUsed(database, tables.keys, clock)
+    quota: int = field(kw_only=True, default=DEFAULT_QUOTAS.keys)
+
+    def __post_init__(self) -> None:
+        self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(
+            self.steady or self.clock, MOST_ROWS, from_start=True
+        )
+        self.last_used = LastUsed(self.database, tables.keys, self.clock)
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header."""
@@ -109,14 +106,14 @@ class Keys:
         # Also where it is remembered: an answer of three seconds ago may have expired since (decision 25).
         if caller is None:
             raise errors.InvalidApiKey("The API key is unknown or revoked.")
-        if caller.expires_at is not None and caller.expires_at <= self._clock.now():
+        if caller.expires_at is not None and caller.expires_at <= self.clock.now():
             raise errors.InvalidApiKey(f"The API key expired at {timestamp(instant(caller.expires_at))}.")
         self.last_used.note(caller.key_id)
         return caller
 
     def _require_ahead(self, expires_at: float | None) -> None:
         """Refuse a key that nobody could ever use."""
-        if expires_at is not None and expires_at <= self._clock.now():
+        if expires_at is not None and expires_at <= self.clock.now():
             raise errors.InvalidParameters(
                 "The key would have ended before it was made.",
                 {
@@ -141,9 +138,9 @@ class Keys:
     ) -> dict[str, Any]:
         """A new key, the only time with ``key`` itself."""
         _check_rights(connection_ids, manages_connections=manages_connections)
-        _check_operations(operations or (), self._operations)
+        _check_operations(operations or (), self.operations)
         self._require_ahead(expires_at)
-        key, now = new_key(), self._clock.now()
+        key, now = new_key(), self.clock.now()
         row: dict[str, Any] = {
             "key_id": f"key_{ulid()}",
             "workspace_id": workspace_id,
@@ -163,12 +160,12 @@ class Keys:
         }
 
         def create(connection: Connection) -> Mapping[str, Any]:
-            require_below(connection, workspace_id, "keys", self._quota, _count(workspace_id, now))
+            require_below(connection, workspace_id, "keys", self.quota, _count(workspace_id, now))
             connection.execute(insert(tables.keys), row)
             return row
 
         made = recorded(create, "create_key", row["key_id"], scope=scope, manages_connections=manages_connections)
-        await self._database.write(made)
+        await self.database.write(made)
         return {"key": key} | _public(row)
 
     async def page(
@@ -180,14 +177,14 @@ class Keys:
             query = query.where(_keys.workspace_id == workspace_id)
         if before is not None:
             query = query.where(_keys.key_id < before)
-        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
         shown = [_public(self.last_used.apply(row)) for row in rows[:limit]]
         return shown, shown[-1]["key_id"] if len(rows) > limit else None
 
     async def show(self, key_id: str) -> dict[str, Any]:
         """What is told of one key."""
         query = select(tables.keys).where(_keys.key_id == key_id)
-        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
             raise _not_found(key_id)
         return _public(self.last_used.apply(row))
@@ -195,7 +192,7 @@ class Keys:
     async def identify(self, key: str) -> KeyId | None:
         """The identifier of *key* itself, revoked or not; None if it is no key of this installation."""
         query = select(_keys.key_id).where(_keys.digest == digest(key))
-        return await self._database.read(lambda reading: reading.execute(query).scalar()) if well_formed(key) else None
+        return await self.database.read(lambda reading: reading.execute(query).scalar()) if well_formed(key) else None
 
     async def revoke(self, key_id: KeyId) -> dict[str, Any]:
         """Revoke a key: at once in this process, within seconds in others."""
@@ -203,14 +200,14 @@ class Keys:
             update(tables.keys)
             .where(tables.keys.c.key_id == key_id)
             # Once more changes nothing: since when it is refused stays told.
-            .values(revoked_at=func.coalesce(tables.keys.c.revoked_at, self._clock.now()))
+            .values(revoked_at=func.coalesce(tables.keys.c.revoked_at, self.clock.now()))
             .returning(*tables.keys.c)
         )
 
         def update_row(writing: Connection) -> Mapping[Any, Any] | None:
             return writing.execute(revoke).mappings().first()
 
-        row = await self._database.write(recorded(update_row, "revoke_key", key_id))
+        row = await self.database.write(recorded(update_row, "revoke_key", key_id))
         if row is None:
             raise _not_found(key_id)
         # Other processes trust what they looked up for three seconds more.
@@ -222,7 +219,7 @@ class Keys:
         if not well_formed(key):
             raise errors.InvalidApiKey(_what_is_wrong(key))
         query = select(tables.keys).where(tables.keys.c.digest == found, tables.keys.c.revoked_at.is_(None))
-        row = await self._database.read(lambda connection: connection.execute(query).first())
+        row = await self.database.read(lambda connection: connection.execute(query).first())
         if row is None or not hmac.compare_digest(row.digest, found):
             return None
         return _caller(row)

@@ -6,6 +6,7 @@ Decision 54 has the figures.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Row, Select, select, text, update
@@ -29,42 +30,34 @@ AGAIN_SECONDS = 86_400.0
 _connections = tables.connections.c
 
 
+@dataclass(eq=False, repr=False)
 class IdleRenewals:
     """Renews tokens that would end because nobody uses them."""
 
-    def __init__(
-        self,
-        database: Database,
-        vault: Vault,
-        renewals: Renewals,
-        clock: Clock,
-        *,
-        processes: Callable[[], int] = lambda: 1,
-    ) -> None:
-        self._database = database
-        self._vault = vault
-        self._renewals = renewals
-        self._clock = clock
-        self._processes = processes
-        """How many renew at the same time, and share the half of the budget."""
+    database: Database
+    vault: Vault
+    renewals: Renewals
+    clock: Clock
+    processes: Callable[[], int] = field(kw_only=True, default=lambda: 1)
+    """How many renew at the same time, and share the half of the budget."""
 
     async def renew_idle_tokens(self) -> int:
         """Renew some of those that are due, in each round of a runner; returns how many there were."""
-        due = due_before(self._clock.now(), max(1, MAX_RENEWALS // self._processes()))
-        rows = await self._database.read(lambda reading: reading.execute(due).all())
+        due = due_before(self.clock.now(), max(1, MAX_RENEWALS // self.processes()))
+        rows = await self.database.read(lambda reading: reading.execute(due).all())
         await asyncio.gather(*(self._renew(row) for row in rows))
         return len(rows)
 
     async def _renew(self, row: Row[Any]) -> None:
         # Put off before it is tried: others leave it alone, and one that fails keeps nobody waiting.
-        again = self._clock.now() + AGAIN_SECONDS if self._renewals.ends_idle(row.connector) else None
+        again = self.clock.now() + AGAIN_SECONDS if self.renewals.ends_idle(row.connector) else None
         own = _connections.connection_id == row.connection_id, _connections.refresh_due_at == row.refresh_due_at
         put_off = update(tables.connections).where(*own).values(refresh_due_at=again)
-        if await self._database.write(lambda writing: writing.execute(put_off).rowcount) and again is not None:
+        if await self.database.write(lambda writing: writing.execute(put_off).rowcount) and again is not None:
             # What failed is logged where it happened; a call that comes meanwhile is told.
             with suppress(GatewayError):
-                secrets = self._vault.open(row.sealed, row.connection_id)
-                await self._renewals.renewed(row.connection_id, secrets)
+                secrets = self.vault.open(row.sealed, row.connection_id)
+                await self.renewals.renewed(row.connection_id, secrets)
 
 
 def due_before(now: float, limit: int = MAX_RENEWALS) -> Select[Any]:

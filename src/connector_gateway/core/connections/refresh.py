@@ -81,34 +81,29 @@ class _Lease:
     """Whether an earlier renewal may have changed the tokens without anybody storing them."""
 
 
+@dataclass(eq=False, repr=False)
 class Renewals:
     """Renews the tokens of connections; when they end is told by *clock*, and waiting is measured by a *steady* one."""
 
-    def __init__(
-        self,
-        database: Database,
-        vault: Vault,
-        tokens: Tokens,
-        changes: Changes,
-        clock: Clock,
-        *,
-        steady: Clock | None = None,
-    ) -> None:
-        self._database = database
-        self._vault = vault
-        self._tokens = tokens
-        self._changes = changes
-        self._clock = clock
-        self._steady = steady or clock
+    database: Database
+    vault: Vault
+    tokens: Tokens
+    changes: Changes
+    clock: Clock
+    steady: Clock | None = field(kw_only=True, default=None)
+
+    _resting: dict[str, tuple[float, errors.UpstreamFailure]] = field(init=False, default_factory=dict)
+    _unstored: dict[str, Held] = field(init=False, default_factory=dict)
+    results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
+    """How often tokens were renewed, refused or not had, by connector and result."""
+
+    def __post_init__(self) -> None:
+        self._steady = self.steady or self.clock
         self._under_way: SingleFlight[tuple[str, bytes], Held | None] = SingleFlight(self._steady, MOST_ROWS)
-        self._resting: dict[str, tuple[float, errors.UpstreamFailure]] = {}
-        self._unstored: dict[str, Held] = {}
-        self.results: Counter[tuple[str, str]] = Counter()
-        """How often tokens were renewed, refused or not had, by connector and result."""
 
     def held(self, connector: str, secrets: Secrets, expires_at: float | None, whose: Whose) -> Held:
         """*secrets* with the instant at which they should be renewed."""
-        oauth = self._tokens.oauth(connector)
+        oauth = self.tokens.oauth(connector)
         if oauth is None or expires_at is None or "refresh_token" not in secrets:
             return Held(secrets, None, expires_at, whose)
         return Held(secrets, expires_at - oauth.margin_seconds, expires_at, whose)
@@ -116,21 +111,21 @@ class Renewals:
     def due_at(self, connector: str, secrets: Secrets) -> float | None:
         """When *secrets* that are new now should be renewed though nobody calls; None if they do not end of that."""
         seconds = self.ends_idle(connector)
-        return self._clock.now() + seconds * IDLE_PART if seconds and "refresh_token" in secrets else None
+        return self.clock.now() + seconds * IDLE_PART if seconds and "refresh_token" in secrets else None
 
     def ends_idle(self, connector: str) -> float | None:
         """After how many seconds without use refresh tokens of the connector end; None where they do not."""
-        oauth = self._tokens.oauth(connector)
+        oauth = self.tokens.oauth(connector)
         return oauth.idle_seconds if oauth else None
 
     async def in_time(self, connection_id: str, held: Held) -> Held:
         """Those that *held* should be replaced by, if it is time; a failure is no matter while they are still good."""
-        if held.renew_at is None or self._clock.now() < held.renew_at:
+        if held.renew_at is None or self.clock.now() < held.renew_at:
             return held
         try:
             return await self.renewed(connection_id, held.secrets) or held
         except errors.UpstreamFailure as failure:
-            if isinstance(failure, errors.ConnectionRevoked) or self._clock.now() >= (held.expires_at or 0.0):
+            if isinstance(failure, errors.ConnectionRevoked) or self.clock.now() >= (held.expires_at or 0.0):
                 raise
             return held
 
@@ -149,7 +144,7 @@ class Renewals:
         await self._store_again(connection_id)
         deadline = self._steady.now() + LEASE_SECONDS + 2 * PEEK_SECONDS
         while self._steady.now() < deadline:
-            found = await self._database.write(partial(self._take, connection_id, used, f"lease_{ulid()}"))
+            found = await self.database.write(partial(self._take, connection_id, used, f"lease_{ulid()}"))
             if isinstance(found, _Lease):
                 return await self._carry_out(connection_id, found)
             if found is not _BUSY:
@@ -162,13 +157,13 @@ class Renewals:
         row = writing.execute(_row(connection_id).with_for_update()).first()
         if row is None:
             return None
-        secrets = self._vault.open(row.sealed, connection_id)
+        secrets = self.vault.open(row.sealed, connection_id)
         held = self.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era))
         if held.secrets.get("token") != used["token"]:
             return held
-        if self._tokens.oauth(row.connector) is None or "refresh_token" not in held.secrets:
+        if self.tokens.oauth(row.connector) is None or "refresh_token" not in held.secrets:
             return None
-        now = self._database.now
+        now = self.database.now
         free = or_(_connections.refresh_until.is_(None), _connections.refresh_until < now)
         taken = {
             "refresh_lease": name,
@@ -183,7 +178,7 @@ class Renewals:
         """Ask for new tokens, and store them."""
         before = lease.held.secrets
         try:
-            grant = await self._tokens.refresh(lease.connector, before["refresh_token"])
+            grant = await self.tokens.refresh(lease.connector, before["refresh_token"])
         except GrantRefused as refused:
             self.results[lease.connector, "refused"] += 1
             raise await self._give_up(connection_id, lease, refused) from refused
@@ -195,16 +190,16 @@ class Renewals:
         return await self._keep(connection_id, lease, grant)
 
     async def _keep(self, connection_id: str, lease: _Lease, grant: Grant) -> Held:
-        now = self._clock.now()
+        now = self.clock.now()
         secrets = renewed_secrets(lease.held.secrets, grant)
         held = self.held(lease.connector, secrets, ends_at(grant, now), lease.held.whose)
         store = partial(self._store, connection_id, lease, held, now)
         try:
-            await self._database.write(store)
+            await self.database.write(store)
         except errors.StorageUnavailable:
             # The old pair may be dead already: the new one is kept until it can be stored (decision 41).
             self._unstored[connection_id] = held
-            self._database.eventually(store, partial(self._stored, connection_id))
+            self.database.eventually(store, partial(self._stored, connection_id))
             raise
         return held
 
@@ -213,7 +208,7 @@ class Renewals:
 
     def _store(self, connection_id: str, lease: _Lease, held: Held, now: float, writing: Transaction) -> None:
         stored = {
-            "sealed": self._vault.seal(held.secrets, connection_id),
+            "sealed": self.vault.seal(held.secrets, connection_id),
             "expires_at": held.expires_at,
             "last_refreshed_at": now,
             "refresh_due_at": self.due_at(lease.connector, held.secrets),
@@ -224,12 +219,12 @@ class Renewals:
         was = writing.execute(_row(connection_id)).first()
         kept = writing.execute(_change(connection_id, _connections.refresh_lease == lease.name, **stored)).rowcount
         if kept and was is not None and was.status != "active":
-            self._changes.accepted(writing, connection_id)
+            self.changes.accepted(writing, connection_id)
 
     async def _store_again(self, connection_id: str) -> None:
         """Wait for what could not be stored; nothing is asked for before that."""
         if connection_id in self._unstored:
-            await self._database.flush()
+            await self.database.flush()
             if connection_id in self._unstored:
                 raise errors.StorageUnavailable("The renewed authorisation could not be stored.")
 
@@ -239,9 +234,9 @@ class Renewals:
 
         def revoke(writing: Transaction) -> None:
             if writing.execute(_change(connection_id, ours, status="revoked", reason=reason, **RELEASED)).rowcount:
-                self._changes.revoked(writing, connection_id)
+                self.changes.revoked(writing, connection_id)
 
-        await self._database.write(revoke)
+        await self.database.write(revoke)
         log.warning("a connection was revoked", connection_id=connection_id, reason=reason, vendor_code=str(refused))
         error = errors.ConnectionRevoked(SENTENCES[reason], {"reason": reason})
         return self._rest(connection_id, error, REFUSED_REST_SECONDS)
@@ -253,7 +248,7 @@ class Renewals:
         released = RELEASED if not (arrived or lease.in_doubt) else {"refresh_lease": None, "refresh_until": None}
         change = _change(connection_id, _connections.refresh_lease == lease.name, **released)
         with suppress(errors.StorageUnavailable):
-            await self._database.write(lambda writing: writing.execute(change).rowcount)
+            await self.database.write(lambda writing: writing.execute(change).rowcount)
 
     def _rest(self, connection_id: str, failure: F, seconds: float) -> F:
         """*failure*, which others are told for a while without another request."""
