@@ -269,10 +269,7 @@ class App:
         return f"{address}{SIGN_IN}?{LINK}={await self._sessions.create_link()}"
 
     async def retry_upstream(self) -> None:
-        """Send requests again to vendors that have asked for a pause, since they have room again.
-
-        Pauses that a shared store knows of stay.
-        """
+        """Stop waiting for vendors that asked for a pause, except for pauses that a shared store knows of."""
         if isinstance(self._shared, InMemory):
             self._shared.reopen()
         await self._watches.retry()
@@ -353,10 +350,7 @@ class App:
         return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
     def http(self, example_values: Values = RECORDED) -> Served:
-        """The service over HTTP; what stands behind it is opened and closed with it.
-
-        Examples of the reference have *example_values* instead of the recorded ones.
-        """
+        """The service over HTTP, opened and closed with what stands behind it; examples have *example_values*."""
         gateway = self._gateway()
         watchers = self._watchers(gateway)
         metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))

@@ -123,10 +123,7 @@ class Sessions:
         return self._session(identifier, BUILT_IN) if begun else None
 
     async def find(self, token: str, *, in_use: bool = True) -> Session | None:
-        """The session of a browser that holds *token*; None if it is forged, has ended, or its operator was revoked.
-
-        It is noted as *in_use*, unless a page only keeps itself up to date.
-        """
+        """The session of *token*, noted as *in_use*; None if it is forged, has ended, or its operator was revoked."""
         identifier = self._identifier(token)
         if identifier is None:
             return None

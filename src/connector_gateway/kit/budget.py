@@ -30,11 +30,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one request uses of one budget.
-
-    ``on`` names what the budget is counted for: the account if it is empty, otherwise for example a base or the
-    application.
-    """
+    """What one request uses of one budget; ``on`` names what that is counted for, by default the account."""
 
     budget: str
     on: str = ""

@@ -41,10 +41,7 @@ _STOPWATCH = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class SteadyClock:
-    """The machine's time when this was made, and what has elapsed since: setting the machine's clock moves nothing.
-
-    For durations: windows, pauses and time-outs.
-    """
+    """The machine's time when this was made plus what has elapsed, so that setting the clock moves nothing."""
 
     def __init__(self) -> None:
         self._ahead = time.time() - elapsed()

@@ -131,10 +131,7 @@ class BoardsClient:
         return await self._read(f"/1/boards/{board_id}/lists", _board(board_id), list[wire.BoardList], **query)
 
     async def get_board_cards(self, board_id: str) -> list[wire.Placed]:
-        """The open cards of a board, each once, however many there are and however few the vendor tells at once.
-
-        Source: api-group-boards.
-        """
+        """The open cards of a board, each once, however few the vendor returns at a time. Source: api-group-boards."""
         path = f"/1/boards/{board_id}/cards"
         query = {"fields": "idList", "sort": "-id"}
 

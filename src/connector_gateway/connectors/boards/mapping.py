@@ -57,10 +57,7 @@ def list_identifier(text: str) -> str:
 
 
 def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
-    """The labels called *names*, each once; of several with one name the first.
-
-    ``LabelNotOnBoard`` lists every name that the board lacks.
-    """
+    """The labels called *names*, the first of each name; ``LabelNotOnBoard`` lists those that the board lacks."""
     by_name: dict[str, str] = {}
     for label in labels:
         # The vendor lets several labels of a board have one name, or none.
@@ -262,10 +259,7 @@ def missing_items(kept: Kept, wanted: Sequence[str]) -> list[tuple[int, str, int
 
 
 def is_by(action: wire.Action, member_id: str, app_id: str | None) -> bool:
-    """Whether the member did an action through an application, and through ours if its identifier is known.
-
-    An action by hand names no application.
-    """
+    """Whether the member acted through an application, and through ours if its identifier is known; not by hand."""
     app = action.app_creator
     # Comments and cards have no place for a mark, so who made them is the only evidence (decision 20).
     return action.id_member_creator == member_id and app is not None and app_id in {None, app.id}

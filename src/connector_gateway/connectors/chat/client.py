@@ -153,10 +153,7 @@ class ChatClient:
         return False
 
     async def open_conversation(self, user_id: str) -> wire.Place:
-        """The conversation with a person, opened if it is not; doing that twice does it once.
-
-        Source: conversations.open.
-        """
+        """The conversation with a person, opened once however often that is asked. Source: conversations.open."""
         # Not a write to us, since opening again changes nothing: it may be resent freely.
         path, charge = "/api/conversations.open", Charge("conversations")
         answer = await self._upstream.send("POST", path, charge, writes=False, json={"users": user_id}, headers=JSON)
@@ -167,10 +164,7 @@ class ChatClient:
         require_accepted(await self._read("conversations.info", "channel info", {"channel": channel_id}))
 
     async def list_conversations(self, types: str, limit: int, cursor: str | None) -> tuple[wire.Conversations, Scopes]:
-        """A page of what the app sees, without archived ones, and the permissions it has.
-
-        Source: conversations.list.
-        """
+        """A page of what the app sees, without archived ones, and its permissions. Source: conversations.list."""
         # The vendor filters after it has cut a page: short and empty pages come before the last.
         query = {"types": types, "exclude_archived": "true"} | _from(cursor)
 
@@ -181,10 +175,7 @@ class ChatClient:
         return unwrap(answer, wire.Conversations), scopes_of(answer)
 
     async def channels(self) -> tuple[Sequence[wire.Conversation], bool]:
-        """The channels the app is in, then those it sees, archived ones too; and whether these are all that it sees.
-
-        Source: as of the lists themselves.
-        """
+        """The channels the app is in, then those it sees, archived ones too; and whether these are all."""
         own = self.own_conversations(CHANNELS)
         query = {"types": CHANNELS}
         seen = self._pages("conversations.list", "channels", query, wire.Conversations, most=CHANNEL_PAGES)
@@ -192,10 +183,7 @@ class ChatClient:
         return found, seen.complete
 
     def own_conversations(self, types: str) -> Pages[wire.Conversations]:
-        """Pages of what the app is in, archived ones too; they may be short, or empty, before the last.
-
-        Source: users.conversations.
-        """
+        """Pages of what the app is in, archived or not; any may be short or empty. Source: users.conversations."""
         return self._pages(
             "users.conversations", "own channels", {"types": types}, wire.Conversations, most=CHANNEL_PAGES
         )
@@ -207,10 +195,7 @@ class ChatClient:
         )
 
     def reply_pages(self, channel_id: str, ts: str, oldest: str) -> Pages[wire.Messages]:
-        """Pages of a thread: its first message, then the replies after *oldest*, oldest first.
-
-        Source: conversations.replies.
-        """
+        """Pages of a thread: its first message, then replies after *oldest*. Source: conversations.replies."""
         query = {"channel": channel_id, "ts": ts, "oldest": oldest}
         return self._pages("conversations.replies", "replies", query, wire.Messages, most=MESSAGE_PAGES)
 
@@ -220,18 +205,12 @@ class ChatClient:
         return self._messages("conversations.history", "history", query)
 
     def replies(self, channel_id: str, ts: str, oldest: float) -> AsyncIterator[wire.Message]:
-        """A thread's first message, then its replies since an instant, oldest first; of a reply, that reply alone.
-
-        Source: conversations.replies.
-        """
+        """A thread's first message, then its replies since an instant; of a reply, that alone. Source: as above."""
         query = {"channel": channel_id, "ts": ts} | _since(oldest)
         return self._messages("conversations.replies", "replies", query)
 
     async def retrieve_message(self, channel_id: str, ts: str) -> wire.Message:
-        """One message to which something was done, in a thread or not; ``OutcomeUnknown`` if it may not be read.
-
-        Source: conversations.replies.
-        """
+        """One message, in a thread or not; ``OutcomeUnknown`` if it cannot be read. Source: as above."""
         answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
         page = unwrap(answer, wire.Messages, {**BLINDNESS, "thread_not_found": MessageNotFound})
         for message in page.messages:
@@ -240,10 +219,7 @@ class ChatClient:
         raise ERRORS.create_error(answer, MessageNotFound)
 
     async def thread_root(self, channel_id: str, ts: str) -> str:
-        """The message that begins the thread of a message; ``OutcomeUnknown`` if it may not be read.
-
-        Source: conversations.replies.
-        """
+        """The message that begins the thread of another; ``OutcomeUnknown`` if it cannot be read. Source: as above."""
         answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
         page = unwrap(answer, wire.Messages, {**BLINDNESS, "message_not_found": ThreadNotFound})
         if not page.messages:

@@ -150,10 +150,7 @@ class CrmClient:
         return unwrap(await fitting(fetch, limit), wire.Page[wire.Record])
 
     async def objects_behind(self, kind: str, properties: Sequence[str], after: str | None) -> list[wire.Record]:
-        """The next records behind the id *after*, some hundreds at most: nothing is concluded from what is not there.
-
-        Source: as of ``list_objects``.
-        """
+        """The next records behind the id *after*, some hundreds at most: what is not there proves nothing."""
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Record], str | None]:
             page = await self.list_objects(kind, properties, PAGE_SIZE, cursor)
@@ -174,10 +171,7 @@ class CrmClient:
         return [record async for record in walk(fetch, most=MAX_PAGES)]
 
     async def search_objects(self, kind: str, body: Mapping[str, Any]) -> wire.Page[wire.Record]:
-        """A page of records that a filter finds; new and changed ones are found only after a while.
-
-        Source: search-the-crm.
-        """
+        """A page of records that a filter finds; new and changed ones appear late. Source: search-the-crm."""
 
         async def fetch(size: int) -> Answer:
             return await self._ask(f"/crm/objects/{VERSION}/{kind}/search", {**body, "limit": size}, SEARCH)
@@ -243,10 +237,7 @@ class CrmClient:
             raise refused_within(answer)
 
     async def read_associations(self, kind: str, object_id: str, other: str) -> list[str]:
-        """The ids of the *other* records that a record is associated with.
-
-        Source: associations/associate-records/guide.
-        """
+        """The ids of the *other* records associated with one. Source: associations/associate-records/guide."""
         path = f"/crm/associations/{VERSION}/{kind}/{other}/batch/read"
 
         async def fetch(after: str | None) -> tuple[list[str], str | None]:

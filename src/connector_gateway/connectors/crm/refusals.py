@@ -88,10 +88,7 @@ class ContactExists(errors.UpstreamConflict):
 def unwrap(
     answer: Answer, shape: type[W], missing: type[errors.GatewayError] = errors.UpstreamUnexpected, sought: str = ""
 ) -> W:
-    """Return the body of a successful response; raise the error of any other one.
-
-    That is *missing* if the vendor does not know what was *sought*.
-    """
+    """Return the body of a success or raise the error: *missing* if the vendor does not know what was *sought*."""
     if answer.accepted:
         return answer.read(shape)
     raise _refusal(answer, answer.status, missing, sought)

@@ -206,10 +206,7 @@ class MailClient:
         return unwrap(await self._read("/settings/sendAs", 1), wire.SendAsList).send_as
 
     async def create_draft(self, letter: bytes, thread_id: str | None) -> wire.Draft:
-        """A new draft of a written message; a large one is uploaded beside what is said of it.
-
-        Source: users.drafts/create, and the discovery document v1.
-        """
+        """A new draft; a large one is uploaded. Source: users.drafts/create, and the discovery document v1."""
         raw = urlsafe_b64encode(letter).decode()
         thread = {"threadId": thread_id} if thread_id else {}
         # Large JSON bodies are refused at sizes that no page tells; uploads go up to 35 MiB.

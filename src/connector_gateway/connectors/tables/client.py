@@ -135,10 +135,7 @@ class TablesClient:
     async def create_records(
         self, base_id: str, table_id: str, rows: Sequence[Values], *, typecast: bool
     ) -> Sequence[wire.Row]:
-        """New records in the order of *rows*, all of them or none; *typecast* lets selects gain options.
-
-        Source: create-records.
-        """
+        """New records in order, all or none; *typecast* lets selects gain options. Source: create-records."""
         # ``typecast`` loosens every check of the whole request, so it is set only where options are to be made.
         body = {"records": [{"fields": row} for row in rows], "typecast": typecast, "returnFieldsByFieldId": True}
         answer = await self._write("POST", base_id, _table(base_id, table_id), body)

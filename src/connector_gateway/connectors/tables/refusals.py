@@ -79,8 +79,5 @@ def unwrap(
     missing: type[errors.GatewayError] = errors.RecordNotFound,
     model: type[errors.GatewayError] = errors.TableNotFound,
 ) -> W:
-    """Return the body of a successful response; raise the error of any other one.
-
-    That is *missing* for a 404, and *model* where the vendor speaks of a model.
-    """
+    """Return the body of a success or raise the error: *missing* for a 404, *model* where the vendor names a model."""
     return ERRORS.unwrap(answer, shape, missing, {NOT_THERE: model})

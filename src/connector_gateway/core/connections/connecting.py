@@ -107,10 +107,7 @@ class Connecting:
     async def change(
         self, connection_id: str, *, verify: bool = True, allow_other_account: bool = False, **changes: Any
     ) -> dict[str, Any]:
-        """The connection with *changes* made; credentials are asked about first.
-
-        Without *verify*, the caller vouches that they are of the account that the connection belongs to.
-        """
+        """The connection with *changes* made; its credentials are checked first, unless the caller vouches for them."""
         account = None
         credentials = changes.get("credentials")
         if credentials is not None:

@@ -105,10 +105,7 @@ class Connections:
         return connection
 
     async def find(self, connection_id: str) -> Connection | None:
-        """The connection, whoever's it is; None if there is none.
-
-        What cannot name one is neither looked up nor remembered.
-        """
+        """The connection, whoever's it is; None if there is none, or if the text cannot identify one."""
         if not _SHAPE.fullmatch(connection_id):
             return None
         return await self._known.get(connection_id, partial(self._look_up, connection_id), TRUSTED_SECONDS)
@@ -182,10 +179,7 @@ class Connections:
         before: str | None = None,
         limit: int = 50,
     ) -> ConnectionsPage:
-        """Connections, newest first: those *before* another; of a workspace, of a connector, where given.
-
-        Every choice of filters has an index (decision 46).
-        """
+        """Connections, newest first: those *before* another; every choice of filters has an index (decision 46)."""
         connections = tables.connections.c
         query = SHOWN.order_by(connections.connection_id.desc()).limit(limit + 1)
         for column, value in ((connections.workspace_id, workspace_id), (connections.connector, connector)):
@@ -229,10 +223,7 @@ class Connections:
         return public(self.last_used.apply(row))
 
     async def change(self, connection_id: str, account: Account | None = None, **changes: Any) -> dict[str, Any]:
-        """The connection with *changes* (``name``, ``settings``, ``credentials``, ``status``) made.
-
-        The *account* is whose the credentials are, where that was asked.
-        """
+        """The connection with *changes* made; *account* is whose the new credentials are, where that was asked."""
         connection = await self.get(connection_id)
         changed = sorted(changes)
         credentials = changes.pop("credentials", None)

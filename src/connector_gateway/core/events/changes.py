@@ -19,10 +19,7 @@ _watches = tables.watches.c
 
 
 class WatchChanges:
-    """Begins, renews and ends watches as connections change; it writes in the transaction that changes them.
-
-    *time* is the database's, by which polls are due.
-    """
+    """Begins, renews and ends watches in the transaction that changes a connection; *time* is the database's."""
 
     def __init__(
         self, connectors: Mapping[str, AnyConnector], clock: Clock, time: Callable[[], float] | None = None

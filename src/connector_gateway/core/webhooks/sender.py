@@ -40,10 +40,7 @@ class Attempt:
 
 
 class Sender:
-    """Sends events while it is open.
-
-    Where *private* addresses are allowed, it goes to those of this machine and of its own networks as well.
-    """
+    """Sends events while it is open; where *private*, also to this machine and its own networks."""
 
     def __init__(
         self, *, private: bool, seconds: float = ANSWER_SECONDS, resolver: AbstractResolver | None = None

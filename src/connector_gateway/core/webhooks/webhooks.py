@@ -61,10 +61,7 @@ class Webhooks:
         connection_id: str | None = None,
         types: Sequence[str] | None = None,
     ) -> dict[str, Any]:
-        """A new webhook, for what is observed from now on; the only time with its ``secret``.
-
-        It is for events of some *types*, or of all where none are given.
-        """
+        """A new webhook for events from now on, of some *types* or all; the only time with its ``secret``."""
         self._check(url=url, types=types or ())
         webhook_id, secret, now = f"wh_{ulid()}", new_secret(), self.clock.now()
         row = {

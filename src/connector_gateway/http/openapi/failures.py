@@ -85,10 +85,7 @@ class Failures:
     def of_route(
         self, name: str, errors: Errors, own: Errors, *, kind: str = "", connector: AnyConnector | None
     ) -> Schema:
-        """Return references to the error responses of the route called *name*, by status.
-
-        *own* are the errors that only some routes have.
-        """
+        """Return references to the errors of the route *name*, by status; *own* are those that not every route has."""
         by_status = groupby(sorted(errors, key=lambda error: error.status), key=lambda error: error.status)
         return {str(status): self._response(name, list(group), own, kind, connector) for status, group in by_status}
 

@@ -53,10 +53,7 @@ async def whole_value(call: NotesCall, page: wire.Page, property_id: str) -> wir
 async def users_of(
     call: NotesCall, schema: mapping.properties.Schema, properties: Mapping[str, Any]
 ) -> mapping.people.Users:
-    """Return the users of the workspace if *properties* name people by address or name, otherwise none.
-
-    Raises ``ConnectionScopeMissing`` if the connection may not list them.
-    """
+    """Return the users if *properties* name people by address or name; ``ConnectionScopeMissing`` if it cannot list."""
     sought = mapping.people.sought(schema, properties)
     if not sought:
         return ()

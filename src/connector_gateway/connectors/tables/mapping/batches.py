@@ -118,10 +118,7 @@ def failed_record(index: int, fault: errors.GatewayError) -> FailedRecord:
 def refused_record(
     names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], refusal: errors.GatewayError
 ) -> FailedRecord:
-    """The entry of a record that the application refused, with the field that it speaks of, if that can be told.
-
-    *names* are those of the fields, by identifier.
-    """
+    """The entry of a refused record, with its field if that can be told; *names* has fields by identifier."""
     name = blamed(names, draft.values, fields, refusal.private) if isinstance(refusal, REFUSED) else None
     return FailedRecord(
         index=draft.index,
@@ -192,10 +189,7 @@ def astray(draft: Draft, field: str, linked: Sequence[str], there: Collection[st
 
 
 def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: Kept) -> Kept:
-    """What is planned for the records of a call; records with an entry in *failed* are not made.
-
-    *filled_in* is what the table is known to fill in by itself.
-    """
+    """Plan the records of a call, except those *failed*; *filled_in* is what the table fills in by itself."""
     unfit = {item.index for item in failed}
     fit = [draft for draft in drafts if draft.index not in unfit]
     written = {field_id for draft in fit for field_id in draft.values}

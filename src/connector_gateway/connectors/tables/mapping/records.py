@@ -50,10 +50,7 @@ def writable(table: wire.Table, fields: Mapping[str, Any]) -> Values:
 def fitted(
     table: wire.Table, fields: Mapping[str, Any], *, new_options: bool, creates: bool
 ) -> tuple[Values, list[errors.GatewayError]]:
-    """Return the vendor's form of the *fields* that fit, and an error for each that does not, in the order given.
-
-    Selects may name options they lack if *new_options* are allowed.
-    """
+    """Return the vendor's form of the *fields* that fit, and the errors of others; *new_options* may be named."""
     known = {field.name: field for field in table.fields}
     values: Values = {}
     faults: list[errors.GatewayError] = []
