@@ -65,9 +65,8 @@ from connector_gateway.http import AccessLog, Served, Service, application
 from connector_gateway.http.application import Check
 from connector_gateway.http.clients import Clients
 from connector_gateway.http.console import LINK, SIGN_IN
-from connector_gateway.http.figures import Figures, Sources
 from connector_gateway.http.forwarded import ForwardedClient
-from connector_gateway.http.metrics import Metrics
+from connector_gateway.http.metrics import Figures, Metrics, Sources
 from connector_gateway.http.openapi.examples import RECORDED, Values
 from connector_gateway.http.routes import Edge
 from connector_gateway.http.siblings import Siblings

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import insert, select, text
 
-from connector_gateway.core.connections.idle import AGAIN_SECONDS, MAX_RENEWALS, due_before
+from connector_gateway.core.connections.refresh import AGAIN_SECONDS, MAX_RENEWALS, due_before
 from connector_gateway.core.connections.tokens import BUDGETS
 from connector_gateway.core.retention import ROUND_SECONDS
 from connector_gateway.kit.errors import UpstreamError

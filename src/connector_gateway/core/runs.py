@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from msgspec import Struct, field
-from sqlalchemy import (
-    ColumnElement,
-    TextClause,
-    delete,
-    literal_column,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, TextClause, delete, literal_column, select, update
 from sqlalchemy import Connection as Transaction
 from sqlalchemy.dialects.postgresql import insert
 

@@ -25,7 +25,7 @@ from connector_gateway.kit.oauth import Account, OAuth
 from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause, Upstream, standard_throttle
+from connector_gateway.kit.upstream import Pause, Upstream, bearer_header, standard_throttle
 
 C = TypeVar("C")
 P = TypeVar("P", bound=Params)
@@ -203,11 +203,11 @@ class Connector(Generic[C]):
     budgets: Mapping[str, Budget]
     """What the third party allows, by the name that charges use; the first may be set by the operator."""
 
-    authorise: Callable[[Mapping[str, str]], Mapping[str, str]]
-    """The headers that prove the authorisation, from a connection's credentials."""
-
     client: Callable[[Upstream], C]
     operations: tuple[Operation[C, Any, Any], ...]
+    authorise: Callable[[Mapping[str, str]], Mapping[str, str]] = bearer_header
+    """The headers that prove the authorisation, from a connection's credentials."""
+
     throttled: Callable[[Answer], float | Pause | None] = standard_throttle
     """Seconds to wait if an answer means "too many requests", or which budgets are to rest; otherwise None."""
 

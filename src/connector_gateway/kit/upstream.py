@@ -43,6 +43,11 @@ def unauthorised(answer: Answer) -> bool:
     return answer.status == 401
 
 
+def bearer_header(credentials: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the header that carries the token of a connection."""
+    return {"Authorization": f"Bearer {credentials['token']}"}
+
+
 def standard_throttle(answer: Answer) -> float | None:
     """Seconds to wait if *answer* is a 429: its ``Retry-After``, else a second."""
     if answer.status != 429:

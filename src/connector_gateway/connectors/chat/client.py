@@ -22,11 +22,7 @@ from connector_gateway.connectors.chat.refusals import (
     verdict_of,
 )
 from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.errors import (
-    MessageNotFound,
-    OutcomeUnknown,
-    ThreadNotFound,
-)
+from connector_gateway.kit.errors import MessageNotFound, OutcomeUnknown, ThreadNotFound
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import DEFAULT_PAUSE_SECONDS, Upstream, retry_after
 from connector_gateway.kit.walking import Pages, fitting
@@ -97,11 +93,6 @@ Scopes = frozenset[str]
 
 ENDED = (b"token_expired", b"token_revoked")
 """Codes of refusal that say that a token has ended: by its time, or because two newer ones have been issued."""
-
-
-def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
-    """The headers of every request."""
-    return {"Authorization": f"Bearer {credentials['token']}"}
 
 
 def throttled(answer: Answer) -> float | None:

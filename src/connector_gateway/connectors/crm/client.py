@@ -81,11 +81,6 @@ NOTE_TO_DEAL = 214
 """Association types have a direction; these are the vendor's own, without a label."""
 
 
-def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
-    """The headers of every request."""
-    return {"Authorization": f"Bearer {credentials['token']}"}
-
-
 def throttled(answer: Answer) -> float | None:
     """Seconds to wait when a budget is spent (429), records are locked (423) or the portal is being moved (477)."""
     if answer.status == 423:

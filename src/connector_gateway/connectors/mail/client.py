@@ -98,11 +98,6 @@ THREADING_HEADERS = ("Subject", "Message-ID", "Message-Id", "Message-id", "Refer
 W = TypeVar("W")
 
 
-def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
-    """The headers of every request."""
-    return {"Authorization": f"Bearer {credentials['token']}"}
-
-
 def throttled(answer: Answer) -> Pause | None:
     """How long to rest when the vendor throttles, which it says with 429 and with some of its 403."""
     if answer.status not in {403, 429}:

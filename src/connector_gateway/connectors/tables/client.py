@@ -13,11 +13,7 @@ from urllib.parse import quote
 from connector_gateway.connectors.tables import wire
 from connector_gateway.connectors.tables.refusals import ERRORS, PLAN_USED_UP, unwrap
 from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.errors import (
-    BaseNotFound,
-    RecordNotFound,
-    TableNotFound,
-)
+from connector_gateway.kit.errors import BaseNotFound, RecordNotFound, TableNotFound
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import fitting, walk
@@ -52,11 +48,6 @@ MAX_PAGES = 200
 """Upstream pages of one list before it is given up as endless."""
 
 Values = Mapping[str, Any]
-
-
-def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
-    """The headers of every request."""
-    return {"Authorization": f"Bearer {credentials['token']}"}
 
 
 def throttled(answer: Answer) -> Pause | None:

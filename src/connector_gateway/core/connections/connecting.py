@@ -17,12 +17,7 @@ from connector_gateway.core.connections.telling import is_same
 from connector_gateway.core.connections.tokens import Tokens, not_set_up
 from connector_gateway.core.return_urls import check_return_url
 from connector_gateway.core.workspaces import require_workspace
-from connector_gateway.kit.errors import (
-    ConnectionRevoked,
-    GatewayError,
-    InvalidParameters,
-    OtherAccount,
-)
+from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, OtherAccount
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database

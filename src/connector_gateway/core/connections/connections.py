@@ -24,12 +24,7 @@ from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
 from connector_gateway.core.secrets import alias
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import (
-    ConnectionMismatch,
-    ConnectionNotFound,
-    OtherAccount,
-    SecretUnreadable,
-)
+from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, OtherAccount, SecretUnreadable
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.oauth import Account
 from connector_gateway.kit.observing import PROGRESS, REJECTED, SINCE, WATCHING

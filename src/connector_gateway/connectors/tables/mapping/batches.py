@@ -8,15 +8,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from connector_gateway.connectors.tables import casts, wire
-from connector_gateway.connectors.tables.mapping.records import (
-    CASTING,
-    REFUSED,
-    Kept,
-    Values,
-    blamed,
-    casts_of,
-    fitted,
-)
+from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED, Kept, Values, blamed, casts_of, fitted
 from connector_gateway.connectors.tables.models import CreatedRecords, CreateRecords, FailedRecord
 from connector_gateway.kit import errors
 from connector_gateway.kit.casts import as_sent
