@@ -6,16 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from connector_gateway.connectors.boards import wire
-from connector_gateway.connectors.boards.models import (
-    BoardDescription,
-    BoardList,
-    Checklist,
-    Comment,
-    CreateCard,
-    CreatedCard,
-    MovedCard,
-)
+from connector_gateway.connectors.boards import models, wire
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.nearest import nearest_first
 from connector_gateway.kit.shapes import timestamp
@@ -87,7 +78,7 @@ def quoted(names: Collection[str]) -> str:
     return ", ".join(shown[:MOST_QUOTED]) + more
 
 
-def new_card(list_id: str, wanted: CreateCard, labels: Sequence[str]) -> Kept:
+def new_card(list_id: str, wanted: models.CreateCard, labels: Sequence[str]) -> Kept:
     """The vendor's form of a card to be made."""
     optional = {
         "desc": wanted.desc,
@@ -109,9 +100,9 @@ def told_card(kept: Kept) -> Kept:
     return {"card_id": kept["id"]}
 
 
-def created_card(kept: Kept, names: Sequence[str]) -> CreatedCard:
+def created_card(kept: Kept, names: Sequence[str]) -> models.CreatedCard:
     """The result of a creation for which labels called *names* were asked."""
-    return CreatedCard(
+    return models.CreatedCard(
         card_id=kept["id"],
         short_url=kept["shortUrl"],
         list_id=kept["idList"],
@@ -142,9 +133,9 @@ def assumed_move(intent: Intent) -> Kept:
     return {"id": intent["card_id"], "moved_at": stamp(datetime.fromtimestamp(0, UTC))}
 
 
-def moved_card(planned: Kept, kept: Kept, *, comment_posted: bool) -> MovedCard:
+def moved_card(planned: Kept, kept: Kept, *, comment_posted: bool) -> models.MovedCard:
     """The result of a move."""
-    return MovedCard(
+    return models.MovedCard(
         card_id=kept["id"],
         list_from=planned["list_from"],
         list_to=planned["list_to"],
@@ -163,21 +154,21 @@ def told_comment(kept: Kept) -> Kept:
     return {"comment_id": kept["id"]}
 
 
-def comment(kept: Kept) -> Comment:
+def comment(kept: Kept) -> models.Comment:
     """The comment that was posted."""
-    return Comment(card_id=kept["card_id"], comment_id=kept["id"], posted_at=instant(kept["date"]))
+    return models.Comment(card_id=kept["card_id"], comment_id=kept["id"], posted_at=instant(kept["date"]))
 
 
 # Boards
 
 
-def board(board: wire.Board, lists: Iterable[wire.BoardList], cards: Iterable[wire.Placed]) -> BoardDescription:
+def board(board: wire.Board, lists: Iterable[wire.BoardList], cards: Iterable[wire.Placed]) -> models.BoardDescription:
     """The description of a board with these open *lists* and *cards*; with labels if they were asked for."""
     counts = Counter(card.id_list for card in cards)
-    return BoardDescription(
+    return models.BoardDescription(
         board_name=board.name,
         lists=[
-            BoardList(list_id=item.id, name=item.name, card_count=counts[item.id])
+            models.BoardList(list_id=item.id, name=item.name, card_count=counts[item.id])
             for item in sorted(lists, key=lambda item: item.pos)
         ],
         labels=None
@@ -210,9 +201,9 @@ def told_checklist(kept: Kept) -> Kept:
     return {"checklist_id": kept["id"]}
 
 
-def checklist(kept: Kept, card_id: str, items_added: int, *, skipped: bool = False) -> Checklist:
+def checklist(kept: Kept, card_id: str, items_added: int, *, skipped: bool = False) -> models.Checklist:
     """What is told of a checklist."""
-    return Checklist(
+    return models.Checklist(
         card_id=card_id, checklist_id=kept["id"], name=kept["name"], items_added=items_added, skipped=skipped
     )
 

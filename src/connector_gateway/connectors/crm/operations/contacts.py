@@ -8,13 +8,7 @@ from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.mapping.properties import CASTING, Values
 from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.models import Contact, CreateOrUpdateContact, LookUpContacts, WrittenContact
-from connector_gateway.connectors.crm.operations.companies import (
-    CREATE_COMPANY,
-    LINK_CONTACT,
-    alone_with_company,
-    planned_company,
-    remember_company,
-)
+from connector_gateway.connectors.crm.operations import companies
 from connector_gateway.connectors.crm.operations.evidence import by_us, known_maker, note_maker
 from connector_gateway.connectors.crm.operations.portal import (
     CrmCall,
@@ -150,18 +144,18 @@ async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact)
 
     The properties and the company are checked first: if one of them is wrong, the contact is not written.
     """
-    async with await alone_with_company(call, params):
+    async with await companies.alone_with_company(call, params):
         plan = await call.plan(partial(_plan, call, params))
         company_id = plan["company_id"]
         if plan["company"] is not None:
-            company_id = (await call.step(CREATE_COMPANY, plan["company"]))["id"]
-            remember_company(call, plan["company"]["domain"], company_id)
+            company_id = (await call.step(companies.CREATE_COMPANY, plan["company"]))["id"]
+            companies.remember_company(call, plan["company"]["domain"], company_id)
     kept = plan["skipped"] or await _write_contact(call, params, plan["contact"])
     warning = mapping.contacts.refused_warning(kept, plan["contact"]["texts"])
     if warning is not None:
         call.warn(warning)
     if company_id is not None and kept["action"] != "skipped":
-        await call.step(LINK_CONTACT, {"contact_id": kept["id"], "company_id": company_id})
+        await call.step(companies.LINK_CONTACT, {"contact_id": kept["id"], "company_id": company_id})
     return mapping.contacts.written_contact(kept, plan["portal_id"])
 
 
@@ -195,7 +189,7 @@ async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
         return plan | {"skipped": mapping.contacts.skipped_contact(existing)}
     if params.associate_company is None:
         return plan
-    company_id, domain = await planned_company(call, params, params.associate_company)
+    company_id, domain = await companies.planned_company(call, params, params.associate_company)
     return plan | {"company_id": company_id, "company": None if company_id else {"domain": domain, **await by_us(call)}}
 
 

@@ -9,12 +9,7 @@ from connector_gateway.connectors.mail.client import MARKER
 from connector_gateway.connectors.mail.mapping.messages import Kept
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.models import CreatedDraft, CreateDraft, SendMessage, SentMessage
-from connector_gateway.connectors.mail.operations.evidence import (
-    is_marked,
-    marked_among_sent,
-    marked_in_thread,
-    not_older,
-)
+from connector_gateway.connectors.mail.operations import evidence
 from connector_gateway.connectors.mail.operations.reading import MailCall
 from connector_gateway.kit import errors
 from connector_gateway.kit.call import LookUp
@@ -40,10 +35,10 @@ async def _send_new_draft(body_html: str, call: MailCall, intent: Intent, mark: 
 async def _find_draft(call: MailCall, _: Intent, sent: Sent) -> Sequence[Found]:
     """The draft that bears the mark, among all drafts that are not too old; after a restore it may have been sent."""
     drafts = call.upstream.list_drafts()
-    async for draft, message in not_older(call, drafts, lambda draft: draft.message.id, sent.earliest):
-        if is_marked(message, sent.mark):
+    async for draft, message in evidence.not_older(call, drafts, lambda draft: draft.message.id, sent.earliest):
+        if evidence.is_marked(message, sent.mark):
             return [Found(mapping.letters.kept_draft(draft.id, message, sent.mark, mapping.messages.seconds(message)))]
-    gone = await marked_among_sent(call, {"mark": sent.mark}, sent) if sent.restored else None
+    gone = await evidence.marked_among_sent(call, {"mark": sent.mark}, sent) if sent.restored else None
     if gone is None:
         return []
     return [Found(mapping.letters.kept_draft(GONE, gone, sent.mark, mapping.messages.seconds(gone)))]
@@ -60,7 +55,7 @@ async def _find_message(call: MailCall, intent: Intent, sent: Sent) -> Sequence[
     """The message that a draft became; nothing while it is a draft, for sending it takes it away."""
     if intent["draft_id"] != GONE and await call.upstream.get_draft(intent["draft_id"]):
         return []
-    message = await marked_in_thread(call, intent) or await marked_among_sent(call, intent, sent)
+    message = await evidence.marked_in_thread(call, intent) or await evidence.marked_among_sent(call, intent, sent)
     if message is None:
         raise errors.OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
     return [Found(mapping.letters.kept_message(message, mapping.messages.seconds(message)))]
