@@ -103,10 +103,7 @@ async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
 
 async def _root(call: ChatCall, channel_id: str, ts: str) -> str:
     """The message that begins the thread of *ts*; *ts* itself where the app may not look, or not now."""
-
-    async def find() -> str:
-        return await call.upstream.thread_root(channel_id, ts)
-
+    find = partial(call.upstream.thread_root, channel_id, ts)
     with suppress(errors.OutcomeUnknown, errors.UpstreamRateLimited):
         return await call.recall(LookUp(_root_of(channel_id, ts), ROOT_SECONDS, find))
     return ts
