@@ -37,14 +37,13 @@ from connector_gateway.core.files import Files
 from connector_gateway.core.filters import event_types
 from connector_gateway.core.first_steps import first_steps
 from connector_gateway.core.gateway import Gateway
-from connector_gateway.core.installation import identify
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
 from connector_gateway.core.links import Links
 from connector_gateway.core.operators import Operators
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
-from connector_gateway.core.restores import Restores
+from connector_gateway.core.restores import Restores, identify
 from connector_gateway.core.retention import JobRunner
 from connector_gateway.core.rotation import Rotation
 from connector_gateway.core.runs import Runs
