@@ -53,10 +53,7 @@ class Files:
     trusted: Collection[str] = field(kw_only=True, default=())
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
-        """The file at *url*, with its content if that is at most *keep_bytes*.
-
-        ``UrlNotAllowed``, ``UrlUnreachable``, ``FileEmpty`` or ``FileTooLarge`` say why it cannot be had.
-        """
+        """The file at *url*, its content up to *keep_bytes*; ``UrlNotAllowed`` and others say why it cannot be had."""
         try:
             async with asyncio.timeout(self.timeout_seconds), self._session(url) as session:
                 return await self._follow(session, url, keep_bytes)

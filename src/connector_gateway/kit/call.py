@@ -82,10 +82,7 @@ class RemoteFiles(Protocol):
     """Fetches files from public links, and from nowhere else."""
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
-        """The file at *url*, with its content if that is at most *keep_bytes*.
-
-        ``UrlNotAllowed``, ``UrlUnreachable``, ``FileEmpty`` or ``FileTooLarge`` say why it cannot be had.
-        """
+        """The file at *url*, its content up to *keep_bytes*; ``UrlNotAllowed`` and others say why it cannot be had."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,10 +203,7 @@ class BoardsClient:
         return unwrap(await self._ask_for_me(), wire.Me)
 
     async def get_token(self) -> wire.Token | None:
-        """The token of an API key itself; None for others, of which the vendor does not say that it tells of them.
-
-        Source: api-group-tokens.
-        """
+        """The token of an API key; None for other tokens, which it may not describe. Source: api-group-tokens."""
         if not await self._has_key():
             return None
         answer = await self._upstream.send("GET", GRANT_PATH, *CHARGES, writes=False, query=TOKEN_FIELDS)

@@ -174,10 +174,7 @@ class CrmClient:
         return unwrap(await fitting(fetch, body.get("limit", PAGE_SIZE)), wire.Page[wire.Record])
 
     async def upsert_contact(self, email: str, properties: Mapping[str, str]) -> wire.Upserted:
-        """The contact of that address with other values, or a ``new`` one; ``ContactExists`` for a second address.
-
-        Source: objects/contacts/batch/upsert-contacts.
-        """
+        """A contact by its address, changed or new. Source: objects/contacts/batch/upsert-contacts."""
         # A batch of one: the vendor has no upsert of a single record.
         body = {"inputs": [{"idProperty": "email", "id": email, "properties": properties}]}
         answer = await self._write("POST", f"/crm/objects/{VERSION}/contacts/batch/upsert", body)
