@@ -351,7 +351,7 @@ def ended(gateway: Gateway, room: str, times: int) -> None:
 
 def rested(gateway: Gateway) -> None:
     """Let the pause after a failure pass."""
-    gateway.app.connections._renewals._resting.clear()
+    gateway.app.connections.renewals._resting.clear()
 
 
 @requirement("connections-21")

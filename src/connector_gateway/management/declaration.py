@@ -20,24 +20,12 @@ from pydantic import BaseModel
 
 from connector_gateway.core.acts import acting
 from connector_gateway.kit.errors import (
+    EVERY_REQUEST,
+    UNREADABLE_BODY,
     AdminRoleRequired,
     GatewayError,
-    HeadersTooLarge,
-    InternalError,
-    InvalidApiKey,
     InvalidCursor,
-    InvalidJson,
-    InvalidParameters,
-    MalformedRequest,
-    MissingApiKey,
     OperatorTokenRequired,
-    PayloadTooLarge,
-    RateLimited,
-    RequestIncomplete,
-    SecretUnreadable,
-    SharedStoreUnavailable,
-    StorageUnavailable,
-    UnsupportedMediaType,
     catalogue,
 )
 from connector_gateway.kit.fields import Field, describe_field, fields_of
@@ -47,19 +35,6 @@ from connector_gateway.management.request import ManagementRequest
 
 R = TypeVar("R", bound=Result | Page[Any] | Listing[Any])
 Errors = Sequence[type[GatewayError]]
-
-EVERY_ROUTE: Errors = (
-    MissingApiKey,
-    InvalidApiKey,
-    MalformedRequest,
-    HeadersTooLarge,
-    InvalidParameters,
-    RateLimited,
-    InternalError,
-    SecretUnreadable,
-    StorageUnavailable,
-    SharedStoreUnavailable,
-)
 
 Handler = Callable[[ManagementRequest, Any], Awaitable[R]]
 
@@ -216,13 +191,13 @@ class ManagementRoute:
     @cached_property
     def refusals(self) -> Errors:
         """All possible errors, in the order of the catalogue."""
-        possible = {*EVERY_ROUTE, *self.errors}
+        possible = {*EVERY_REQUEST, *self.errors}
         if not self.open_to_keys:
             possible |= {OperatorTokenRequired}
         if self.changes:
             possible |= {AdminRoleRequired}
         if self.has_body:
-            possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge, RequestIncomplete}
+            possible |= UNREADABLE_BODY
         if self.pages:
             possible |= {InvalidCursor}
         return [error for error in catalogue() if error in possible]

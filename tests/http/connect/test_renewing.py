@@ -54,7 +54,7 @@ def calls(gateway: Gateway, connection_id: str, count: int) -> list[tuple[int, s
 
 def rested(gateway: Gateway) -> None:
     """Let the pause after a failure pass."""
-    gateway.app.connections._renewals._resting.clear()
+    gateway.app.connections.renewals._resting.clear()
 
 
 @requirement("connections-18", "connections-23")
