@@ -36,7 +36,7 @@ from connectors.chat.observing import (
 )
 from connectors.chat.reading import EMPTY, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
+from harness.serving import Gateway
 from harness.waiting import wait_until
 from harness.watches import watch_of
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
@@ -332,15 +332,6 @@ def test_a_channel_that_the_app_sees_is_looked_up_once(gateway: Gateway) -> None
 # Deliveries that come more than once, or in no order
 
 
-@requirement("chat-44")
-def test_what_is_delivered_twice_is_one_event(gateway: Gateway) -> None:
-    connection = connect(gateway, channels=[GENERAL])
-    gateway.knob("chat", deliver_twice=True)
-    said = [say(gateway, GENERAL, f"message {number}", times=2) for number in range(5)]
-
-    assert len(said) == len(events(gateway, connection))
-
-
 def test_what_is_delivered_in_disorder_is_all_there(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[GENERAL])
     gateway.knob("chat", deliver_disordered=True)
@@ -573,31 +564,6 @@ def test_credentials_that_are_replaced_before_anybody_noticed_lose_nothing(gatew
     prove(gateway, connection)
 
     assert ["unnoticed"] == texts(gateway, connection)
-
-
-def test_a_call_that_succeeds_makes_the_connection_active_again(gateway: Gateway) -> None:
-    connection = connect(gateway, channels=[EMPTY])
-    gateway.knob("chat", events_url="")
-    gateway.revoke("chat")
-    deliver(gateway, callback({"type": "app_uninstalled"}))
-    before = status_of(gateway, connection)
-    gateway.authorise("chat")
-    calling: Reply = gateway.get("/chat/channels", connection_id=connection)
-
-    assert ("revoked", 200) == (before, calling.status)
-    assert "active" == status_of(gateway, connection)
-
-
-def test_what_is_written_before_new_credentials_are_tried_is_there(gateway: Gateway) -> None:
-    connection = connect(gateway, channels=[EMPTY])
-    gateway.knob("chat", events_url="")
-    gateway.fault("chat", path="/api/auth.test", fault="delay", seconds=0.5)
-    credentials = gateway.sandbox.emulators["chat"].credentials()
-    gateway.operator("PATCH", f"/v1/connections/{connection}", json={"credentials": credentials})
-    gateway.act("chat", action="message", channel_id=EMPTY, text="meanwhile")
-    prove(gateway, connection)
-
-    assert ["meanwhile"] == texts(gateway, connection)
 
 
 # Deliveries that the vendor leaves out

@@ -58,16 +58,6 @@ def test_what_is_made_and_changed_through_the_service_is_observed_too(watched: W
     assert [("Value", "", "4")] == watched.changes(made)
 
 
-@requirement("notes-68")
-def test_looking_again_adds_nothing(watched: Watched, page: str) -> None:
-    watched.update(page, Value=2)
-    watched.poll()
-    before = watched.events()
-    watched.poll()
-
-    assert before == watched.events()
-
-
 @requirement("notes-75")
 def test_the_way_into_the_trash_and_back_is_no_event(watched: Watched, page: str) -> None:
     before = watched.events()
@@ -367,21 +357,6 @@ def test_a_data_source_that_cannot_be_read_is_read_later_and_does_not_hold_up_ot
     assert [("Value", "1", "2")] == meanwhile[0]
     assert other not in meanwhile[1]
     assert other in watched.created()
-
-
-@requirement("notes-84")
-def test_changes_made_while_the_authorisation_was_withdrawn_are_seen_once_it_is_back(
-    watched: Watched, page: str
-) -> None:
-    watched.gateway.revoke("notes")
-    watched.update(page, Value=2)
-    watched.poll()
-    status = watched.gateway.operator("GET", f"/v1/connections/{watched.connection_id}").data["status"]
-    watched.gateway.authorise("notes")
-    watched.poll()
-
-    assert "revoked" == status
-    assert [("Value", "1", "2")] == watched.changes(page)
 
 
 # The period
