@@ -79,23 +79,6 @@ def test_of_many_missing_labels_the_message_names_the_first_ones(desk: Desk) -> 
     assert 8 == len(reply.details)
 
 
-def test_a_label_named_twice_is_applied_once(desk: Desk) -> None:
-    reply = desk.create("Twice", labels=["press", "urgent", "press"])
-
-    assert ["press", "urgent"] == reply.data["labels_applied"]
-
-
-def test_of_two_labels_with_one_name_the_first_is_taken(desk: Desk) -> None:
-    labels = desk.emulator.store.boards[desk.examples["board_id"]].labels.values()
-
-    reply = desk.create("Doubled", labels=["bug"])
-
-    namesakes = [label.id for label in labels if label.name == "bug"]
-    worn = [label.id for label in desk.emulator.store.cards[reply.data["card_id"]].labels]
-    assert 2 == len(namesakes)
-    assert worn == namesakes[:1]
-
-
 # Lists that are none
 
 
@@ -203,19 +186,6 @@ def test_a_card_is_moved_when_the_application_says_so_and_else_when_it_was_last_
     reply = desk.move(desk.examples["list_ids"][number])
 
     assert datetime.fromisoformat(moved_at) == datetime.fromisoformat(reply.data["moved_at"])
-
-
-@requirement("boards-11")
-def test_when_the_comment_is_refused_the_move_stands(desk: Desk) -> None:
-    path = f"/1/cards/{desk.card_id}/actions/comments"
-    desk.gateway.fault("boards", path=path, fault="status", status=403, body="comments are disabled")
-
-    reply = desk.move(desk.examples["list_ids"][1], comment="Never seen")
-
-    assert (200, "ok") == (reply.status, reply.body["status"])
-    assert reply.data["comment_posted"] is False
-    assert desk.list_id() == desk.examples["list_ids"][1]
-    assert [] == desk.comments()
 
 
 # Comments

@@ -344,13 +344,6 @@ def test_an_edit_leaves_the_marker_of_the_post(gateway: Gateway) -> None:
 
 
 @requirement("chat-6")
-def test_an_edit_takes_four_thousand_characters(gateway: Gateway) -> None:
-    ts = post(gateway, "draft")
-
-    assert 200 == gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text="x" * 4_000).status
-
-
-@requirement("chat-6")
 @pytest.mark.parametrize("text", ["x" * 4_001, "", " "])
 def test_an_edit_that_is_too_long_or_blank_is_refused_before_anything_is_asked(gateway: Gateway, text: str) -> None:
     refused = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=text)
