@@ -8,11 +8,12 @@ import pytest
 from harness.installed import Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
-from hostile.beside import TRIES
-from hostile.guessing import compare
+from hostile.beside import MEBIBYTE, TRIES
+from hostile.guessing import compare, guessing
 from workspace_sandbox.notes import NotesEmulator
 
 SLOWER = 1.2
+GROWN_MIB = 32
 SETTINGS = {"GATEWAY_METRICS_TOKEN": "Qm7TzX2bLf9Kd4WvR8hNcY5sJg1PeUa6", "GATEWAY_TRUSTED_PROXIES": "127.0.0.1"}
 
 
@@ -31,3 +32,24 @@ def test_operator_and_keys_notice_nothing_of_two_hundred_wrong_tokens_a_second(i
     assert {200} == {status for one in noticed for status in one.statuses}
     assert {"401", "429"} == {status for one in noticed for status in one.wrong}
     assert min(one.slower for one in noticed) < SLOWER, [one.medians_ms() for one in noticed]
+
+
+@requirement("limits-3")
+def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_are_remembered_in_little_memory(
+    installation: Installation,
+) -> None:
+    before = size_mib(installation)
+    with guessing(installation, tokens=10_000, rate=1000, addresses=100) as wrong:
+        workspaces = installation.manage("GET", "/v1/workspaces")
+    after = size_mib(installation)
+
+    assert 1 == len(workspaces)
+    assert 10_000 == wrong["401"] + wrong["429"]
+    assert after - before < GROWN_MIB
+
+
+def size_mib(installation: Installation) -> float:
+    """The memory of the process."""
+    assert installation.process is not None
+    pages = int((Path("/proc") / str(installation.process.pid) / "statm").read_text(encoding="ascii").split()[1])
+    return pages * 4096 / MEBIBYTE
