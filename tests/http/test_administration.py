@@ -118,17 +118,6 @@ def test_an_admin_does_what_the_built_in_operator_does(gateway: Gateway, anna: A
     assert (True, "create_workspace") == (entry["actor"].startswith("anna-"), entry["act"])
 
 
-@requirement("administration-5")
-def test_a_revoked_operator_is_refused(gateway: Gateway) -> None:
-    made = gateway.operator("POST", "/v1/operators", json={"name": "rosa", "role": "admin"}).data
-    rosa = asking(gateway, made["token"])
-    before = rosa("GET", "/v1/workspaces").status
-    gateway.operator("DELETE", "/v1/operators/rosa")
-    after = rosa("GET", "/v1/workspaces")
-
-    assert (200, 401, "invalid_api_key") == (before, after.status, after.code)
-
-
 def test_an_operators_token_calls_no_operation(gateway: Gateway, anna: Asking) -> None:
     assert "invalid_api_key" == anna("GET", "/v1/connectors/shelf/things").code
 
