@@ -10,7 +10,7 @@ TREE = (PROJECT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("```")[1]
 UNNAMED = {"__init__", "__main__"}
 """What every package may have."""
 
-ELSEWHERE = {"connectors", "migrations"}
+ELSEWHERE = {"connectors", "management", "migrations"}
 """Packages whose modules are alike, so that they are named once or not at all."""
 
 

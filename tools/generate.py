@@ -18,9 +18,9 @@ from pydantic.fields import FieldInfo
 from connector_gateway.connectors import CONNECTORS, ROOMS
 from connector_gateway.core.remedies import general_remedy
 from connector_gateway.http.routes import PREFIX
-from connector_gateway.kit.errors import GatewayError, catalogue
+from connector_gateway.kit.errors import EVERY_CALL, GatewayError, catalogue
 from connector_gateway.kit.oauth import OAuth
-from connector_gateway.kit.operation import EVERY_CALL, AnyConnector, AnyOperation
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from workspace_sandbox import APPLICATIONS, EMULATORS
 from workspace_sandbox.kit.acts import table
 

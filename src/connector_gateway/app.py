@@ -37,14 +37,13 @@ from connector_gateway.core.files import Files
 from connector_gateway.core.filters import event_types
 from connector_gateway.core.first_steps import first_steps
 from connector_gateway.core.gateway import Gateway
-from connector_gateway.core.installation import identify
 from connector_gateway.core.keys import Keys
 from connector_gateway.core.limits import Limits
 from connector_gateway.core.links import Links
 from connector_gateway.core.operators import Operators
 from connector_gateway.core.owners import Owners
 from connector_gateway.core.processes import Processes
-from connector_gateway.core.restores import Restores
+from connector_gateway.core.restores import Restores, identify
 from connector_gateway.core.retention import JobRunner
 from connector_gateway.core.rotation import Rotation
 from connector_gateway.core.runs import Runs
@@ -65,9 +64,8 @@ from connector_gateway.http import AccessLog, Served, Service, application
 from connector_gateway.http.application import Check
 from connector_gateway.http.clients import Clients
 from connector_gateway.http.console import LINK, SIGN_IN
-from connector_gateway.http.figures import Figures, Sources
 from connector_gateway.http.forwarded import ForwardedClient
-from connector_gateway.http.metrics import Metrics
+from connector_gateway.http.metrics import Figures, Metrics, Sources
 from connector_gateway.http.openapi.examples import RECORDED, Values
 from connector_gateway.http.routes import Edge
 from connector_gateway.http.siblings import Siblings
@@ -269,10 +267,7 @@ class App:
         return f"{address}{SIGN_IN}?{LINK}={await self._sessions.create_link()}"
 
     async def retry_upstream(self) -> None:
-        """Send requests again to vendors that have asked for a pause, since they have room again.
-
-        Pauses that a shared store knows of stay.
-        """
+        """Stop waiting for vendors that asked for a pause, except for pauses that a shared store knows of."""
         if isinstance(self._shared, InMemory):
             self._shared.reopen()
         await self._watches.retry()
@@ -361,10 +356,7 @@ class App:
         return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
 
     def http(self, example_values: Values = RECORDED) -> Served:
-        """The service over HTTP; what stands behind it is opened and closed with it.
-
-        Examples of the reference have *example_values* instead of the recorded ones.
-        """
+        """The service over HTTP, opened and closed with what stands behind it; examples have *example_values*."""
         gateway = self._gateway()
         watchers = self._watchers(gateway)
         metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))

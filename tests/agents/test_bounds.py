@@ -179,15 +179,6 @@ async def test_all_that_is_wrong_with_the_arguments_is_told(gateway: Gateway) ->
 
 
 @requirement("mcp-11")
-async def test_a_read_key_may_not_call_a_tool_that_writes(gateway: Gateway) -> None:
-    async with agent(gateway.with_key("read")) as client:
-        result = await client.call_tool("notes_create_page", {"database_id": "x", "properties": {}})
-
-    assert "write_scope_required" == outcome(result)
-    assert [] == gateway.journal("notes")
-
-
-@requirement("mcp-11")
 async def test_a_key_whose_minute_is_used_up_is_told_how_long_to_wait(gateway: Gateway) -> None:
     # The client also asks which version is spoken, and lists the tools to check a result.
     hasty = gateway.with_key(calls_per_minute=3)
@@ -230,15 +221,6 @@ def test_a_call_of_a_tool_counts_once(gateway: Gateway) -> None:
     reply = post(hasty, "tools/call", name="notes_list_databases", arguments={"limit": 1})
 
     assert "2" == reply.headers["x-service-ratelimit-remaining"]
-
-
-@requirement("mcp-11")
-async def test_an_application_that_does_not_answer_is_told(gateway: Gateway) -> None:
-    gateway.fault("notes", method="POST", path="/v1/search", fault="delay", seconds=30, times=9)
-    async with agent(gateway) as client:
-        result = await client.call_tool("notes_list_databases", {})
-
-    assert "upstream_timeout" == outcome(result)
 
 
 @requirement("mcp-11")
@@ -365,17 +347,6 @@ async def test_a_name_that_would_turn_what_stands_around_it_does_not(gateway: Ga
         resource.title for resource in listed
     }
     assert (True, False) == ("(\ufffdgpj.exe\ufffd)" in words(unnamed), "\u202e" in words(unnamed))
-
-
-@requirement("mcp-11")
-async def test_a_withdrawn_authorisation_is_told_with_the_run(gateway: Gateway) -> None:
-    gateway.revoke("notes")
-    async with agent(gateway) as client:
-        result = await client.call_tool("notes_list_databases", {})
-    gateway.authorise("notes")
-    gateway.get("/notes/databases", limit=1)
-
-    assert "connection_revoked" == outcome(result)
 
 
 # Bounds

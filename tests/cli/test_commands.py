@@ -178,13 +178,6 @@ def test_return_addresses_are_set_by_command(shell: Shell) -> None:
     assert (["https://a.test/x"], ["https://b.test/y"]) == (made["return_urls"], changed["return_urls"])
 
 
-def test_credentials_that_lack_a_secret_are_refused_by_name(gateway: Gateway, shell: Shell) -> None:
-    result = shell.run("connections", "create", gateway.workspace_id, "notes", input='{"password": "x"}')
-
-    assert 1 == result.exit_code
-    assert "credentials.token" in result.stderr
-
-
 def test_a_refused_call_ends_with_an_error_and_says_what_to_do(gateway: Gateway, shell: Shell) -> None:
     result = shell.run("call", "notes", "list-databases", "--connection", "conn_nowhere")
 
@@ -238,13 +231,6 @@ def test_a_run_that_no_key_asked_for_is_explained_without_one(gateway: Gateway, 
 
     assert "http, without a key, " in explained
     assert "checked connection" in explained
-
-
-def test_an_unknown_run_is_an_error(shell: Shell) -> None:
-    result = shell.run("runs", "show", "run_nowhere")
-
-    assert 1 == result.exit_code
-    assert "run_not_found" in result.stderr
 
 
 def test_a_faulty_json_option_is_told_by_its_name(shell: Shell) -> None:
@@ -455,24 +441,6 @@ def test_runs_are_listed_by_their_code(gateway: Gateway, shell: Shell) -> None:
     assert {"invalid_cursor"} == {run["code"] for run in listed}
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("--code", "rate_limitd", "There is no code rate_limitd. Did you mean rate_limited?"),
-        ("--operation", "create_pge", "There is no operation create_pge. Did you mean create_page?"),
-        ("--operation", "zzz", "There is no operation zzz."),
-    ],
-)
-@pytest.mark.parametrize("command", [("list",), ("tail", "--polls", "1")], ids=["list", "tail"])
-def test_filters_reject_names_that_do_not_exist(
-    shell: Shell, command: tuple[str, ...], option: str, value: str, message: str
-) -> None:
-    result = shell.run("runs", *command, option, value)
-
-    assert 1 == result.exit_code
-    assert f"invalid_parameters: {message}\n" in result.stderr
-
-
 def test_instants_are_written_as_the_service_writes_them(gateway: Gateway, shell: Shell) -> None:
     made = gateway.operator("POST", "/v1/workspaces", json={"name": "of some instant"}).data
 
@@ -492,18 +460,6 @@ def test_a_list_of_runs_goes_on_where_it_ended(gateway: Gateway, shell: Shell) -
 
     assert made[:0:-1] == [line.split("\t")[0] for line in first.stdout.splitlines()[1:]]
     assert made[0] == second[0]["run_id"]
-
-
-def test_a_list_of_connections_goes_on_where_it_ended(shell: Shell) -> None:
-    known = [connection["connection_id"] for connection in shell.json("connections", "list")]
-
-    first = shell.run("connections", "list", "--limit", "1")
-    cursor = first.stderr.removeprefix("next_cursor: ").split()[0]
-    rest = shell.json("connections", "list", "--cursor", cursor)
-
-    assert 2 <= len(known)
-    assert known[:1] == [line.split("\t")[0] for line in first.stdout.splitlines()[1:]]
-    assert known[1:] == [connection["connection_id"] for connection in rest]
 
 
 def test_runs_since_an_instant_may_be_told_with_an_offset(shell: Shell) -> None:
@@ -635,19 +591,6 @@ def test_serve_names_the_setting_that_is_missing() -> None:
     assert "GATEWAY_SECRET_KEYS" in result.stderr
 
 
-def test_serve_refuses_several_workers_that_cannot_share_their_counts() -> None:
-    environment = {
-        "GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU",
-        "GATEWAY_OPERATOR_TOKEN": "op_Zr4kT9wQm2XvB7nLc5Yd8HsJ1fGp6EaU",
-        "GATEWAY_WORKERS": "4",
-    }
-
-    result = Shell(environment).run("serve", "--port", "0")
-
-    assert 3 == result.exit_code
-    assert "budgets" in result.stderr
-
-
 @pytest.mark.parametrize(
     "settings", [{"GATEWAY_WORKERS": "2"}, {"GATEWAY_WROKERS": "2"}], ids=["workers", "a misspelt name"]
 )
@@ -764,10 +707,11 @@ def test_a_webhook_is_managed_from_its_making_to_its_end(shell: Shell, gateway: 
     assert 2 == shell.run("webhooks", "replay", webhook, connection, "--since", "soon").exit_code
 
 
-@pytest.mark.parametrize(("group", "named"), [("keys", "key_id"), ("workspaces", "workspace_id")])
-def test_lists_of_keys_and_workspaces_go_on_where_they_ended(
-    gateway: Gateway, shell: Shell, group: str, named: str
-) -> None:
+@pytest.mark.parametrize(
+    ("group", "named"),
+    [("keys", "key_id"), ("workspaces", "workspace_id"), ("connections", "connection_id")],
+)
+def test_lists_go_on_where_they_ended(gateway: Gateway, shell: Shell, group: str, named: str) -> None:
     workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "of a page"}).data["workspace_id"]
     gateway.operator("POST", "/v1/keys", json={"workspace_id": workspace, "scope": "read"})
     known = [one[named] for one in shell.json(group, "list", "--limit", "1000")]

@@ -2,8 +2,7 @@
 
 from contextvars import copy_context
 
-from connector_gateway.cli.logs import for_people
-from connector_gateway.cli.serving import with_run
+from connector_gateway.cli.serving import for_people, with_run
 from connector_gateway.core.runs import UNDER_WAY
 
 

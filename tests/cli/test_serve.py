@@ -82,15 +82,6 @@ def test_one_whose_port_is_taken_has_touched_nothing(tmp_path: Path) -> None:
     assert [] == list(tmp_path.iterdir())
 
 
-@requirement("common-141")
-def test_a_database_that_is_not_there_is_said_in_a_sentence() -> None:
-    ended = serve("postgresql://nobody@127.0.0.1:1/nothing")
-
-    assert 3 == ended.returncode
-    assert ended.stderr.startswith("Error: The database cannot be opened: ")
-    assert "Traceback" not in ended.stderr
-
-
 def in_no_folder(folder: Path) -> Path:
     return folder / "missing" / "gateway.db"
 

@@ -131,6 +131,7 @@ def test_whoever_cancels_has_connected_nothing(gateway: Gateway, someone: User, 
     assert "pending" == shown(gateway, invitation["connection_id"])["status"]
 
 
+@requirement("connections-12")
 def test_another_account_is_connected_only_where_that_is_allowed(gateway: Gateway, someone: User, room: str) -> None:
     connection_id, other = connected(someone, room), second(gateway, room)
     refused = someone.allow(reconnecting(gateway, connection_id), account=other)
@@ -154,6 +155,7 @@ def test_a_token_near_its_end_is_renewed_once_for_all_calls(gateway: Gateway, so
     assert 1 == asked(gateway, room)
 
 
+@requirement("connections-18", "connections-23")
 def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(gateway: Gateway, someone: User, room: str) -> None:
     gateway.knob(room, token_seconds=86_400)
     connection_id = connected(someone, room)
@@ -162,6 +164,7 @@ def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(gateway: Gat
     reply = called(gateway, room, connection_id)
 
     assert (200, 1) == (reply.status, asked(gateway, room))
+    assert shown(gateway, connection_id)["last_refreshed_at"] is not None
 
 
 @pytest.mark.parametrize("room", ["boards"], indirect=True, scope="module")
@@ -351,7 +354,7 @@ def ended(gateway: Gateway, room: str, times: int) -> None:
 
 def rested(gateway: Gateway) -> None:
     """Let the pause after a failure pass."""
-    gateway.app.connections._renewals._resting.clear()
+    gateway.app.connections.renewals._resting.clear()
 
 
 @requirement("connections-21")

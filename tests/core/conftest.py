@@ -1,10 +1,12 @@
-"""Databases of PostgreSQL that one test after the other uses: what works with rows leaves the tables as they are."""
+"""Databases that one test after the other uses: what works with rows leaves the tables as they are."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from harness.clocks import HandClock
 from harness.databases import emptied_postgres
+from harness.rehearsing import Stage, rehearsing
 
 
 @pytest.fixture
@@ -12,3 +14,10 @@ def new_postgres(postgres_server: str) -> Iterator[str]:
     """A database of PostgreSQL with nothing in it."""
     with emptied_postgres(postgres_server) as address:
         yield address
+
+
+@pytest.fixture
+async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
+    """A gateway with one connector, on the database that the tests of a module share."""
+    async with rehearsing(common_database_url, clock) as prepared:
+        yield prepared

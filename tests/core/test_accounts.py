@@ -29,12 +29,6 @@ CREDENTIALS = {"token": "another-secret"}
 
 
 @pytest.fixture
-async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
-    async with rehearsing(common_database_url, clock) as prepared:
-        yield prepared
-
-
-@pytest.fixture
 async def elsewhere(common_database_url: str, clock: HandClock, stage: Stage) -> AsyncIterator[Stage]:
     """Another workspace with a connection to the same account."""
     async with rehearsing(common_database_url, clock, stage.shelf) as prepared:

@@ -201,7 +201,7 @@ async def test_a_workspace_that_does_not_exist_cannot_be_changed(office: Office)
 @requirement("common-156")
 async def test_a_connection_removed_elsewhere_is_gone_in_time_though_the_clock_was_set_back(office: Office) -> None:
     wall, steady = HandClock(), HandClock()
-    here = connected(office.here._database, vault(), wall, steady)
+    here = connected(office.here.database, vault(), wall, steady)
     connection_id = await office.make()
     await here.open(office.caller, "shelf", connection_id)
     await office.elsewhere.remove(connection_id)

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -41,12 +40,6 @@ from harness.rehearsing import (
 from harness.requirement import requirement
 
 GRACE_SECONDS = 5.0
-
-
-@pytest.fixture
-async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
-    async with rehearsing(common_database_url, clock) as prepared:
-        yield prepared
 
 
 async def refusal(stage: Stage, **more: Any) -> GatewayError:

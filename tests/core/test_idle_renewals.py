@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import insert, select, text
 
-from connector_gateway.core.connections.idle import AGAIN_SECONDS, MAX_RENEWALS, due_before
+from connector_gateway.core.connections.refresh import AGAIN_SECONDS, MAX_RENEWALS, due_before
 from connector_gateway.core.connections.tokens import BUDGETS
 from connector_gateway.core.retention import ROUND_SECONDS
 from connector_gateway.kit.errors import UpstreamError
@@ -86,7 +86,7 @@ async def copies(desk: Desk, count: int, **columns: Any) -> None:
         rows = [row | columns | {"connection_id": f"conn_{number:026}"} for number in range(count)]
         writing.execute(insert(table), rows)
 
-    await desk.here._database.write(copy)
+    await desk.here.database.write(copy)
 
 
 @requirement("connections-29")
@@ -113,8 +113,8 @@ async def test_several_processes_take_that_half_together(desk: Desk, processes: 
 @requirement("connections-29")
 async def test_those_that_are_due_are_found_by_an_index_among_revoked_ones(desk: Desk) -> None:
     await copies(desk, 3000, status="revoked", refresh_due_at=1.0)
-    await desk.here._database.write(lambda writing: writing.execute(text("ANALYZE connections")))
-    database = desk.here._database
+    await desk.here.database.write(lambda writing: writing.execute(text("ANALYZE connections")))
+    database = desk.here.database
     query = due_before(desk.clock.at + 41 * DAY)
     asked = query.compile(database._engine, compile_kwargs={"literal_binds": True})
     explain = "EXPLAIN QUERY PLAN" if database.embedded else "EXPLAIN"

@@ -141,7 +141,7 @@ async def test_a_key_is_not_stored(office: Office) -> None:
 async def test_only_the_digest_of_a_key_is_stored(office: Office) -> None:
     issued = await office.issue()
     query = select(tables.keys).where(tables.keys.c.key_id == issued["key_id"])
-    row = await office.here._database.read(lambda reading: reading.execute(query).mappings().one())
+    row = await office.here.database.read(lambda reading: reading.execute(query).mappings().one())
 
     assert hashlib.sha256(issued["key"].encode()).digest() == row["digest"]
     assert issued["key"][:-4] not in str(dict(row))
@@ -256,7 +256,7 @@ async def test_however_long_a_look_up_takes_nobody_is_trusted_by_it_for_five_sec
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issued = await office.issue()
-    found, answered, read = asyncio.Event(), asyncio.Event(), office.elsewhere._database.read
+    found, answered, read = asyncio.Event(), asyncio.Event(), office.elsewhere.database.read
 
     async def slowly(work: Any) -> Any:
         row = await read(work)
@@ -264,7 +264,7 @@ async def test_however_long_a_look_up_takes_nobody_is_trusted_by_it_for_five_sec
         await answered.wait()
         return row
 
-    monkeypatch.setattr(office.elsewhere._database, "read", slowly)
+    monkeypatch.setattr(office.elsewhere.database, "read", slowly)
     before = asyncio.create_task(knows(office.elsewhere, issued["key"]))
     await found.wait()
     await office.here.revoke(issued["key_id"])
@@ -281,7 +281,7 @@ async def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_remembered(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issued = await office.issue()
-    found_it, revoked, read = asyncio.Event(), asyncio.Event(), office.here._database.read
+    found_it, revoked, read = asyncio.Event(), asyncio.Event(), office.here.database.read
 
     async def slowly(work: Any) -> Any:
         found = await read(work)
@@ -289,7 +289,7 @@ async def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_remembered(
         await revoked.wait()
         return found
 
-    monkeypatch.setattr(office.here._database, "read", slowly)
+    monkeypatch.setattr(office.here.database, "read", slowly)
     looking = asyncio.create_task(knows(office.here, issued["key"]))
     await found_it.wait()
     await office.here.revoke(issued["key_id"])
@@ -324,7 +324,7 @@ async def test_a_key_made_elsewhere_is_known_here_at_once(office: Office) -> Non
 @requirement("common-156")
 async def test_a_key_revoked_elsewhere_is_refused_in_time_though_the_clock_was_set_back(office: Office) -> None:
     wall, steady = HandClock(), HandClock()
-    keys = Keys(office.here._database, wall, steady)
+    keys = Keys(office.here.database, wall, steady)
     issued = await office.issue()
     before = await knows(keys, issued["key"])
     await office.elsewhere.revoke(issued["key_id"])
@@ -385,7 +385,7 @@ async def test_what_is_noted_once_is_not_noted_again(office: Office) -> None:
 async def test_a_use_that_could_not_be_noted_is_noted_later(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
-    with read_only(office.here._database), pytest.raises(StorageUnavailable):
+    with read_only(office.here.database), pytest.raises(StorageUnavailable):
         await office.here.last_used.store_last_used()
 
     assert 1 == await office.here.last_used.store_last_used()

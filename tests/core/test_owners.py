@@ -1,7 +1,6 @@
 """Whose an object is that can only be known by its circumstances, on both databases."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -13,12 +12,6 @@ from connector_gateway.storage import tables
 from harness.clocks import HandClock
 from harness.rehearsing import SETTLE_SECONDS, Stage, cover_thing, data, doubtful, make_thing, rehearsing
 from harness.requirement import requirement
-
-
-@pytest.fixture
-async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
-    async with rehearsing(common_database_url, clock) as prepared:
-        yield prepared
 
 
 async def make(stage: Stage, key: str | None = "key-1") -> Any:

@@ -95,7 +95,7 @@ class Desk:
 def idle(connections: Connections, clock: HandClock, processes: int = 1) -> IdleRenewals:
     """What renews the tokens of *connections* that nobody uses."""
     return IdleRenewals(
-        connections._database, connections._vault, connections._renewals, clock, processes=lambda: processes
+        connections.database, connections.vault, connections.renewals, clock, processes=lambda: processes
     )
 
 
@@ -248,7 +248,7 @@ async def test_a_pair_that_cannot_be_stored_is_kept_and_not_asked_for_again(
     connection = await desk.connection()
     desk.clock.at += HOUR
     refused = StorageUnavailable("Away.")
-    real = desk.here._database.write
+    real = desk.here.database.write
     away = [True]
 
     def write(work: Any, *about: Any) -> Any:
@@ -256,7 +256,7 @@ async def test_a_pair_that_cannot_be_stored_is_kept_and_not_asked_for_again(
             return failing(refused)
         return real(work, *about)
 
-    monkeypatch.setattr(desk.here._database, "write", write)
+    monkeypatch.setattr(desk.here.database, "write", write)
     with pytest.raises(StorageUnavailable):
         await connection.credentials()
     with pytest.raises(StorageUnavailable):

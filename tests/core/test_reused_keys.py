@@ -1,7 +1,6 @@
 """One key for one object, and claims of earlier releases, on both databases."""
 
 import hashlib
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -13,16 +12,10 @@ from connector_gateway.core.runs import Run
 from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.errors import GatewayError, IdempotencyKeyReused
 from harness.clocks import HandClock
-from harness.rehearsing import SETTLE_SECONDS, Stage, data, doubtful, place_thing, rehearsing
+from harness.rehearsing import SETTLE_SECONDS, Stage, data, doubtful, place_thing
 from harness.requirement import requirement
 
 LONG = "k" * 300
-
-
-@pytest.fixture
-async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
-    async with rehearsing(common_database_url, clock) as prepared:
-        yield prepared
 
 
 async def place(stage: Stage, name: str = "cup", *, board: str = "top", room: str = "hall") -> Any:

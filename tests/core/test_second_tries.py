@@ -1,7 +1,5 @@
 """Writes that go on after a refusal with another step: what was refused is not sent again by later attempts."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from connector_gateway.kit.call import Call
@@ -21,7 +19,6 @@ from harness.rehearsing import (
     doubtful,
     make_thing,
     on_shelf,
-    rehearsing,
 )
 from harness.requirement import requirement
 
@@ -34,12 +31,6 @@ async def try_twice(call: Call[ShelfClient], params: PutThing) -> Thing:
     except UpstreamRefused:
         made = await call.step(MAKE, on_shelf(call, params))
     return Thing(thing_id=made["id"])
-
-
-@pytest.fixture
-async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
-    async with rehearsing(common_database_url, clock) as prepared:
-        yield prepared
 
 
 async def refusal(stage: Stage) -> GatewayError:

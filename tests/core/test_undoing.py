@@ -1,6 +1,5 @@
 """Writes that go another way after a refusal, and what a later attempt makes of them; on both databases."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from harness.rehearsing import (
     Trouble,
     data,
     doubtful,
-    rehearsing,
 )
 
 ShelfCall = Call[ShelfClient]
@@ -72,12 +70,6 @@ async def put_or_spare(call: ShelfCall, params: PutThing) -> Thing:
         return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
     except UpstreamRefused:
         return Thing(thing_id=(await call.step(COVER, {"name": "spare"}))["id"])
-
-
-@pytest.fixture
-async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
-    async with rehearsing(common_database_url, clock) as prepared:
-        yield prepared
 
 
 def refused_once() -> Trouble:

@@ -11,6 +11,7 @@ from typing import Any
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.files import Files
 from connector_gateway.http.routes import PREFIX
+from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from harness.normalising import Normaliser
 from harness.playing import playing
@@ -31,6 +32,9 @@ WATCHING: Mapping[str, Any] = {
     "GATEWAY_CHAT_WATCH_SECONDS": "3",
 }
 """Often enough to see a change soon, and no more: at one poll a second they took a fifth of a processor."""
+
+WITHOUT_EXAMPLE = {"show_hook", "forget_hook"}
+"""What they show is handed over by an application, and is a secret."""
 
 SHOWN = 3
 """Items that are shown of an array."""
@@ -143,14 +147,33 @@ def arguments(gateway: Gateway) -> Mapping[str, Arguments]:
 
 
 def managing(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
-    """What is passed to the management routes, in an order that lets each find what it needs."""
+    """Yield the parameters of all management routes, first those of routes that need others before them."""
+    ordered = set()
+    for name, given in in_order(gateway):
+        ordered.add(name)
+        yield name, given
+    key = {"workspace_id": gateway.workspace_id, **declared("create_key").example}
+    key_id = gateway.operator("POST", "/v1/keys", json=key).data["key_id"]
+    for route in MANAGEMENT:
+        if route.name not in {*ordered, *WITHOUT_EXAMPLE}:
+            yield route.name, {**({"key_id": key_id} if "{key_id}" in route.path else {}), **route.example}
+
+
+def declared(name: str) -> ManagementRoute:
+    """Return the management route of that name."""
+    (route,) = [one for one in MANAGEMENT if one.name == name]
+    return route
+
+
+def in_order(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
+    """Yield the parameters of management routes, each after the routes that make what it needs."""
     workspace_id, connection_id = gateway.workspace_id, gateway.connections["boards"]
     credentials = gateway.sandbox.emulators["notes"].credentials()
     new = {"workspace_id": workspace_id, "connector": "notes", "name": "Nora's notes", "credentials": credentials}
-    key = {"workspace_id": workspace_id, "scope": "read", "name": "Reports"}
+    key = {"workspace_id": workspace_id, **declared("create_key").example}
     made = gateway.operator("POST", "/v1/keys", json=key).data
     extra = gateway.operator("POST", "/v1/connections", json=new).data
-    yield "create_workspace", {"name": "Acme", "plan": "paid"}
+    yield "create_workspace", declared("create_workspace").example
     yield "list_workspaces", {}
     yield "change_workspace", {"workspace_id": workspace_id, "name": "Acme GmbH"}
     yield "create_key", key
@@ -176,7 +199,7 @@ def managing(gateway: Gateway) -> Iterator[tuple[str, Arguments]]:
     yield "rotate_webhook_secret", named | {"overlap_seconds": 3600}
     yield "replay_webhook", named | {"connection_id": connection_id, "since": "2026-11-02T09:30:00Z"}
     yield "remove_webhook", named
-    yield "create_operator", {"name": "anna", "role": "admin"}
+    yield "create_operator", declared("create_operator").example
     yield "list_operators", {}
     yield "revoke_operator", {"operator_id": gateway.operator("GET", "/v1/operators").data[0]["operator_id"]}
     yield "list_audit", {"actor": "operator", "act": "revoke_key", "limit": 1}
@@ -200,7 +223,7 @@ def called(gateway: Gateway, name: str, given: Arguments) -> dict[str, Any]:
 
 def managed(gateway: Gateway, name: str, given: Arguments) -> dict[str, Any]:
     """One management call and its answer, as the reference shows them."""
-    (route,) = [one for one in MANAGEMENT if one.name == name]
+    route = declared(name)
     return shown(requested(gateway, route.method, route.path, given, OPERATOR), given)
 
 

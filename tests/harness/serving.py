@@ -142,6 +142,17 @@ class Gateway:
         """``GET /v1/connectors{path}``."""
         return self.request("GET", f"/v1/connectors{path}", params=self._with_connection(path, query))
 
+    def pages(self, path: str, /, **query: Any) -> list[Reply]:
+        """Return the replies for every page of a list."""
+        pages = [self.get(path, **query)]
+        while cursor := pages[-1].body["next_cursor"]:
+            pages.append(self.get(path, **query | {"cursor": cursor}))
+        return pages
+
+    def items(self, path: str, /, **query: Any) -> list[dict[str, Any]]:
+        """Return the items of every page of a list."""
+        return [item for page in self.pages(path, **query) for item in page.data]
+
     def post(self, path: str, /, headers: Mapping[str, str] | None = None, **body: Any) -> Reply:
         """``POST /v1/connectors{path}``."""
         return self.request("POST", f"/v1/connectors{path}", json=self._with_connection(path, body), headers=headers)

@@ -22,7 +22,7 @@ from sqlalchemy import select, update
 from connector_gateway.app import App
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.core.events.feed import data_of
-from connector_gateway.core.installation import identify
+from connector_gateway.core.restores import identify
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.observing import Delivery
 from connector_gateway.settings import Settings

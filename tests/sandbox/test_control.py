@@ -1,38 +1,15 @@
 """The control routes, on the sandbox's own port only."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
-from harness.playing import playing
 from harness.waiting import wait_until
+from sandbox.notes.asking import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.knobs import turned
 from workspace_sandbox.running import running
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with playing(**{name: EMULATORS[name] for name in ("notes", "boards", "mail")}) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture
-def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{sandbox.address}/_control") as control:
-        control.post("/reset")
-        yield control
-
-
-def me(sandbox: Sandbox) -> httpx.Response:
-    address, token = (
-        sandbox.emulators["notes"].stage.addresses["base"],
-        sandbox.emulators["notes"].credentials()["token"],
-    )
-    headers = {"Authorization": f"Bearer {token}", "Notion-Version": "2026-03-11"}
-    return httpx.get(f"{address}/v1/users/me", headers=headers)
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/_control/notes/act"), ("PUT", "/nope")])
@@ -51,14 +28,6 @@ def test_the_journal_tells_what_arrived_and_is_cleared(sandbox: Sandbox, control
 
     assert [("GET", "/v1/users/me", 200)] == [(seen["method"], seen["path"], seen["status"]) for seen in told]
     assert [] == control.get("/notes/requests").json()
-
-
-def test_a_fault_meets_as_many_requests_as_was_said(sandbox: Sandbox, control: httpx.Client) -> None:
-    control.post(
-        "/notes/faults", json={"path": "/v1/users", "times": 1, "fault": "status", "status": 502, "body": "no"}
-    )
-
-    assert [502, 200] == [me(sandbox).status_code, me(sandbox).status_code]
 
 
 def test_responses_end_with_a_newline(control: httpx.Client) -> None:
@@ -118,14 +87,6 @@ def test_what_gives_clients_room_again_is_made_known(
     assert [path] == told
 
 
-def test_an_authorisation_is_withdrawn_and_granted_again(sandbox: Sandbox, control: httpx.Client) -> None:
-    control.post("/notes/revoke")
-    withdrawn = me(sandbox).status_code
-    control.post("/notes/authorise")
-
-    assert [401, 200] == [withdrawn, me(sandbox).status_code]
-
-
 def test_an_unknown_knob_is_refused_with_those_there_are(control: httpx.Client) -> None:
     reply = control.post("/notes/knobs", json={"volume": 11})
 
@@ -168,10 +129,6 @@ def test_an_unknown_emulator_is_refused_with_those_there_are(control: httpx.Clie
 
     assert 404 == reply.status_code
     assert "notes, boards" in reply.json()["error"]
-
-
-def test_a_bad_act_is_refused(control: httpx.Client) -> None:
-    assert 422 == control.post("/notes/act", json={"action": "dance"}).status_code
 
 
 @pytest.mark.parametrize("field", ["attachments", "labels"])

@@ -1,21 +1,13 @@
 """What is played of the vendors' published routes, and how the rest is answered."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from openapi_spec_validator import validate
 
-from harness.playing import playing
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with playing(**EMULATORS) as sandbox:
-        yield sandbox
 
 
 def coverage(sandbox: Sandbox, name: str) -> dict[str, Any]:

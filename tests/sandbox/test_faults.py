@@ -7,18 +7,12 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.playing import playing, stand_in
-from workspace_sandbox import EMULATORS, Sandbox
+from harness.playing import stand_in
+from workspace_sandbox import Sandbox
 from workspace_sandbox.kit.faults import KINDS, fault_of
 from workspace_sandbox.notes import NotesEmulator
 
 NOTES = {"Notion-Version": "2026-03-11"}
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with playing(**EMULATORS) as sandbox:
-        yield sandbox
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Deliveries of all applications: when one counts as received, when it is tried again, and what is written down."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from socket import create_server
 from typing import Any
@@ -10,18 +10,12 @@ import pytest
 from aiohttp import web
 
 from harness.clocks import HandClock
-from harness.receiving import Answer, Inbox, receiving
+from harness.receiving import Answer, Inbox
 from workspace_sandbox import EMULATORS, Sandbox
 from workspace_sandbox.kit.hooks import Hooks, Letter
 from workspace_sandbox.kit.stage import Stage
 
 FAILED: Answer = (500, {}, b"")
-
-
-@pytest.fixture
-def inbox() -> Iterator[Inbox]:
-    with receiving() as listening:
-        yield listening
 
 
 @pytest.fixture

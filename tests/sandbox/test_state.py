@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from harness.clocks import HandClock
-from harness.playing import playing, stand_in
+from harness.playing import stand_in
+from sandbox.notes.asking import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.asking import Misread
 from workspace_sandbox.kit.keeping import Unreadable, held, restore
@@ -22,25 +23,6 @@ from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.snapshots import MOST_BYTES, Folder, Snapshots, Unusable
 
 ACT = {"action": "create_page", "properties": {"Name": "Kept"}}
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with playing(**EMULATORS) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture
-def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{sandbox.address}/_control") as control:
-        control.post("/reset")
-        yield control
-
-
-def me(sandbox: Sandbox) -> int:
-    notes = sandbox.emulators["notes"]
-    headers = {"Authorization": f"Bearer {notes.credentials()['token']}", "Notion-Version": "2026-03-11"}
-    return httpx.get(f"{notes.stage.addresses['base']}/v1/users/me", headers=headers).status_code
 
 
 def pages(sandbox: Sandbox) -> set[str]:
@@ -92,7 +74,7 @@ def test_a_reset_returns_to_the_beginning(sandbox: Sandbox, control: httpx.Clien
 
     assert [first + 1, first] == [made, len(pages(sandbox))]
     assert 10_000 == sandbox.emulators["notes"].stage.knobs["row_cap"]
-    assert 200 == me(sandbox)
+    assert 200 == me(sandbox).status_code
 
 
 def test_resets_one_after_the_other_lead_to_the_same(sandbox: Sandbox, control: httpx.Client) -> None:
@@ -239,7 +221,7 @@ def test_what_was_saved_is_loaded(sandbox: Sandbox, control: httpx.Client) -> No
     assert {"snapshots": ["one"]} == saved == control.get("/snapshots").json()
     assert first == len(pages(sandbox))
     assert 1_900_000_000 == control.get("/clock").json()["now"]
-    assert 200 == me(sandbox)
+    assert 200 == me(sandbox).status_code
 
 
 @pytest.mark.parametrize(

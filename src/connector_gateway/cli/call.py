@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,6 @@ def _tell(response: Response, *, json: bool) -> None:
 
 
 def _note_the_rest(response: Response) -> None:
-    """Print what an envelope says besides its data."""
     for name in ("run_id", "next_cursor"):
         if response.body.get(name):
             note(name, response.body[name])
@@ -129,10 +129,11 @@ def _type(field: Field) -> click.ParamType[Any]:
 async def _send(
     target: Target, connector: AnyConnector, operation: AnyOperation, connection: str | None, values: dict[str, Any]
 ) -> Response:
-    """Return the gateway's response to a call."""
     headers = _headers(values)
     connection_id = await choose_connection(target, connector.name, connection)
-    values = {name: _joined(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    values = {
+        name: list(chain.from_iterable(value)) if isinstance(value, tuple) else value for name, value in values.items()
+    }
     path = address_of(connector.name, operation, values)
     return await send(target, operation.method, path, {"connection_id": connection_id} | values, headers)
 
@@ -155,10 +156,6 @@ def _key(given: str) -> KeyText:
     if key.fault:
         raise click.ClickException(f"The idempotency key {given!r} cannot be used: {key.fault}.")
     return key
-
-
-def _joined(occurrences: tuple[list[Any], ...]) -> list[Any]:
-    return [item for items in occurrences for item in items]
 
 
 for known in CONNECTORS.values():

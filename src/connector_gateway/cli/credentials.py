@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from connector_gateway.cli.json_text import value_of
+from connector_gateway.cli.options import value_of
 
 MAX_CREDENTIALS = 1_000_000
 """Maximum number of characters, so that an endless input does not fill the memory."""

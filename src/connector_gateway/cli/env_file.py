@@ -54,12 +54,9 @@ def keep(settings: Mapping[str, str]) -> Path:
     if path.exists() and not path.is_file():
         raise click.ClickException(f"{path} is no file that settings can be kept in.")
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    write_private(path, (before and before.rstrip("\n") + "\n") + _lines(settings))
+    lines = "".join(f"{name}='{value}'\n" for name, value in settings.items())
+    write_private(path, (before and before.rstrip("\n") + "\n") + lines)
     return path
-
-
-def _lines(settings: Mapping[str, str]) -> str:
-    return "".join(f"{name}='{value}'\n" for name, value in settings.items())
 
 
 def _unquoted(value: str) -> str:

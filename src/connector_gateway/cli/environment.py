@@ -10,10 +10,7 @@ from connector_gateway.settings import Settings
 
 
 def settings_of(environment: Mapping[str, str], *, starting: bool = False) -> Settings:
-    """Read the settings of *environment*; ``ClickException`` if one is missing or does not fit.
-
-    For a service that is *starting*, a secret that could be guessed does not fit either.
-    """
+    """Read settings; ``ClickException`` if one is missing, does not fit or, when *starting*, is a weak secret."""
     try:
         settings = Settings.read(environment, CONNECTORS)
         if starting:

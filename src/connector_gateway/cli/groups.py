@@ -34,5 +34,4 @@ class Group(click.Group):
 
 
 def _summary(command: click.Command) -> str:
-    """Return the first paragraph of the help of *command*, on one line."""
     return " ".join((command.help or "").partition("\n\n")[0].split())

@@ -119,7 +119,6 @@ class RouteCommand:
         return self._fields["limit"].default if self.route.pages else 0
 
     def _values(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters that were given."""
         given = {name: value for name, value in options.items() if value is not None and value != ()}
         lists = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
         flags = {

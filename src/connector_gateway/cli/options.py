@@ -7,9 +7,19 @@ from typing import Any
 import click
 from typing_extensions import override
 
-from connector_gateway.cli.json_text import value_of
+from connector_gateway.core.arguments import decode
+from connector_gateway.kit.errors import InvalidJson
 from connector_gateway.kit.fields import Field
 from connector_gateway.kit.shapes import OffsetMissing, parse_instant
+
+
+def value_of(text: str) -> Any:
+    """The value of a JSON text; ``ValueError`` says what is wrong with it."""
+    try:
+        return decode(text.encode())
+    except InvalidJson as fault:
+        raise ValueError(fault.message.partition(": ")[2].rstrip(".")) from fault
+
 
 REPEATABLE = "May be repeated."
 

@@ -106,7 +106,6 @@ def _print_line(run: Mapping[str, Any], *, json: bool) -> None:
 
 
 def _summary(run: Mapping[str, Any]) -> dict[str, Any]:
-    """A run as one line of a list."""
     return {
         "run_id": run["run_id"],
         "started_at": f"{run['started_at']:%Y-%m-%d %H:%M:%S}",

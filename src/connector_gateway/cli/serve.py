@@ -99,7 +99,6 @@ def _bind(host: str, port: int) -> list[socket.socket]:
 
 
 def _bind_for_operators(host: str, public: list[socket.socket], port: int) -> list[socket.socket]:
-    """Sockets for operators; a port that is the public one as well is refused."""
     if port == public[0].getsockname()[1]:
         _fail(f"GATEWAY_ADMIN_PORT is {port}, which is the port that everybody is served at; choose another.")
     try:

@@ -7,9 +7,11 @@ import logging
 import select
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from datetime import datetime
 from functools import partial
 from types import FrameType
 from typing import Any, TextIO, cast
@@ -17,14 +19,45 @@ from typing import Any, TextIO, cast
 import click
 import structlog
 import uvicorn
+from structlog.typing import EventDict, WrappedLogger
 
-from connector_gateway.cli.logs import LogOutput, for_people
+from connector_gateway.cli.printing import printable
 from connector_gateway.cli.supervised import Line
 from connector_gateway.core.runs import UNDER_WAY
 from connector_gateway.http import Served
 from connector_gateway.http.protocol import ClientProtocol
 from connector_gateway.kit.background import end
 from connector_gateway.kit.redaction import hide
+
+
+class LogOutput:
+    """Standard output, which may lie on a full disk; what cannot be written there is dropped.
+
+    Otherwise a call would fail because its failure could not be logged.
+    """
+
+    @staticmethod
+    def write(text: str) -> int:
+        """Write *text*, if that can be done."""
+        with suppress(OSError):
+            return sys.stdout.write(text)
+        return 0
+
+    @staticmethod
+    def flush() -> None:
+        """Hand on what was written, if that can be done."""
+        with suppress(OSError):
+            sys.stdout.flush()
+
+
+def for_people(_: WrappedLogger, __: str, line: EventDict) -> str:
+    """Render a line of the log as local time, level, event and what else is known, with tracebacks below."""
+    at = datetime.fromisoformat(line.pop("timestamp")).astimezone()
+    level, event, traceback = line.pop("level"), line.pop("event"), line.pop("exception", None)
+    facts = (f"{name}={printable(str(value))}" for name, value in line.items())
+    told = "  ".join([f"{at:%H:%M:%S}", f"{level:7}", printable(str(event)), *facts])
+    return told if traceback is None else "\n    ".join([told, *map(printable, str(traceback).splitlines())])
+
 
 STOP_SECONDS = 30.0
 """How long running calls may take to end after SIGTERM."""

@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -97,6 +98,7 @@ class Worker:
         return b""
 
 
+@dataclass(eq=False, repr=False)
 class Supervisor:
     """Keeps *count* workers serving on *listening* until it is told to stop.
 
@@ -104,33 +106,27 @@ class Supervisor:
     by ``command``, which is given each one's place.
     """
 
-    def __init__(
-        self,
-        command: Callable[[Place], Sequence[str]],
-        listening: Sequence[socket.socket],
-        count: int,
-        *,
-        stop_seconds: float,
-        retire_seconds: float = 0.0,
-        ready: Callable[[], None],
-        silent_seconds: float = SILENT_SECONDS,
-        last_seconds: float = LAST_SECONDS,
-    ) -> None:
-        self._command = command
-        self._listening = listening
-        self._count = count
-        self._ready = ready
-        self._silent_seconds = silent_seconds
-        self._longest_end = retire_seconds + stop_seconds + max(last_seconds, stop_seconds / 2)
+    command: Callable[[Place], Sequence[str]]
+    listening: Sequence[socket.socket]
+    count: int
+    stop_seconds: float = field(kw_only=True)
+    retire_seconds: float = field(kw_only=True, default=0.0)
+    ready: Callable[[], None] = field(kw_only=True)
+    silent_seconds: float = field(kw_only=True, default=SILENT_SECONDS)
+    last_seconds: float = field(kw_only=True, default=LAST_SECONDS)
+
+    _serving: dict[int, Worker] = field(init=False, default_factory=dict)
+    """Who is in each place."""
+
+    _workers: set[Worker] = field(init=False, default_factory=set)
+    """All that live, those too that are about to take a place or to end."""
+
+    _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._longest_end = self.retire_seconds + self.stop_seconds + max(self.last_seconds, self.stop_seconds / 2)
         """How long a worker may take to end: to retire, for its calls, and for what they leave behind."""
 
-        self._serving: dict[int, Worker] = {}
-        """Who is in each place."""
-
-        self._workers: set[Worker] = set()
-        """All that live, those too that are about to take a place or to end."""
-
-        self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = asyncio.Event()
         self._replacing = asyncio.Lock()
 
@@ -154,17 +150,17 @@ class Supervisor:
         first = self._serving[1] = await self._start(1)
         if not await first.ready():
             return 0 if self._stopped.is_set() else await first.life
-        for number in range(2, self._count + 1):
+        for number in range(2, self.count + 1):
             self._serving[number] = await self._start(number)
         ready = [worker.ready() for worker in self._serving.values()]
         for number in self._serving:
             self._spawn(self._keep(number))
         await asyncio.gather(*ready)
         if not self._stopped.is_set():
-            self._ready()
+            self.ready()
         await self._stopped.wait()
         # Otherwise whoever connects would be let in by the system, and wait for nobody.
-        for one in self._listening:
+        for one in self.listening:
             one.close()
         return 0
 
@@ -182,7 +178,7 @@ class Supervisor:
         except BaseException:
             ours.close()
             raise
-        worker = Worker(number, process, await asyncio.open_connection(sock=ours), self._silent_seconds)
+        worker = Worker(number, process, await asyncio.open_connection(sock=ours), self.silent_seconds)
         self._workers.add(worker)
         worker.life.add_done_callback(lambda _: self._workers.discard(worker))
         if self._stopped.is_set():
@@ -190,10 +186,10 @@ class Supervisor:
         return worker
 
     async def _process(self, number: int, line: int) -> asyncio.subprocess.Process:
-        listening = tuple(one.fileno() for one in self._listening)
-        place = Place(number, self._count, line, listening, str(self._folder))
+        listening = tuple(one.fileno() for one in self.listening)
+        place = Place(number, self.count, line, listening, str(self._folder))
         # In a group of its own, so that a terminal's Ctrl-C is passed on by the supervisor, and only by it.
-        return await asyncio.create_subprocess_exec(*self._command(place), pass_fds=(*listening, line), process_group=0)
+        return await asyncio.create_subprocess_exec(*self.command(place), pass_fds=(*listening, line), process_group=0)
 
     async def _keep(self, number: int) -> None:
         """Put another worker in a place when the one in it has died, after a pause that grows while it dies soon."""
@@ -224,7 +220,7 @@ class Supervisor:
     async def _replace_all(self) -> None:
         """Start the workers anew, one after the other: each place is taken over before the one in it is retired."""
         async with self._replacing:
-            for number in range(1, self._count + 1):
+            for number in range(1, self.count + 1):
                 new = await self._try_to_start(number)
                 if new is None or not await new.ready():
                     log.error("a new worker could not start, so those that serve go on", worker=number)
@@ -233,7 +229,7 @@ class Supervisor:
                 if not old.life.done():
                     old.retire()
                     await old.end(self._longest_end)
-            log.info("all workers were started anew", workers=self._count)
+            log.info("all workers were started anew", workers=self.count)
 
     async def _try_to_start(self, number: int) -> Worker | None:
         """A new worker; None where the system has no process for it, or no program."""

@@ -68,10 +68,7 @@ def fitting(widths: Sequence[int], width: int) -> int:
 
 
 def rows_lines(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[list[str], Sequence[str]]:
-    """Return the lines of *rows*, and the names of the columns for which there is no room.
-
-    Rows with nested values are blocks of lines; all others are lines of one table.
-    """
+    """Return the lines of *rows*, nested ones as blocks, and the columns for which there is no room."""
     if not any(is_nested(row.get(name)) for row in rows for name in names):
         return table_lines(rows, names, width)
     blocks = [list(block_lines({name: row.get(name) for name in names}, width)) for row in rows]

@@ -99,7 +99,6 @@ class Subject:
 
 
 def _in_query(value: Any) -> str:
-    """*value* as it stands in a query."""
     if isinstance(value, list):
         return ",".join(map(_in_query, value))
     return value if isinstance(value, str) else to_json(value).decode()

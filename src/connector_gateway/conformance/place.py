@@ -2,8 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import aiohttp
@@ -58,30 +57,21 @@ class Reply:
         return {str(detail.get("parameter")) for detail in self.body["error"]["details"]}
 
 
+@dataclass(eq=False, repr=False)
 class Place:
     """Asks the service; where the key's minute is used up, as often as that has passed."""
 
-    def __init__(
-        self,
-        base_url: str,
-        key: str,
-        read_key: str,
-        connections: Mapping[str, str],
-        arguments: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
-        *,
-        writes: bool = False,
-    ) -> None:
-        self._base_url = base_url.rstrip("/")
-        self._key = key
-        self.read_key = read_key
-        self.connections = dict(connections)
-        """One for each connector, as far as there are any."""
+    base_url: str
+    key: str
+    read_key: str
+    connections: Mapping[str, str]
+    """One for each connector, as far as there are any."""
 
-        self.arguments = arguments
-        """What operations are called with, by their names with those of their connectors: ``notes_create_page``."""
+    arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What operations are called with, by their names with those of their connectors: ``notes_create_page``."""
 
-        self.writes = writes
-        """Whether something may be changed in the applications."""
+    writes: bool = field(kw_only=True, default=False)
+    """Whether something may be changed in the applications."""
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=ANSWER_SECONDS))
@@ -94,7 +84,7 @@ class Place:
         """Take the newest active connection of each connector for which none is named."""
         listed = (await self.ask("GET", "/v1/connections?limit=200")).body.get("data", [])
         active = {one["connector"]: one["connection_id"] for one in reversed(listed) if one["status"] == "active"}
-        self.connections = active | self.connections
+        self.connections = {**active, **self.connections}
 
     def connection(self, connector: str) -> str:
         """The connection of a connector."""
@@ -115,7 +105,7 @@ class Place:
         """The answer to one request, with the key that writes unless another one, or none, is given."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if key is not None:
-            sent["Authorization"] = f"Bearer {key or self._key}"
+            sent["Authorization"] = f"Bearer {key or self.key}"
         if body is not None or text is not None:
             sent = {"Content-Type": "application/json"} | sent
         content = to_json(body) if body is not None else text
@@ -127,7 +117,7 @@ class Place:
         return reply
 
     async def _ask(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
-        address = URL(self._base_url + path, encoded=True)
+        address = URL(self.base_url.rstrip("/") + path, encoded=True)
         async with self._session.request(
             method, address, data=content, headers=headers, allow_redirects=False
         ) as response:

@@ -53,7 +53,6 @@ class Trail(Protocol):
 
     def append(self, writing: "Connection", entry: Entry) -> None:
         """Add an entry in the transaction of the act."""
-        ...
 
 
 _ACTING: ContextVar[tuple[Trail, Actor]] = ContextVar("who acts")

@@ -272,7 +272,6 @@ def _crowd_decoder() -> json.JSONDecoder:
 
 
 def _require_few(value: Any) -> None:
-    """Refuse *value* if it holds too many values."""
     seen = 0
     containers: list[Any] = [[value]]
     while containers:

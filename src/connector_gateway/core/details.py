@@ -158,15 +158,11 @@ def names_and_codes(details: Sequence[Detail]) -> list[Detail]:
         {
             name: cut(value) if isinstance(value, str) else value
             for name, value in detail.items()
-            if _harmless(name, value)
+            if name in KEPT and isinstance(value, str | int)
         }
         for detail in details[:MAX_FAULTS]
     ]
     return [detail for detail in kept if detail]
-
-
-def _harmless(name: str, value: Any) -> bool:
-    return name in KEPT and isinstance(value, str | int)
 
 
 def cut(text: str) -> str:

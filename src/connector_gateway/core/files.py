@@ -4,6 +4,7 @@ import asyncio
 import mimetypes
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from email.message import Message
 from functools import partial
 from urllib.parse import unquote, urljoin, urlsplit
@@ -37,6 +38,7 @@ CONNECTION_FAILURES: Sequence[tuple[type[Exception], str, str]] = (
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ufffd]")
 
 
+@dataclass(eq=False, repr=False)
 class Files:
     """Fetches files.
 
@@ -44,28 +46,16 @@ class Files:
     *resolver* and *reachable* are seams for tests, which have no public addresses to fetch from.
     """
 
-    def __init__(
-        self,
-        timeout_seconds: float,
-        max_bytes: int,
-        *,
-        resolver: AbstractResolver | None = None,
-        reachable: Callable[[str], bool] = is_public,
-        trusted: Collection[str] = (),
-    ) -> None:
-        self._timeout_seconds = timeout_seconds
-        self._max_bytes = max_bytes
-        self._resolver = resolver
-        self._reachable = reachable
-        self._trusted = trusted
+    timeout_seconds: float
+    max_bytes: int
+    resolver: AbstractResolver | None = field(kw_only=True, default=None)
+    reachable: Callable[[str], bool] = field(kw_only=True, default=is_public)
+    trusted: Collection[str] = field(kw_only=True, default=())
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
-        """The file at *url*, with its content if that is at most *keep_bytes*.
-
-        ``UrlNotAllowed``, ``UrlUnreachable``, ``FileEmpty`` or ``FileTooLarge`` say why it cannot be had.
-        """
+        """The file at *url*, its content up to *keep_bytes*; ``UrlNotAllowed`` and others say why it cannot be had."""
         try:
-            async with asyncio.timeout(self._timeout_seconds), self._session(url) as session:
+            async with asyncio.timeout(self.timeout_seconds), self._session(url) as session:
                 return await self._follow(session, url, keep_bytes)
         except aiohttp.InvalidURL as error:
             raise _not_allowed(url, "url_invalid", "The link is not a valid URL.") from error
@@ -76,9 +66,9 @@ class Files:
     def _session(self, url: str) -> aiohttp.ClientSession:
         """Create an HTTP session for one file, without proxy and cookies, so that links share nothing."""
         refuse = partial(_not_allowed, url, "address_not_public", "The link leads to an address that is not public.")
-        is_trusted = any(url.startswith(f"{origin}/") for origin in self._trusted)
-        reachable = _anywhere if is_trusted else self._reachable
-        connector = guarded(self._resolver, reachable, refuse=refuse, force_close=True)
+        is_trusted = any(url.startswith(f"{origin}/") for origin in self.trusted)
+        reachable = (lambda _: True) if is_trusted else self.reachable
+        connector = guarded(self.resolver, reachable, refuse=refuse, force_close=True)
         return aiohttp.ClientSession(
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None),
@@ -110,7 +100,7 @@ class Files:
         name = filename(url, response.headers.get("Content-Disposition", ""), mime_type)
         # The declared length is that of the packed bytes, which says nothing of the file.
         size = None if "Content-Encoding" in response.headers else response.content_length
-        if size is not None and size > self._max_bytes:
+        if size is not None and size > self.max_bytes:
             raise self._too_large(url)
         if size is not None and size > keep_bytes:
             return RemoteFile(name, mime_type, size, content=None)
@@ -125,7 +115,7 @@ class Files:
         counted = 0
         async for piece in response.content.iter_chunked(PIECE):
             counted += len(piece)
-            if counted > self._max_bytes:
+            if counted > self.max_bytes:
                 raise self._too_large(url)
             if counted <= keep_bytes:
                 content += piece
@@ -133,13 +123,9 @@ class Files:
 
     def _too_large(self, url: str) -> FileTooLarge:
         return FileTooLarge(
-            f"The file is larger than {self._max_bytes} bytes.",
-            {"parameter": "url", "value": cut(url), "max_bytes": self._max_bytes},
+            f"The file is larger than {self.max_bytes} bytes.",
+            {"parameter": "url", "value": cut(url), "max_bytes": self.max_bytes},
         )
-
-
-def _anywhere(_: str) -> bool:
-    return True
 
 
 def filename(url: str, disposition: str, mime_type: str) -> str:

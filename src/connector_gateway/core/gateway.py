@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -44,63 +44,46 @@ WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
 """Longer time-outs for polls, since no caller waits for them."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Gateway:
     """Carries out operations for callers."""
 
-    def __init__(
-        self,
-        *,
-        sites: Mapping[str, Site],
-        runs: Runs,
-        limits: Limits,
-        connections: Connections,
-        connecting: Connecting,
-        writing: Writing,
-        cursors: Cursors,
-        links: Links,
-        files: Files,
-        shared: Shared,
-        transport: Transport,
-        clock: Clock,
-        timeouts: Timeouts,
-        max_calls: int,
-        max_held_bytes: int,
-        events: Events,
-        time: Callable[[], float],
-        fence: Callable[[], Callable[[], None]],
-        processes: Callable[[], int],
-        stopping: Stopping,
-        usage: Usage,
-    ) -> None:
-        self._sites = sites
-        self._runs = runs
-        self._limits = limits
-        self._connections = connections
-        self._connecting = connecting
-        self._writing = writing
-        self._cursors = cursors
-        self._links = links
-        self._files = files
-        self._shared = shared
-        self._clock = clock
-        self._timeouts = timeouts
-        self._events = events
-        self._fence = fence
-        self._stopping = stopping
-        self._usage = usage
-        self._under_way = ConcurrencyLimit(max_calls)
-        self._held = HeldBytes(max_held_bytes)
+    sites: Mapping[str, Site]
+    runs: Runs
+    limits: Limits
+    connections: Connections
+    connecting: Connecting
+    writing: Writing
+    cursors: Cursors
+    links: Links
+    files: Files
+    shared: Shared
+    transport: Transport
+    clock: Clock
+    timeouts: Timeouts
+    max_calls: int
+    max_held_bytes: int
+    events: Events
+    time: Callable[[], float]
+    fence: Callable[[], Callable[[], None]]
+    processes: Callable[[], int]
+    stopping: Stopping
+    usage: Usage
+
+    def __post_init__(self) -> None:
+        self._under_way = ConcurrencyLimit(self.max_calls)
+        self._held = HeldBytes(self.max_held_bytes)
         self._downloads = Downloads()
-        self._memories = Memories(clock)
-        self._budgets = {name: stretched(site.budgets) for name, site in sites.items()}
+        self._memories = Memories(self.clock)
+        self._budgets = {name: stretched(site.budgets) for name, site in self.sites.items()}
         self._places = {
-            name: PlacesByAccount(site.connector.at_once, processes)
-            for name, site in sites.items()
+            name: PlacesByAccount(site.connector.at_once, self.processes)
+            for name, site in self.sites.items()
             if site.connector.at_once
         }
         self._third_parties = {
-            name: site.third_party(transport, clock, time, partial(usage.exchanged, name))
-            for name, site in sites.items()
+            name: site.third_party(self.transport, self.clock, self.time, partial(self.usage.exchanged, name))
+            for name, site in self.sites.items()
         }
 
     async def call(
@@ -115,12 +98,12 @@ class Gateway:
     ) -> Envelope:
         """Perform *operation* for *caller* and return its envelope; a body is read once it is known that it counts."""
         connection_id = arguments.connection_id
-        recording = self._runs.record(
+        recording = self.runs.record(
             run, caller.workspace_id, connector, operation.name, connection_id=connection_id, key_id=caller.key_id
         )
         async with recording:
             if run.allowance is None:
-                run.allowance = await self._limits.spend(caller)
+                run.allowance = await self.limits.spend(caller)
             # The allowance is kept before it is required, so that the refusal can tell what is left.
             require(run.allowance)
             caller.require(connector, operation)
@@ -132,11 +115,11 @@ class Gateway:
             arguments.neutralises_mentions = writes and _neutralises_mentions(run, caller)
             params = arguments.read(operation.params, keyed=writes)
             run.parameters = operation.sent(params)
-            connection = await self._connections.open(caller, connector, connection_id or "")
+            connection = await self.connections.open(caller, connector, connection_id or "")
             try:
                 with self._under_way, Holding(self._held) as holding:
                     work = self._work(run, connection, operation, params, holding)
-                    work.call.restored = arguments.key is not None and self._writing.restores.lost is not None
+                    work.call.restored = arguments.key is not None and self.writing.restores.lost is not None
                     envelope = await self._carry_out(work, arguments, recording)
             except ConnectionRevoked as error:
                 await self._note_revoked(connection)
@@ -148,26 +131,28 @@ class Gateway:
                 raise
             # The third party has taken the credentials, so the connection lives, whatever was seen before (decision 5).
             if connection.status != "active" and run.trace.exchanges:
-                await self._connections.observe(connection, "active")
+                await self.connections.observe(connection, "active")
             run.succeed(envelope.status)
             return envelope
 
     @asynccontextmanager
     async def download(self, run: Run, token: str) -> AsyncIterator[Download]:
         """Open the file behind a download address, whose token is the only authority needed."""
-        linked = self._links.read(token)
-        connection = await self._connections.find(linked.connection_id)
-        site = None if connection is None else self._sites.get(connection.connector)
+        linked = self.links.read(token)
+        connection = await self.connections.find(linked.connection_id)
+        site = None if connection is None else self.sites.get(connection.connector)
         if connection is None or site is None or site.connector.download is None:
             raise LinkNotFound("The connection behind the download link was removed.")
-        recording = self._runs.record(
+        recording = self.runs.record(
             run, connection.workspace_id, connection.connector, DOWNLOAD, connection_id=connection.connection_id
         )
         with self._downloads.one(token, connection.connection_id):
             async with recording:
                 await recording.open()
                 try:
-                    async with site.connector.download(self._client(run, connection), linked.content) as download:
+                    async with site.connector.download(
+                        site.connector.client(self._upstream(run, connection)), linked.content
+                    ) as download:
                         run.succeed("ok")
                         yield replace(download, pieces=_to_the_end(download.pieces, run))
                 except ConnectionRevoked:
@@ -175,12 +160,11 @@ class Gateway:
                     raise
 
     async def _note_revoked(self, connection: Connection) -> None:
-        """Note that the authorisation is gone."""
-        await self._connections.observe(connection, "revoked")
+        await self.connections.observe(connection, "revoked")
 
     async def _offer_link(self, connection: Connection, error: ConnectionRevoked) -> None:
         """Add the link by which the account is connected again, for those who may bind an account to a connection."""
-        url = await self._connecting.reconnect_url(connection)
+        url = await self.connecting.reconnect_url(connection)
         if url is not None:
             error.details.append({"reconnect_url": url})
             error.remedy = OPEN_LINK
@@ -189,12 +173,12 @@ class Gateway:
         """Perform a read at once, and a write by the protocol of ``Writing``."""
         if work.operation.scope == "read":
             return work.read()
-        return self._writing.write(work, arguments, recording, self._timeouts.queue_seconds)
+        return self.writing.write(work, arguments, recording, self.timeouts.queue_seconds)
 
     def _work(
         self, run: Run, connection: Connection, operation: AnyOperation, params: Params, holding: Holding
     ) -> Work:
-        site = self._sites[connection.connector]
+        site = self.sites[connection.connector]
         upstream = self._upstream(run, connection, holding=holding)
         call = Call(
             upstream=site.connector.client(upstream),
@@ -204,31 +188,27 @@ class Gateway:
             position=self._position(connection, operation, params),
             memory=self._memories.of(connection.connection_id),
             steps=NoSteps(),
-            clock=self._clock,
-            exclusive=exclusive_to(connection, self._shared, upstream),
-            files=self._files,
-            links=self._links.of(connection),
-            events=self._events,
+            clock=self.clock,
+            exclusive=exclusive_to(connection, self.shared, upstream),
+            files=self.files,
+            links=self.links.of(connection),
+            events=self.events,
             settle_seconds=site.settle_seconds,
-            grace_seconds=self._timeouts.grace_seconds,
+            grace_seconds=self.timeouts.grace_seconds,
             holding=holding,
         )
-        return Work(operation, params, run, connection, call, upstream, self._cursors, site.connector, call.warnings)
+        return Work(operation, params, run, connection, call, upstream, self.cursors, site.connector, call.warnings)
 
     def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
         cursor = vars(params).get("cursor")
-        return None if cursor is None else self._cursors.read(cursor, *binding(connection, operation, params))
+        return None if cursor is None else self.cursors.read(cursor, *binding(connection, operation, params))
 
     @contextmanager
     def watcher(self, run: Run, connection: Connection) -> Iterator[Any]:
         """The room's client for one poll of a connection; it lets calls go first and has longer time-outs."""
         with Holding(self._held) as holding:
             upstream = self._upstream(run, connection, YieldingPacer, WATCHERS, holding)
-            yield self._sites[connection.connector].connector.client(upstream)
-
-    def _client(self, run: Run, connection: Connection) -> Any:
-        """The room's client for one run through one connection."""
-        return self._sites[connection.connector].connector.client(self._upstream(run, connection))
+            yield self.sites[connection.connector].connector.client(upstream)
 
     def _upstream(
         self,
@@ -249,15 +229,15 @@ class Gateway:
                 connector,
                 self._budgets[connector],
                 connection.account,
-                self._shared,
-                self._clock,
-                stopping=self._stopping,
-                usage=self._usage,
+                self.shared,
+                self.clock,
+                stopping=self.stopping,
+                usage=self.usage,
                 connection_id=connection.connection_id,
             ),
-            timeouts or self._timeouts,
+            timeouts or self.timeouts,
             run.trace,
-            self._fence(),
+            self.fence(),
             holding or uncounted(),
             dry=run.dry_run,
             places=self._places[connector].of(connection.account) if connector in self._places else None,

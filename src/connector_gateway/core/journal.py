@@ -156,6 +156,5 @@ def _other_account() -> OutcomeUnknown:
 
 
 def _refused(kept: Mapping[str, Any]) -> GatewayError:
-    """The refusal that an earlier attempt got."""
     row = next(row for row in catalogue() if row.code == kept["code"])
     return row(kept["message"], *kept["details"], private=kept["private"], remedy=kept["remedy"])

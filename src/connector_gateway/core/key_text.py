@@ -79,7 +79,6 @@ class KeyText(Struct, frozen=True):
 
 
 def _hashed(text: str) -> str:
-    """Return the digest of a key, in the namespace of digests."""
     return HASHED + hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -4,7 +4,7 @@ import hmac
 import secrets
 import zlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Literal
@@ -17,15 +17,8 @@ from connector_gateway.core.last_used import LastUsed
 from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
 from connector_gateway.core.secrets import digest
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
+from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import (
-    InvalidApiKey,
-    InvalidParameters,
-    KeyNotFound,
-    MissingApiKey,
-    OperationNotAllowed,
-    WriteScopeRequired,
-)
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
 from connector_gateway.kit.nearest import MEANT, nearest
 from connector_gateway.kit.operation import AnyOperation, Scope
@@ -70,9 +63,9 @@ class Caller:
     def require(self, connector: str, operation: AnyOperation) -> None:
         """Refuse a write with a key that may only read, and what is not among the operations that it is limited to."""
         if operation.scope == "write" and self.scope == "read":
-            raise WriteScopeRequired("This key may only read.")
+            raise errors.WriteScopeRequired("This key may only read.")
         if self.operations is not None and not self.allows(operation.scope, f"{connector}_{operation.name}"):
-            raise OperationNotAllowed(
+            raise errors.OperationNotAllowed(
                 f"This key may not call {connector}_{operation.name}.", {"allowed": list(self.operations)}
             )
 
@@ -87,26 +80,23 @@ class Caller:
         return self.connection_ids is None or connection_id in self.connection_ids
 
 
+@dataclass(eq=False, repr=False)
 class Keys:
     """Issues, recognises and revokes API keys; look-ups are trusted for a while by the *steady* clock."""
 
-    def __init__(
-        self,
-        database: Database,
-        clock: Clock,
-        steady: Clock | None = None,
-        *,
-        operations: Collection[str] = (),
-        quota: int = DEFAULT_QUOTAS.keys,
-    ) -> None:
-        self._database = database
-        self._quota = quota
-        self._operations = operations
-        """The names of all operations, which keys can be limited to."""
+    database: Database
+    clock: Clock
+    steady: Clock | None = None
+    operations: Collection[str] = field(kw_only=True, default=())
+    """The names of all operations, which keys can be limited to."""
 
-        self._clock = clock
-        self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
-        self.last_used = LastUsed(database, tables.keys, clock)
+    quota: int = field(kw_only=True, default=DEFAULT_QUOTAS.keys)
+
+    def __post_init__(self) -> None:
+        self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(
+            self.steady or self.clock, MOST_ROWS, from_start=True
+        )
+        self.last_used = LastUsed(self.database, tables.keys, self.clock)
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header."""
@@ -115,16 +105,16 @@ class Keys:
         caller = await self._callers.get(found, partial(self._look_up, key, found), TRUSTED_SECONDS)
         # Also where it is remembered: an answer of three seconds ago may have expired since (decision 25).
         if caller is None:
-            raise InvalidApiKey("The API key is unknown or revoked.")
-        if caller.expires_at is not None and caller.expires_at <= self._clock.now():
-            raise InvalidApiKey(f"The API key expired at {timestamp(instant(caller.expires_at))}.")
+            raise errors.InvalidApiKey("The API key is unknown or revoked.")
+        if caller.expires_at is not None and caller.expires_at <= self.clock.now():
+            raise errors.InvalidApiKey(f"The API key expired at {timestamp(instant(caller.expires_at))}.")
         self.last_used.note(caller.key_id)
         return caller
 
     def _require_ahead(self, expires_at: float | None) -> None:
         """Refuse a key that nobody could ever use."""
-        if expires_at is not None and expires_at <= self._clock.now():
-            raise InvalidParameters(
+        if expires_at is not None and expires_at <= self.clock.now():
+            raise errors.InvalidParameters(
                 "The key would have ended before it was made.",
                 {
                     "parameter": "expires_at",
@@ -148,9 +138,9 @@ class Keys:
     ) -> dict[str, Any]:
         """A new key, the only time with ``key`` itself."""
         _check_rights(connection_ids, manages_connections=manages_connections)
-        _check_operations(operations or (), self._operations)
+        _check_operations(operations or (), self.operations)
         self._require_ahead(expires_at)
-        key, now = new_key(), self._clock.now()
+        key, now = new_key(), self.clock.now()
         row: dict[str, Any] = {
             "key_id": f"key_{ulid()}",
             "workspace_id": workspace_id,
@@ -170,12 +160,12 @@ class Keys:
         }
 
         def create(connection: Connection) -> Mapping[str, Any]:
-            require_below(connection, workspace_id, "keys", self._quota, _count(workspace_id, now))
+            require_below(connection, workspace_id, "keys", self.quota, _count(workspace_id, now))
             connection.execute(insert(tables.keys), row)
             return row
 
         made = recorded(create, "create_key", row["key_id"], scope=scope, manages_connections=manages_connections)
-        await self._database.write(made)
+        await self.database.write(made)
         return {"key": key} | _public(row)
 
     async def page(
@@ -187,14 +177,14 @@ class Keys:
             query = query.where(_keys.workspace_id == workspace_id)
         if before is not None:
             query = query.where(_keys.key_id < before)
-        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
         shown = [_public(self.last_used.apply(row)) for row in rows[:limit]]
         return shown, shown[-1]["key_id"] if len(rows) > limit else None
 
     async def show(self, key_id: str) -> dict[str, Any]:
         """What is told of one key."""
         query = select(tables.keys).where(_keys.key_id == key_id)
-        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
             raise _not_found(key_id)
         return _public(self.last_used.apply(row))
@@ -202,7 +192,7 @@ class Keys:
     async def identify(self, key: str) -> KeyId | None:
         """The identifier of *key* itself, revoked or not; None if it is no key of this installation."""
         query = select(_keys.key_id).where(_keys.digest == digest(key))
-        return await self._database.read(lambda reading: reading.execute(query).scalar()) if well_formed(key) else None
+        return await self.database.read(lambda reading: reading.execute(query).scalar()) if well_formed(key) else None
 
     async def revoke(self, key_id: KeyId) -> dict[str, Any]:
         """Revoke a key: at once in this process, within seconds in others."""
@@ -210,14 +200,14 @@ class Keys:
             update(tables.keys)
             .where(tables.keys.c.key_id == key_id)
             # Once more changes nothing: since when it is refused stays told.
-            .values(revoked_at=func.coalesce(tables.keys.c.revoked_at, self._clock.now()))
+            .values(revoked_at=func.coalesce(tables.keys.c.revoked_at, self.clock.now()))
             .returning(*tables.keys.c)
         )
 
         def update_row(writing: Connection) -> Mapping[Any, Any] | None:
             return writing.execute(revoke).mappings().first()
 
-        row = await self._database.write(recorded(update_row, "revoke_key", key_id))
+        row = await self.database.write(recorded(update_row, "revoke_key", key_id))
         if row is None:
             raise _not_found(key_id)
         # Other processes trust what they looked up for three seconds more.
@@ -227,23 +217,22 @@ class Keys:
     async def _look_up(self, key: str, found: bytes) -> Caller | None:
         # The checksum keeps guesses and typing errors away from the database.
         if not well_formed(key):
-            raise InvalidApiKey(_what_is_wrong(key))
+            raise errors.InvalidApiKey(_what_is_wrong(key))
         query = select(tables.keys).where(tables.keys.c.digest == found, tables.keys.c.revoked_at.is_(None))
-        row = await self._database.read(lambda connection: connection.execute(query).first())
+        row = await self.database.read(lambda connection: connection.execute(query).first())
         if row is None or not hmac.compare_digest(row.digest, found):
             return None
         return _caller(row)
 
 
 def _count(workspace_id: str, now: float) -> Select[Any]:
-    """How many keys of a workspace can be used."""
     query = select(func.count()).select_from(tables.keys)
     lasting = or_(_keys.expires_at.is_(None), _keys.expires_at > now)
     return query.where(_keys.workspace_id == workspace_id, _keys.revoked_at.is_(None), lasting)
 
 
-def _not_found(key_id: str) -> KeyNotFound:
-    return KeyNotFound(f"There is no key {cut(key_id)}.", {"parameter": "key_id", "value": key_id})
+def _not_found(key_id: str) -> errors.KeyNotFound:
+    return errors.KeyNotFound(f"There is no key {cut(key_id)}.", {"parameter": "key_id", "value": key_id})
 
 
 def new_key(prefix: str = PREFIX) -> str:
@@ -262,7 +251,7 @@ def bearer(authorization: str | None) -> str:
     """The token of an ``Authorization: Bearer`` header; ``MissingApiKey`` without one."""
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise MissingApiKey(_what_is_missing(scheme, token))
+        raise errors.MissingApiKey(_what_is_missing(scheme, token))
     return token.strip()
 
 
@@ -307,7 +296,7 @@ def _caller(row: Row[Any]) -> Caller:
 def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_connections: bool) -> None:
     """Refuse a key that could make connections and then not see them."""
     if manages_connections and connection_ids is not None:
-        raise InvalidParameters(
+        raise errors.InvalidParameters(
             "A key that manages connections is for all of its workspace.",
             {"parameter": "connection_ids", "message": "Belongs to keys that do not manage connections"},
         )
@@ -318,7 +307,7 @@ def _check_operations(wanted: Sequence[str], known: Collection[str]) -> None:
     unknown = [pattern for pattern in wanted if not any(fnmatchcase(name, pattern) for name in known)]
     if unknown:
         faults = [(pattern, nearest(pattern, known)) for pattern in unknown]
-        raise InvalidParameters(
+        raise errors.InvalidParameters(
             f"There is no operation {', '.join(map(cut, unknown[:MOST_NAMED]))}.",
             *({"parameter": "operations", "value": name} | ({MEANT: meant} if meant else {}) for name, meant in faults),
         )

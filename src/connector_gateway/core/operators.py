@@ -110,7 +110,7 @@ class Operators:
 
     async def show(self, wanted: str) -> dict[str, Any]:
         """One operator, by identifier or name."""
-        query = select(tables.operators).where(_is(wanted))
+        query = select(tables.operators).where(or_(_operators.operator_id == wanted, _operators.name == wanted))
         row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
             raise _not_found(wanted)
@@ -145,10 +145,6 @@ class Operators:
         query = select(tables.operators).where(_operators.digest == found, _operators.revoked_at.is_(None))
         row = await self._database.read(lambda reading: reading.execute(query).first())
         return None if row is None else Operator(row.name, row.role, row.operator_id)
-
-
-def _is(wanted: str) -> Any:
-    return or_(_operators.operator_id == wanted, _operators.name == wanted)
 
 
 def _check(name: str) -> None:

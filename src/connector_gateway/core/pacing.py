@@ -23,16 +23,15 @@ SLACK_SECONDS = 0.006
 
 def stretched(budgets: Mapping[str, Budget]) -> Mapping[str, Budget]:
     """*budgets* with windows that are longer by ``SLACK``, and by ``SLACK_SECONDS`` at least."""
-    return {name: Budget(budget.limit, _stretched(budget.per_seconds)) for name, budget in budgets.items()}
+    return {
+        name: Budget(budget.limit, max(budget.per_seconds * SLACK, budget.per_seconds + SLACK_SECONDS))
+        for name, budget in budgets.items()
+    }
 
 
 def third_partys(per_seconds: float) -> float:
     """The third party's window, of one that was ``stretched``."""
     return min(per_seconds / SLACK, per_seconds - SLACK_SECONDS)
-
-
-def _stretched(per_seconds: float) -> float:
-    return max(per_seconds * SLACK, per_seconds + SLACK_SECONDS)
 
 
 class ConnectionPacer:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
@@ -42,55 +43,47 @@ _processes = tables.processes.c
 _AGE = (_processes.started_at, _processes.process_id)
 
 
+@dataclass(eq=False, repr=False)
 class Processes:
     """Tells the others that this process lives, and settles what dead ones have left: runs and claims.
 
     Signs of life are told and compared by the database's clock; how old this process's own one is, by its stopwatch.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        process_id: ProcessId,
-        clock: Clock,
-        *,
-        runs: Runs,
-        claims: Claims,
-        alone: bool = True,
-        stopping: Stopping | None = None,
-        also: Sequence[Job] = (),
-        stopwatch: Callable[[], float] = elapsed,
-    ) -> None:
-        self._database = database
-        self._process_id = process_id
-        self._runs = runs
-        self._claims = claims
-        self.absent_since: float | None = None
-        """Since when no process lived, until this one did; None if one did all the time, or none ever before."""
+    database: Database
+    process_id: ProcessId
+    clock: Clock
+    runs: Runs = field(kw_only=True)
+    claims: Claims = field(kw_only=True)
+    alone: bool = field(kw_only=True, default=True)
+    stopping: Stopping | None = field(kw_only=True, default=None)
+    also: Sequence[Job] = field(kw_only=True, default=())
+    stopwatch: Callable[[], float] = field(kw_only=True, default=elapsed)
 
-        self._clock = clock
-        self._owner = alone and database.embedded
+    absent_since: float | None = field(init=False, default=None)
+    """Since when no process lived, until this one did; None if one did all the time, or none ever before."""
+
+    _seen_at: float | None = field(init=False, default=None)
+    count: int = field(init=False, default=1)
+    """How many processes lived at the last beat, this one included."""
+
+    _lapses: int = field(init=False, default=0)
+    """How often this process was silent for so long that others may have taken its work over."""
+
+    def __post_init__(self) -> None:
+        self._owner = self.alone and self.database.embedded
         """Whether no other process can be alive on this database."""
 
-        self._alone = alone and not database.embedded
+        self._alone = self.alone and not self.database.embedded
         """Whether no other process may be alive on this database."""
 
-        self._stopping = stopping or Stopping()
-
-        self._also = also
-        self._stopwatch = stopwatch
-        self._seen_at: float | None = None
-        self.count = 1
-        """How many processes lived at the last beat, this one included."""
-
-        self._lapses = 0
-        """How often this process was silent for so long that others may have taken its work over."""
+        self._stopping = self.stopping or Stopping()
 
     async def __aenter__(self) -> Self:
         self.absent_since = await self._last_sign_of_life()
         if self._owner:
             # Nobody else can be alive here, so these rows are of processes that have died.
-            await self._database.write(lambda writing: writing.execute(delete(tables.processes)))
+            await self.database.write(lambda writing: writing.execute(delete(tables.processes)))
         await self.give_sign_of_life()
         await self.beat()
         self._beating = asyncio.create_task(self._beat_forever(), name="heartbeat")
@@ -98,15 +91,15 @@ class Processes:
 
     async def __aexit__(self, *_: object) -> None:
         await end(self._beating)
-        leave = delete(tables.processes).where(tables.processes.c.process_id == self._process_id)
+        leave = delete(tables.processes).where(tables.processes.c.process_id == self.process_id)
         # Where storage is away the row stays, and others take this process for dead a little later.
         with suppress(StorageUnavailable):
-            await self._database.write(lambda writing: writing.execute(leave))
+            await self.database.write(lambda writing: writing.execute(leave))
 
     @property
     def alive(self) -> bool:
         """Whether the last sign of life is so recent that no other process can have taken over this one's work."""
-        return self._seen_at is not None and self._stopwatch() - self._seen_at < LIVE_SECONDS
+        return self._seen_at is not None and self.stopwatch() - self._seen_at < LIVE_SECONDS
 
     def fence(self) -> Callable[[], None]:
         """A check that raises an error if, from now on, others may have taken this process for dead.
@@ -126,10 +119,10 @@ class Processes:
 
         It does nothing where several processes may serve.
         """
-        seen = await self._database.read(self._living) if self._alone else {}
+        seen = await self.database.read(self._living) if self._alone else {}
         while seen:
-            await self._clock.sleep(LOOK_SECONDS)
-            living = await self._database.read(self._living)
+            await self.clock.sleep(LOOK_SECONDS)
+            living = await self.database.read(self._living)
             for other, seen_at in living.items():
                 if seen_at > seen.get(other, seen_at):
                     raise AlreadyServed(f"{self._served_by(other)}; stop that one first.")
@@ -140,38 +133,38 @@ class Processes:
         # An empty database has no tables yet.
         if not inspect(reading).has_table(tables.processes.name):
             return {}
-        recent = self._database.now - _processes.seen_at < LIVE_SECONDS
+        recent = self.database.now - _processes.seen_at < LIVE_SECONDS
         query = select(_processes.process_id, _processes.seen_at).where(recent)
         return {row.process_id: row.seen_at for row in reading.execute(query)}
 
     def _served_by(self, process_id: str) -> str:
-        return f"The database {self._database.url.database} is being served by another process, {process_id}"
+        return f"The database {self.database.url.database} is being served by another process, {process_id}"
 
     async def _last_sign_of_life(self) -> float | None:
         """When any process was last alive, in epoch seconds; None if one is now, or none ever was."""
-        query = select(func.max(tables.processes.c.seen_at).label("last"), self._database.now.label("now"))
-        found = await self._database.read(lambda reading: reading.execute(query).one())
+        query = select(func.max(tables.processes.c.seen_at).label("last"), self.database.now.label("now"))
+        found = await self.database.read(lambda reading: reading.execute(query).one())
         recent = found.last is not None and found.last > found.now - 2 * HEARTBEAT_SECONDS
         return None if recent and not self._owner else found.last
 
     async def give_sign_of_life(self) -> None:
         """Write a sign of life; its age counts from the beginning of the write."""
-        began = self._stopwatch()
-        await self._database.write(lambda writing: writing.execute(self._sign_of_life))
+        began = self.stopwatch()
+        await self.database.write(lambda writing: writing.execute(self._sign_of_life))
         if self._seen_at is not None and began - self._seen_at >= LIVE_SECONDS:
             self._lapses += 1
         self._seen_at = began
 
     @cached_property
     def _sign_of_life(self) -> Executable:
-        now = self._database.now
-        new = insert(tables.processes).values(process_id=self._process_id, started_at=now, seen_at=now)
+        now = self.database.now
+        new = insert(tables.processes).values(process_id=self.process_id, started_at=now, seen_at=now)
         return new.on_conflict_do_update(index_elements=[tables.processes.c.process_id], set_={"seen_at": now})
 
     async def prove_writable(self) -> None:
         """Write this process's row once more, to show that the database takes writes."""
-        touch = update(tables.processes).where(tables.processes.c.process_id == self._process_id)
-        await self._database.write(lambda writing: writing.execute(touch.values(seen_at=self._database.now)))
+        touch = update(tables.processes).where(tables.processes.c.process_id == self.process_id)
+        await self.database.write(lambda writing: writing.execute(touch.values(seen_at=self.database.now)))
 
     async def beat(self) -> None:
         """Write a sign of life and what is owed, and settle what dead processes left.
@@ -180,14 +173,14 @@ class Processes:
         beat.
         """
         jobs = (
-            *self._also,
-            self._database.set_time,
-            self._database.flush,
+            *self.also,
+            self.database.set_time,
+            self.database.flush,
             self._bury,
             self._look_around,
-            self._runs.interrupt_abandoned,
-            self._runs.interrupt_lost,
-            self._claims.settle_abandoned,
+            self.runs.interrupt_abandoned,
+            self.runs.interrupt_lost,
+            self.claims.settle_abandoned,
         )
         if await self._do(self.give_sign_of_life):
             await self._do(*jobs)
@@ -212,25 +205,25 @@ class Processes:
         return True
 
     async def _bury(self) -> None:
-        await self._database.write(lambda writing: writing.execute(self._dead))
+        await self.database.write(lambda writing: writing.execute(self._dead))
 
     async def _look_around(self) -> None:
         """Count the processes that live, and stop if this one has to be alone and another was there first."""
-        age = (self._database.now - tables.processes.c.seen_at).label("age")
+        age = (self.database.now - tables.processes.c.seen_at).label("age")
         query = select(tables.processes, age).where(age <= DEAD_AFTER_SECONDS)
-        found = await self._database.read(lambda reading: reading.execute(query.order_by(*_AGE)).all())
+        found = await self.database.read(lambda reading: reading.execute(query.order_by(*_AGE)).all())
         self.count = max(1, len(found))
-        oldest = next((row.process_id for row in found if row.age < LIVE_SECONDS), self._process_id)
-        if self._alone and oldest != self._process_id:
+        oldest = next((row.process_id for row in found if row.age < LIVE_SECONDS), self.process_id)
+        if self._alone and oldest != self.process_id:
             reason = f"{self._served_by(oldest)}, which was there first."
             log.error("stopping", reason=reason)
             self._stopping.begin(reason)
 
     @cached_property
     def _dead(self) -> Executable:
-        return delete(tables.processes).where(tables.processes.c.seen_at < self._database.now - DEAD_AFTER_SECONDS)
+        return delete(tables.processes).where(tables.processes.c.seen_at < self.database.now - DEAD_AFTER_SECONDS)
 
     async def _beat_forever(self) -> None:
         while True:
-            await self._clock.sleep(HEARTBEAT_SECONDS)
+            await self.clock.sleep(HEARTBEAT_SECONDS)
             await self.beat()

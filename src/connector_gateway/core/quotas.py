@@ -46,10 +46,7 @@ def require_below(writing: Transaction, workspace_id: str, name: str, limit: int
 
 
 def lock_workspace(writing: Transaction, workspace_id: str) -> None:
-    """Have what is counted in a workspace stay as it is until the transaction ends; refuse one that does not exist.
-
-    Rows that only refer to the workspace are written meanwhile. SQLite has one writer at a time anyway.
-    """
+    """Keep the number of a workspace's records as it is until the transaction ends; refuse an unknown workspace."""
     workspaces = tables.workspaces.c
     query = select(workspaces.workspace_id).where(workspaces.workspace_id == workspace_id)
     if writing.execute(query.with_for_update(key_share=True)).first() is None:

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from msgspec import Struct, field
-from sqlalchemy import (
-    ColumnElement,
-    TextClause,
-    delete,
-    literal_column,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, TextClause, delete, literal_column, select, update
 from sqlalchemy import Connection as Transaction
 from sqlalchemy.dialects.postgresql import insert
 
@@ -24,15 +17,8 @@ from connector_gateway.core.refusals import Refusals
 from connector_gateway.core.retention import PURGE_STEP
 from connector_gateway.core.stopping import Stopping
 from connector_gateway.core.unexpected import UnexpectedAnswers
+from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors import (
-    GatewayError,
-    InternalError,
-    RateLimited,
-    RunNotFound,
-    RunNotRecorded,
-    StorageUnavailable,
-)
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id
 from connector_gateway.kit.redaction import Redaction
 from connector_gateway.kit.upstream import Exchange, Trace
@@ -147,7 +133,7 @@ class Run(Struct):
         """Note that it ended with an envelope of *status*."""
         self.status, self.http_status = status, 200
 
-    def refuse(self, error: GatewayError) -> None:
+    def refuse(self, error: errors.GatewayError) -> None:
         """Note that it ended with *error*."""
         self.status, self.http_status, self.code = "error", error.status, error.code
         self.details = names_and_codes(error.details) or None
@@ -214,12 +200,14 @@ class Runs:
             query = query.where(tables.runs.c.workspace_id == workspace_id)
         row = await self.database.browse(lambda reading: reading.execute(query).mappings().first())
         if row is None and await self.refusals.counted(workspace_id, wanted):
-            raise RunNotRecorded(
+            raise errors.RunNotRecorded(
                 f"Too many calls of the key were refused to keep the run {wanted}; it was only counted.",
                 {"parameter": "run_id", "value": wanted},
             )
         if row is None or (connection_ids is not None and row["connection_id"] not in connection_ids):
-            raise RunNotFound(f"There is no run {wanted} in this workspace.", {"parameter": "run_id", "value": wanted})
+            raise errors.RunNotFound(
+                f"There is no run {wanted} in this workspace.", {"parameter": "run_id", "value": wanted}
+            )
         return _public(row)
 
     async def page(
@@ -333,7 +321,7 @@ class Recording:
         self.opened = False
         """Whether it was committed that it is under way."""
 
-        self.in_doubt: GatewayError | None = None
+        self.in_doubt: errors.GatewayError | None = None
         """What is told if the call is cut off while a request that writes is under way."""
 
         self.closed = False
@@ -356,13 +344,13 @@ class Recording:
         if fault is None and self.closed:
             self._runs.under_way.discard(self._run.run_id)
             return
-        if isinstance(fault, RateLimited) and not self._admitted():
+        if isinstance(fault, errors.RateLimited) and not self._admitted():
             self.refuse(fault)
             return
         failure = self._end(fault)
         try:
             await self.close()
-        except StorageUnavailable:
+        except errors.StorageUnavailable:
             if fault is None or failure is not None or isinstance(fault, Exception):
                 raise
         finally:
@@ -380,20 +368,20 @@ class Recording:
         """Hides the secrets of the connection that the run goes through."""
         return self._run.redaction
 
-    def refuse(self, error: GatewayError) -> None:
+    def refuse(self, error: errors.GatewayError) -> None:
         """Note that it ended with *error*, without secrets from now on; count it where it tells of the third party."""
         self.redaction.error(error)
         self._run.refuse(error)
         self._runs.unexpected.count(self._identity["connector"], error)
 
-    def _end(self, fault: BaseException | None) -> GatewayError | None:
+    def _end(self, fault: BaseException | None) -> errors.GatewayError | None:
         """Note how it ended; returns the error that is told in place of an unexpected *fault*."""
-        if isinstance(fault, GatewayError):
+        if isinstance(fault, errors.GatewayError):
             self.refuse(fault)
             return None
-        failure: GatewayError | None = None
+        failure: errors.GatewayError | None = None
         if isinstance(fault, Exception):
-            failure = InternalError("Something went wrong here.", private=repr(fault))
+            failure = errors.InternalError("Something went wrong here.", private=repr(fault))
         elif isinstance(fault, asyncio.CancelledError) and self._runs.stopping.begun:
             failure = self._runs.stopping.cut_off(self.in_doubt)
         if failure is not None:
@@ -422,11 +410,11 @@ class Recording:
         """Commit how it ended; while storage is away it ends with ``StorageUnavailable``, which is recorded later."""
         try:
             await self._runs.database.put(PUT_RUN, self._row(None), self._run.run_id)
-        except StorageUnavailable as away:
+        except errors.StorageUnavailable as away:
             if self._run.status != "interrupted":
                 self._run.refuse(away)
             row = self._row(None)
-            self._runs.database.eventually(lambda writing: _put(writing, row), about=self._run.run_id)
+            self._runs.database.eventually(lambda writing: writing.execute(PUT_RUN, row), about=self._run.run_id)
             raise
 
     def _row(self, process_id: ProcessId | None) -> dict[str, Any]:
@@ -479,10 +467,6 @@ def _unindexed(
 
 def _recorded(connection_id: str | None) -> str | None:
     return connection_id and connection_id[:MAX_CONNECTION_ID]
-
-
-def _put(writing: Transaction, row: dict[str, Any]) -> None:
-    writing.execute(PUT_RUN, row)
 
 
 def _exchange(exchange: Exchange) -> dict[str, Any]:

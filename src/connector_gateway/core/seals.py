@@ -58,19 +58,16 @@ def _connections(vault: Vault) -> Select[int, str]:
 
 
 def _hooks(vault: Vault) -> Select[str]:
-    """The connectors whose secret cannot be opened."""
     table = tables.hooks.c
     return select(table.connector).where(_sealed_elsewhere(table.sealed, vault)).order_by(table.connector)
 
 
 def _webhooks(vault: Vault) -> Select[str]:
-    """The first webhooks whose secrets cannot be opened."""
     table = tables.webhooks.c
     return select(table.webhook_id).where(_sealed_elsewhere(table.sealed, vault)).order_by(table.webhook_id).limit(10)
 
 
 def _trails(vault: Vault) -> Select[str]:
-    """The chains whose key cannot be opened."""
     table = tables.audit_chain.c
     return select(table.name).where(_sealed_elsewhere(table.sealed, vault))
 

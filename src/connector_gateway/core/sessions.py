@@ -15,7 +15,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, delete, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
 from connector_gateway.core.acts import recorded
 from connector_gateway.core.operators import BUILT_IN, Operator
@@ -123,10 +123,7 @@ class Sessions:
         return self._session(identifier, BUILT_IN) if begun else None
 
     async def find(self, token: str, *, in_use: bool = True) -> Session | None:
-        """The session of a browser that holds *token*; None if it is forged, has ended, or its operator was revoked.
-
-        It is noted as *in_use*, unless a page only keeps itself up to date.
-        """
+        """The session of *token*, noted as *in_use*; None if it is forged, has ended, or its operator was revoked."""
         identifier = self._identifier(token)
         if identifier is None:
             return None
@@ -138,7 +135,9 @@ class Sessions:
         if in_use and now - row.seen_at >= self._idle_seconds / SEEN_PARTS:
             seen = update(tables.console_sessions).where(_sessions.digest == digest(identifier)).values(seen_at=now)
             await self._database.write(lambda writing: writing.execute(seen).rowcount)
-        return self._session(identifier, _operator(row))
+        return self._session(
+            identifier, BUILT_IN if row.operator_id is None else Operator(row.name, row.role, row.operator_id)
+        )
 
     async def end(self, session: Session) -> None:
         """End a session: what the browser holds is worthless from now on, and so is any copy."""
@@ -165,7 +164,6 @@ class Sessions:
         return Session(token, self._sign(b"visitor", token.encode()))
 
     def _new_row(self, operator: Operator) -> tuple[bytes, dict[str, Any]]:
-        """Return the identifier and the row of a session that begins now."""
         identifier, now = secrets.token_bytes(ID_BYTES), self._clock.now()
         return identifier, {
             "digest": digest(identifier),
@@ -197,7 +195,3 @@ class Sessions:
 def _link_digest(token: str) -> bytes:
     """Return a digest that is not that of any session."""
     return digest(b"link\0" + token.encode(errors="replace"))
-
-
-def _operator(row: Row[*tuple[Any, ...]]) -> Operator:
-    return BUILT_IN if row.operator_id is None else Operator(row.name, row.role, row.operator_id)

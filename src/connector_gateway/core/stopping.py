@@ -44,10 +44,7 @@ class Stopping:
             raise self.refusal()
 
     async def wait(self, awaitable: Awaitable[T]) -> T:
-        """The result of *awaitable*; ``Overloaded`` as soon as the process begins to stop.
-
-        Use it only for waits that may be given up at any time.
-        """
+        """The result of *awaitable*, which may be given up; ``Overloaded`` as soon as the process begins to stop."""
         try:
             async with asyncio.timeout(0 if self.begun else None) as limit:
                 self._waiting.add(limit)

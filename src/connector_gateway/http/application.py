@@ -144,11 +144,9 @@ class Served(Protocol):
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
         """What stands behind the routes, open while inside."""
-        ...
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer."""
-        ...
 
 
 class Application:
@@ -240,7 +238,6 @@ class Missing:
 
 
 def _reads_pages(scope: Scope) -> bool:
-    """Whether a browser asks for a page."""
     return scope["method"] in {"GET", "HEAD"} and "text/html" in Headers(scope=scope).get("accept", "")
 
 
@@ -286,7 +283,6 @@ def _managed(*, public: bool) -> list[ManagementRoute]:
 
 
 def _for_operators(service: Service) -> Iterator[Route]:
-    """The console and the metrics."""
     yield from console_routes(service.edge, service.console)
     metrics = MetricsEndpoint(service.exposition, service.metrics_token, service.edge.delay_wrong_token)
     yield _shown(service, "/metrics", metrics)

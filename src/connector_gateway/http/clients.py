@@ -39,19 +39,15 @@ class Client(Protocol):
     @property
     def late(self) -> bool:
         """Whether the body of the request takes longer than it may."""
-        ...
 
     def hold(self, size_bytes: int) -> None:
         """Count what is held in memory for this connection; where it is too much, others are cut."""
-        ...
 
     def release(self) -> None:
         """Nothing large is held any more."""
-        ...
 
     async def writable(self) -> None:
         """Wait until the client has taken what it was sent, and until it is its turn to be sent a part of more."""
-        ...
 
 
 class Uncounted:
@@ -82,11 +78,9 @@ class Peer(Protocol):
 
     def sweep(self, now: float) -> None:
         """End what has lasted too long."""
-        ...
 
     def cut(self, reason: str) -> None:
         """Break the connection at once."""
-        ...
 
 
 class Clients:

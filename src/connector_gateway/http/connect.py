@@ -11,14 +11,7 @@ from starlette.routing import Route, request_response
 
 from connector_gateway.core.acts import Actor, acting
 from connector_gateway.core.audit import Audit
-from connector_gateway.core.connections.consent import (
-    CONSENT_SECONDS,
-    Connected,
-    Consents,
-    Invitation,
-    NotConnected,
-    Problem,
-)
+from connector_gateway.core.connections import consent
 from connector_gateway.core.connections.links import PATH
 from connector_gateway.core.secrets import digest
 from connector_gateway.http.pages import Pages, is_own_form
@@ -29,7 +22,7 @@ from connector_gateway.kit.operation import AnyConnector
 log = structlog.get_logger()
 Show = Callable[[Request], Awaitable[Response]]
 
-TITLES: Mapping[Problem, str] = {
+TITLES: Mapping[consent.Problem, str] = {
     "unknown": "This link is not valid",
     "expired": "That took too long",
     "used": "This link was used already",
@@ -48,7 +41,7 @@ TITLES: Mapping[Problem, str] = {
 }
 """How each way of not connecting an account is headed; the template has the sentences."""
 
-STATUSES: Mapping[Problem, int] = {
+STATUSES: Mapping[consent.Problem, int] = {
     "unknown": 404,
     "removed": 404,
     "used": 410,
@@ -66,7 +59,9 @@ MAX_FORM_BYTES = 8 * 1024
 class ConnectPages:
     """Answers browsers that were given a connect link, and those that third parties send back."""
 
-    def __init__(self, consents: Consents, connectors: Mapping[str, AnyConnector], pages: Pages, audit: Audit) -> None:
+    def __init__(
+        self, consents: consent.Consents, connectors: Mapping[str, AnyConnector], pages: Pages, audit: Audit
+    ) -> None:
         self._audit = audit
         self._consents = consents
         self._connectors = connectors
@@ -87,7 +82,7 @@ class ConnectPages:
         token = last_segment(request.scope)
         invitation = await self._consents.invitation(token)
         if invitation.link.used:
-            raise NotConnected("used", invitation=invitation)
+            raise consent.NotConnected("used", invitation=invitation)
         operations, oauth = self._connectors[invitation.connection.connector].operations, invitation.oauth
         return self._pages.show(
             "connect/ask.html",
@@ -103,7 +98,7 @@ class ConnectPages:
         It is sent by a page, since a redirect would have to be allowed for every server on the third party's own way.
         """
         if not self._is_own(request):
-            raise NotConnected("other_browser")
+            raise consent.NotConnected("other_browser")
         departure = await self._consents.begin(last_segment(request.scope))
         page = self._pages.show(
             "connect/leave.html",
@@ -112,7 +107,7 @@ class ConnectPages:
             invitation=departure.invitation,
         )
         name = _cookie(departure.state)
-        page.set_cookie(name, departure.browser, max_age=int(CONSENT_SECONDS), **self._cookie_scope)
+        page.set_cookie(name, departure.browser, max_age=int(consent.CONSENT_SECONDS), **self._cookie_scope)
         return page
 
     async def _finish(self, request: Request) -> Response:
@@ -120,20 +115,17 @@ class ConnectPages:
         answer = dict(request.query_params)
         if len(answer) < len(request.query_params.multi_items()):
             # What stands twice could be read differently here and there.
-            raise NotConnected("unknown")
+            raise consent.NotConnected("unknown")
         if "code" not in answer and "error" not in answer:
             invitation = await self._expected(request, answer.get("state", ""))
             if invitation.oauth.by_token_page:
-                return self._receive(invitation, answer["state"])
+                # A page whose script sends the token in the fragment; without scripts, the user pastes it.
+                return self._pages.show("connect/token.html", invitation=invitation, state=answer["state"])
         return await self._end(request, answer)
 
-    async def _expected(self, request: Request, state: str) -> Invitation:
+    async def _expected(self, request: Request, state: str) -> consent.Invitation:
         browser = request.cookies.get(_cookie(state), "")
         return await self._consents.expected(request.path_params["connector"], state, browser)
-
-    def _receive(self, invitation: Invitation, state: str) -> Response:
-        """A page whose script sends on the token that came in the fragment; without scripts the user pastes it."""
-        return self._pages.show("connect/token.html", invitation=invitation, state=state)
 
     async def _take(self, request: Request) -> Response:
         """Take the token that was handed to the browser."""
@@ -141,7 +133,7 @@ class ConnectPages:
         answer = dict(parse_qsl(form.decode("utf-8", "replace")))
         invitation = await self._expected(request, answer.get("state", ""))
         if not self._is_own(request) or not invitation.oauth.by_token_page:
-            raise NotConnected("other_browser")
+            raise consent.NotConnected("other_browser")
         return await self._end(request, answer)
 
     async def _end(self, request: Request, answer: Mapping[str, str]) -> Response:
@@ -152,7 +144,7 @@ class ConnectPages:
         try:
             with acting(self._audit, actor):
                 connected = await self._consents.finish(request.path_params["connector"], answer, browser)
-        except NotConnected as end:
+        except consent.NotConnected as end:
             # Of what nobody was invited to there is nothing to say.
             if end.invitation is not None:
                 concerned = end.invitation.connection.connection_id
@@ -162,7 +154,7 @@ class ConnectPages:
         response.delete_cookie(name, **self._cookie_scope)
         return response
 
-    def _connected(self, connected: Connected) -> Response:
+    def _connected(self, connected: consent.Connected) -> Response:
         invitation = connected.invitation
         url = _returning(invitation, status="connected")
         if url is not None and invitation.oauth.by_token_page:
@@ -190,15 +182,15 @@ class ConnectPages:
         async def told(request: Request) -> Response:
             try:
                 return await show(request)
-            except NotConnected as end:
+            except consent.NotConnected as end:
                 return self._problem(end)
             except GatewayError as error:
                 log.warning("refused", code=error.code, private=error.private)
-                return self._problem(NotConnected("unavailable"))
+                return self._problem(consent.NotConnected("unavailable"))
 
         return told
 
-    def _problem(self, end: NotConnected) -> Response:
+    def _problem(self, end: consent.NotConnected) -> Response:
         invitation = end.invitation
         return self._pages.show(
             "connect/problem.html",
@@ -221,7 +213,7 @@ def _cookie(state: str) -> str:
     return f"connect_{digest(state).hex()[:16]}"
 
 
-def _returning(invitation: Invitation, status: str) -> str | None:
+def _returning(invitation: consent.Invitation, status: str) -> str | None:
     """The customer's address, told which connection it is about; None if there is none."""
     url = invitation.return_url
     if url is None:

@@ -81,7 +81,6 @@ def render(text: str, path: str, root: str = "") -> str:
 
 
 def _without_comments(text: str) -> str:
-    """Return *text* without its comments, which end their lines."""
     return "".join(part.partition("<!--")[0] for part in text.split("-->\n"))
 
 

@@ -23,13 +23,7 @@ from connector_gateway.core.envelope import refusal
 from connector_gateway.core.runs import Run
 from connector_gateway.http.clients import Clients, network, unmapped
 from connector_gateway.http.heads import with_heads
-from connector_gateway.kit.errors import (
-    GatewayError,
-    HeadersTooLarge,
-    MalformedRequest,
-    Overloaded,
-    RequestIncomplete,
-)
+from connector_gateway.kit import errors
 
 HEAD_SECONDS = 10.0
 """How long request line and headers may take from their first byte, and a new connection until its first request."""
@@ -141,7 +135,7 @@ class ClientProtocol(HttpToolsProtocol):
             self.client = unmapped(self.client[0]), self.client[1]
             self.address = network(self.client[0])
         if not self._clients.join(self):
-            self._refuse(Overloaded("There are too many connections.", retry_after=RETRY_AFTER_SECONDS))
+            self._refuse(errors.Overloaded("There are too many connections.", retry_after=RETRY_AFTER_SECONDS))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of everything."""
@@ -190,7 +184,7 @@ class ClientProtocol(HttpToolsProtocol):
         if self._framing_bytes + self._shared_bytes > MAX_HEAD_BYTES:
             self._require_small(self.headers)
         if len(self.pipeline) >= MAX_AHEAD:
-            raise MalformedRequest("Too many requests were sent ahead.")
+            raise errors.MalformedRequest("Too many requests were sent ahead.")
         super().on_headers_complete()
         # What follows are trailers, which are nobody's.
         self.headers = []
@@ -246,7 +240,7 @@ class ClientProtocol(HttpToolsProtocol):
             self._phase, self._since = Phase.LATE, now
             self.cycle.message_event.set()
         elif self._phase is Phase.HEAD:
-            self._refuse(RequestIncomplete("The headers did not arrive in time."))
+            self._refuse(errors.RequestIncomplete("The headers did not arrive in time."))
         else:
             # One that said nothing is nothing to tell of: proxies and monitors open connections to have them ready.
             self.transport.abort()
@@ -261,12 +255,12 @@ class ClientProtocol(HttpToolsProtocol):
         if self._has_large_head:
             raise _too_large()
 
-    def _fault(self) -> GatewayError:
+    def _fault(self) -> errors.GatewayError:
         if self._has_large_head:
             return _too_large()
-        return MalformedRequest("This is no HTTP request that can be understood.")
+        return errors.MalformedRequest("This is no HTTP request that can be understood.")
 
-    def _refuse(self, error: GatewayError) -> None:
+    def _refuse(self, error: errors.GatewayError) -> None:
         """Say why nothing more is taken; where another answer is under way, end that instead."""
         self._enter(Phase.LEAVING)
         cycle = cast(RequestResponseCycle | None, self.cycle)
@@ -295,5 +289,5 @@ _SECONDS = {
 }
 
 
-def _too_large() -> HeadersTooLarge:
-    return HeadersTooLarge(f"The headers are larger than {MAX_HEAD_BYTES} bytes.", {"max_bytes": MAX_HEAD_BYTES})
+def _too_large() -> errors.HeadersTooLarge:
+    return errors.HeadersTooLarge(f"The headers are larger than {MAX_HEAD_BYTES} bytes.", {"max_bytes": MAX_HEAD_BYTES})

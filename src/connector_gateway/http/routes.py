@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 from urllib.parse import parse_qsl, unquote
@@ -33,27 +33,17 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 
+@dataclass(eq=False, repr=False)
 class Edge:
     """What every endpoint needs: the gateway, keys, limits, the throttle of wrong tokens, and the largest body."""
 
-    def __init__(
-        self,
-        gateway: Gateway,
-        keys: Keys,
-        limits: Limits,
-        metrics: Metrics,
-        stopping: Stopping,
-        *,
-        throttle: TokenThrottle,
-        max_body_bytes: int,
-    ) -> None:
-        self.gateway = gateway
-        self.keys = keys
-        self.limits = limits
-        self._throttle = throttle
-        self.metrics = metrics
-        self.stopping = stopping
-        self.max_body_bytes = max_body_bytes
+    gateway: Gateway
+    keys: Keys
+    limits: Limits
+    metrics: Metrics
+    stopping: Stopping
+    throttle: TokenThrottle = field(kw_only=True)
+    max_body_bytes: int = field(kw_only=True)
 
     async def authenticate(self, exchange: HttpExchange) -> Caller:
         """The caller whose API key *exchange* carries; the answer to a wrong key is delayed where there are many."""
@@ -65,7 +55,7 @@ class Edge:
 
     async def delay_wrong_token(self, exchange: HttpExchange) -> None:
         """Delay the answer to a token that was found to be wrong, or raise ``RateLimited``."""
-        await self._throttle.delay(network(exchange.address))
+        await self.throttle.delay(network(exchange.address))
 
     async def peek(self, exchange: HttpExchange) -> None:
         """Read how many calls a valid key has left, for answers to requests that are not calls."""

@@ -30,11 +30,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one request uses of one budget.
-
-    ``on`` names what the budget is counted for: the account if it is empty, otherwise for example a base or the
-    application.
-    """
+    """What one request uses of one budget; ``on`` names what that is counted for, by default the account."""
 
     budget: str
     on: str = ""
@@ -56,23 +52,18 @@ class Turn(Protocol):
 
     def stale(self) -> bool:
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
-        ...
 
     def left(self) -> None:
         """Count the request from now on: it leaves, maybe later than its turn came."""
-        ...
 
     async def confirm(self) -> float:
         """Confirm that it has come, or has come again: 0, or the seconds still to wait."""
-        ...
 
     def release(self) -> None:
         """Give it back, since it will not be used."""
-        ...
 
     def answered(self) -> None:
         """Record that the request was answered: the third party has counted it by now."""
-        ...
 
 
 class Pacer(Protocol):
@@ -80,12 +71,9 @@ class Pacer(Protocol):
 
     def admit(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[Turn]:
         """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*."""
-        ...
 
     async def again(self, turn: Turn, deadline: Deadline) -> None:
         """Wait until *turn*, which was let through and is stale, comes again; raises as ``admit`` does."""
-        ...
 
     async def close(self, charges: Sequence[Charge], seconds: float) -> None:
         """Let no request through on these budgets for so many seconds, because the third party refused one."""
-        ...

@@ -21,28 +21,17 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-def _always(_: Any) -> bool:
-    return True
-
-
-def _never(_: Any) -> bool:
-    return False
-
-
 class Memory(Protocol):
     """What a connection remembers between calls; it is limited in size, may be lost, and may be outdated."""
 
     def get(self, name: str) -> Any:
         """What was remembered under *name*, or None."""
-        ...
 
     def put(self, name: str, value: Any, seconds: float) -> None:
         """Remember *value* for at most that long."""
-        ...
 
     def forget(self, name: str) -> None:
         """Forget it now, and ignore the result of a look-up under way: it was changed through this connection."""
-        ...
 
     async def look_up(self, wanted: "LookUp[T]", outdated: T | None) -> T:
         """The remembered value, unless it is *outdated*; otherwise a new look-up, shared by all who ask meanwhile.
@@ -50,7 +39,6 @@ class Memory(Protocol):
         An error of the look-up is raised to all who wait for it, and is not remembered. The look-up goes on if a caller
         leaves, even the first one.
         """
-        ...
 
 
 class LookUp(Struct, Generic[T], frozen=True):
@@ -70,7 +58,6 @@ class DownloadLinks(Protocol):
 
     def issue(self, content: Position) -> "Link":
         """An address under which the connector's ``download`` will be asked for *content*."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +82,7 @@ class RemoteFiles(Protocol):
     """Fetches files from public links, and from nowhere else."""
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
-        """The file at *url*, with its content if that is at most *keep_bytes*.
-
-        ``UrlNotAllowed``, ``UrlUnreachable``, ``FileEmpty`` or ``FileTooLarge`` say why it cannot be had.
-        """
-        ...
+        """The file at *url*, its content up to *keep_bytes*; ``UrlNotAllowed`` and others say why it cannot be had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +177,7 @@ class Call(Struct, Generic[C]):
         """Take back what was done, with *step*, where a later step was refused; it never fails."""
         return self.steps.undo(step, intent)
 
-    async def recall(self, wanted: LookUp[T], *, suffices: Callable[[T], bool] = _always) -> T:
+    async def recall(self, wanted: LookUp[T], *, suffices: Callable[[T], bool] = lambda _: True) -> T:
         """The remembered result of *wanted* if it *suffices*, otherwise a new one."""
         remembered: T | None = self.memory.get(wanted.name)
         if remembered is not None and suffices(remembered):
@@ -221,7 +204,7 @@ class Call(Struct, Generic[C]):
         use: Callable[[T], Awaitable[R]],
         *,
         outdated: tuple[type[GatewayError], ...],
-        suspect: Callable[[R], bool] = _never,
+        suspect: Callable[[R], bool] = lambda _: False,
     ) -> R:
         """The result of *use* with the remembered value, or with a new one if the remembered value may be outdated.
 
@@ -249,4 +232,3 @@ class Exclusive(Protocol):
 
         The name identifies the object throughout the vendor, since two connections may lead to one account.
         """
-        ...

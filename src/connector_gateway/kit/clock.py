@@ -15,11 +15,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Seconds since the Unix epoch."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Wait for that many seconds; negative counts as zero."""
-        ...
 
 
 class SystemClock:
@@ -43,10 +41,7 @@ _STOPWATCH = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class SteadyClock:
-    """The machine's time when this was made, and what has elapsed since: setting the machine's clock moves nothing.
-
-    For durations: windows, pauses and time-outs.
-    """
+    """The machine's time when this was made plus what has elapsed, so that setting the clock moves nothing."""
 
     def __init__(self) -> None:
         self._ahead = time.time() - elapsed()

@@ -10,32 +10,27 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TypeVar
 
-from connector_gateway.kit.errors import (
-    ConnectionRevoked,
-    Detail,
-    Doubt,
-    GatewayError,
-    UpstreamConflict,
-    UpstreamForbidden,
-    UpstreamRefused,
-    UpstreamUnexpected,
-)
+from connector_gateway.kit import errors
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
-Error = type[GatewayError]
+Error = type[errors.GatewayError]
 
-STATUSES: Mapping[int, Error] = {400: UpstreamRefused, 401: ConnectionRevoked, 403: UpstreamForbidden}
+STATUSES: Mapping[int, Error] = {
+    400: errors.UpstreamRefused,
+    401: errors.ConnectionRevoked,
+    403: errors.UpstreamForbidden,
+}
 """The errors of statuses that mean the same for all vendors."""
 
 MESSAGES: Mapping[Error, str] = {
-    ConnectionRevoked: "The authorisation of this connection was withdrawn.",
-    UpstreamForbidden: "The application does not allow this connection to do that.",
-    UpstreamRefused: "The application refused the values.",
-    UpstreamUnexpected: "The application refused in an unknown way.",
+    errors.ConnectionRevoked: "The authorisation of this connection was withdrawn.",
+    errors.UpstreamForbidden: "The application does not allow this connection to do that.",
+    errors.UpstreamRefused: "The application refused the values.",
+    errors.UpstreamUnexpected: "The application refused in an unknown way.",
 }
 
-EXPLAINED = frozenset({UpstreamConflict, UpstreamForbidden, UpstreamRefused})
+EXPLAINED = frozenset({errors.UpstreamConflict, errors.UpstreamForbidden, errors.UpstreamRefused})
 """Errors with many causes: our message says little, so they carry the vendor's own reason."""
 
 REASON = frozenset({"vendor_code", "vendor_message"})
@@ -80,15 +75,11 @@ class Rejection:
         return status in self.statuses and re.fullmatch(self.codes, said, re.DOTALL) is not None
 
 
-def _no_reason(_: Answer) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
     """The table of one connector; it adds to what all vendors have in common."""
 
-    read: Callable[[Answer], Reason | None] = _no_reason
+    read: Callable[[Answer], Reason | None] = lambda _: None
     """Return the reason of an error response, or None if it is not an error in the vendor's own shape."""
 
     by_status: Mapping[int, Error] = field(default_factory=dict)
@@ -118,9 +109,9 @@ class ErrorTable:
         code = self.reason(answer).code
         known = (codes or {}).get(code) or self.by_code.get(code)
         by_status = {**STATUSES, **self.by_status} if missing is None else {**STATUSES, **self.by_status, 404: missing}
-        return known or by_status.get(answer.status, UpstreamUnexpected)
+        return known or by_status.get(answer.status, errors.UpstreamUnexpected)
 
-    def create_error(self, answer: Answer, error: Error, *details: Detail) -> GatewayError:
+    def create_error(self, answer: Answer, error: Error, *details: errors.Detail) -> errors.GatewayError:
         """Create an error with its message and remedy, and with the vendor's reason if the error has many causes."""
         reason = self.reason(answer)
         explained = error in EXPLAINED and not any(REASON & detail.keys() for detail in details)
@@ -136,7 +127,7 @@ class ErrorTable:
         """Return the message of an error."""
         return self.messages.get(error) or MESSAGES[error]
 
-    def doubt(self, answer: Answer) -> Doubt | None:
+    def doubt(self, answer: Answer) -> errors.Doubt | None:
         """Return why the outcome of a write with this response is unknown, or None if nothing was done."""
         reason = self.read(answer)
         rows = self.rejections if reason else ()
@@ -150,7 +141,7 @@ NO_ERRORS = ErrorTable()
 """The table of a connector that has none: every failed write is in doubt."""
 
 
-def vendor_reason(code: object, message: object) -> list[Detail]:
+def vendor_reason(code: object, message: object) -> list[errors.Detail]:
     """Return the detail with a vendor's own code and sentence; none where it gave no text."""
     given = {"vendor_code": _clean(code, 100), "vendor_message": _clean(message, MAX_MESSAGE)}
     told = {name: value for name, value in given.items() if value}

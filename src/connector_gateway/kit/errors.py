@@ -21,6 +21,7 @@ GatewayError
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
@@ -53,6 +54,8 @@ class GatewayError(Exception):
 
     status: ClassVar[int]
     code: ClassVar[str]
+    """The name of the class in snake case; part of the contract."""
+
     remedy: str
     """The next step, with references in braces (``core.remedies``). An instance can have a more specific one."""
 
@@ -64,6 +67,12 @@ class GatewayError(Exception):
 
     place: ClassVar[tuple[str, str] | None] = None
     """Kind and name of the part of a request that the error is about, if not the first of ``names`` or all of it."""
+
+    def __init_subclass__(cls, *, status: int | None = None) -> None:
+        """Add a row to the catalogue, with *status* and its own code; a class without a status is its parent's row."""
+        super().__init_subclass__()
+        if status is not None:
+            cls.status, cls.code = status, re.sub(r"\B[A-Z]", r"_\g<0>", cls.__name__).lower()
 
     def __init__(
         self,
@@ -113,84 +122,66 @@ class ServiceFailure(GatewayError):
 # Who is calling
 
 
-class MissingApiKey(CallerError):
+class MissingApiKey(CallerError, status=401):
     """The request carries no ``Authorization: Bearer`` header."""
 
-    status = 401
-    code = "missing_api_key"
     place = KEY
     remedy = "Call with {authorization}."
 
 
-class InvalidApiKey(CallerError):
+class InvalidApiKey(CallerError, status=401):
     """The key is unknown, revoked or expired."""
 
-    status = 401
-    code = "invalid_api_key"
     place = KEY
     remedy = "Use a key that is neither revoked nor expired; an operator creates a new one with {create_key}."
 
 
-class InvalidSignature(CallerError):
+class InvalidSignature(CallerError, status=401):
     """A delivery to a hook is not signed, wrongly signed, or too old."""
 
-    status = 401
-    code = "invalid_signature"
     remedy = "Sign the raw body with the secret that is set as {HOOK_SECRET}, and send it immediately."
 
 
-class WriteScopeRequired(CallerError):
+class WriteScopeRequired(CallerError, status=403):
     """A key with read scope calls an operation that writes."""
 
-    status = 403
-    code = "write_scope_required"
     place = KEY
     remedy = "Use a key whose scope is read_write; an operator creates one with {create_key}."
 
 
-class OperationNotAllowed(CallerError):
+class OperationNotAllowed(CallerError, status=403):
     """The key is limited to other operations."""
 
-    status = 403
-    code = "operation_not_allowed"
     place = KEY
     remedy = (
         "Use another {operation}, or a key that allows this one; an operator sees what a key allows with {list_keys}."
     )
 
 
-class OriginNotAllowed(CallerError):
+class OriginNotAllowed(CallerError, status=403):
     """A web page of another origin, or a name that does not belong to this service, asks at the address for agents."""
 
-    status = 403
-    code = "origin_not_allowed"
     place = ("header", "Origin")
     remedy = "Connect from a program instead of a web page, or use the address that is set as GATEWAY_BASE_URL."
 
 
-class OperatorTokenRequired(CallerError):
+class OperatorTokenRequired(CallerError, status=403):
     """A management route is called without the operator's token, and with a key that has no right to it."""
 
-    status = 403
-    code = "operator_token_required"
     place = KEY
     remedy = "Use the token of an operator. For connections, a key with manages_connections will do."
 
 
-class AdminRoleRequired(CallerError):
+class AdminRoleRequired(CallerError, status=403):
     """An operator whose role is viewer tries to change something."""
 
-    status = 403
-    code = "admin_role_required"
     place = KEY
     remedy = "Use the token of an operator whose role is admin; {list_operators} shows the roles."
 
 
-class RateLimited(CallerError):
+class RateLimited(CallerError, status=429):
     """The key has used up its calls of the rolling minute, or too many wrong tokens come from the address."""
 
-    status = 429
-    code = "rate_limited"
     place = KEY
     remedy = "Wait {wait}, then call again."
 
@@ -198,144 +189,112 @@ class RateLimited(CallerError):
 # How it was asked
 
 
-class InvalidJson(CallerError):
+class InvalidJson(CallerError, status=400):
     """The body is not a JSON text."""
 
-    status = 400
-    code = "invalid_json"
     place = BODY
     remedy = "Send one JSON object, encoded in UTF-8, with each key once."
 
 
-class UnsupportedMediaType(CallerError):
+class UnsupportedMediaType(CallerError, status=415):
     """The body is declared to be something other than JSON."""
 
-    status = 415
-    code = "unsupported_media_type"
     place = ("header", "Content-Type")
     remedy = "Send the header 'Content-Type: application/json'."
 
 
-class PayloadTooLarge(CallerError):
+class PayloadTooLarge(CallerError, status=413):
     """The body is larger than the service takes."""
 
-    status = 413
-    code = "payload_too_large"
     place = BODY
     remedy = "Send less, for example fewer items per call."
 
 
-class MalformedRequest(CallerError):
+class MalformedRequest(CallerError, status=400):
     """What was sent is not HTTP as this service understands it; the connection is closed."""
 
-    status = 400
-    code = "malformed_request"
     remedy = "Send HTTP/1.1, and wait for responses before sending many more requests on one connection."
 
 
-class HeadersTooLarge(CallerError):
+class HeadersTooLarge(CallerError, status=431):
     """Request line, headers and trailers are larger than the service takes; the connection is closed."""
 
-    status = 431
-    code = "headers_too_large"
     remedy = "Send fewer or shorter headers, and long values in the body."
 
 
-class RequestIncomplete(CallerError):
+class RequestIncomplete(CallerError, status=408):
     """The request did not arrive whole in time; nothing was done."""
 
-    status = 408
-    code = "request_incomplete"
     place = BODY
     remedy = "Send the complete request: its headers within 10 seconds, its body within 30."
 
 
-class InvalidParameters(CallerError):
+class InvalidParameters(CallerError, status=422):
     """One or more parameters are missing, unknown or not of the expected form; ``details`` lists all of them."""
 
-    status = 422
-    code = "invalid_parameters"
     remedy = "Correct the {parameters} listed in details."
 
 
-class InvalidMessage(CallerError):
+class InvalidMessage(CallerError, status=400):
     """What an agent's program sent is no message of JSON-RPC 2.0."""
 
-    status = 400
-    code = "invalid_message"
     place = BODY
     remedy = "Send one request or notification at a time, as libraries for the protocol do."
 
 
-class ToolNotFound(CallerError):
+class ToolNotFound(CallerError, status=404):
     """No tool of that name is open to this key."""
 
-    status = 404
-    code = "tool_not_found"
     place = KEY
     remedy = "List the tools and call one of them; the list depends on the key and on the workspace's connections."
 
 
-class ResultTooLarge(CallerError):
+class ResultTooLarge(CallerError, status=422):
     """What was read is more than an agent is given at once."""
 
-    status = 422
-    code = "result_too_large"
     remedy = "Ask for less: a smaller limit, fewer fields, or a link instead of the content."
 
 
-class InvalidCursor(CallerError):
+class InvalidCursor(CallerError, status=422):
     """The cursor is damaged, or was issued for another route, connection or filter."""
 
-    status = 422
-    code = "invalid_cursor"
     place = ("parameter", "cursor")
     remedy = (
         "Pass next_cursor of the previous response unchanged as {cursor}, with the same filters, or leave {cursor} out."
     )
 
 
-class RouteNotFound(CallerError):
+class RouteNotFound(CallerError, status=404):
     """There is nothing at this address."""
 
-    status = 404
-    code = "route_not_found"
     remedy = "See {routes} for what there is."
 
 
-class MethodNotAllowed(CallerError):
+class MethodNotAllowed(CallerError, status=405):
     """The address exists, but not for this method."""
 
-    status = 405
-    code = "method_not_allowed"
     remedy = "Use a method named in the Allow header."
 
 
-class HookSecretKnown(CallerError):
+class HookSecretKnown(CallerError, status=409):
     """The secret of an application's deliveries is known already, so none is asked for."""
 
-    status = 409
-    code = "hook_secret_known"
     remedy = (
         "To have another secret handed over, delete this one with {forget_hook}, or remove {HOOK_SECRET} from "
         "the settings."
     )
 
 
-class IdempotencyInProgress(CallerError):
+class IdempotencyInProgress(CallerError, status=409):
     """A call with the same idempotency key is still being carried out."""
 
-    status = 409
-    code = "idempotency_in_progress"
     place = ("parameter", "idempotency_key")
     remedy = "Wait {wait}, then repeat with the same {idempotency_key} to get the result of the first call."
 
 
-class IdempotencyKeyReused(CallerError):
+class IdempotencyKeyReused(CallerError, status=422):
     """The idempotency key was used for another object: another card, another page, another channel."""
 
-    status = 422
-    code = "idempotency_key_reused"
     place = ("parameter", "idempotency_key")
     remedy = (
         "Use a new {idempotency_key} for another object, or name the object of the first call to get its result; "
@@ -346,29 +305,23 @@ class IdempotencyKeyReused(CallerError):
 # What was named
 
 
-class ConnectionNotFound(CallerError):
+class ConnectionNotFound(CallerError, status=404):
     """No connection of that identifier is open to this key."""
 
-    status = 404
-    code = "connection_not_found"
     place = CONNECTION
     remedy = "Use an identifier that {list_connections} lists."
 
 
-class ConnectionMismatch(CallerError):
+class ConnectionMismatch(CallerError, status=422):
     """The connection belongs to another connector than the route."""
 
-    status = 422
-    code = "connection_mismatch"
     place = CONNECTION
     remedy = "Use a connection of the {operation}'s own connector; {list_connections} lists them."
 
 
-class ConnectionPending(CallerError):
+class ConnectionPending(CallerError, status=409):
     """The connection was made without credentials, and nobody has connected an account yet."""
 
-    status = 409
-    code = "connection_pending"
     place = CONNECTION
     remedy = (
         "Have the account's user open the connect link and allow the access, or create a new link with "
@@ -376,66 +329,52 @@ class ConnectionPending(CallerError):
     )
 
 
-class CredentialsRefused(CallerError):
+class CredentialsRefused(CallerError, status=422):
     """The third party does not accept the credentials that were given."""
 
-    status = 422
-    code = "credentials_refused"
     place = ("parameter", "credentials")
     remedy = "Copy the credentials from the application again, check that they have not expired, and use those."
 
 
-class OtherAccount(CallerError):
+class OtherAccount(CallerError, status=409):
     """The credentials are those of another account than the one the connection belongs to."""
 
-    status = 409
-    code = "other_account"
     place = ("parameter", "credentials")
     remedy = "Connect the account that was connected before, or set {allow_other_account}."
 
 
-class QuotaExceeded(CallerError):
+class QuotaExceeded(CallerError, status=409):
     """The workspace has as many connections, keys or webhooks as it may have."""
 
-    status = 409
-    code = "quota_exceeded"
     remedy = "Remove what is no longer needed, or have the operator raise the setting that details name."
 
 
-class ConnectNotSetUp(CallerError):
+class ConnectNotSetUp(CallerError, status=409):
     """Accounts of this connector cannot be connected in a browser, since the installation is not registered for it."""
 
-    status = 409
-    code = "connect_not_set_up"
     place = CONNECTION
     remedy = (
         "Set {CLIENT_ID} and {CLIENT_SECRET} and start the service again, or create the connection with credentials."
     )
 
 
-class WorkspaceNotFound(CallerError):
+class WorkspaceNotFound(CallerError, status=404):
     """No workspace of that identifier exists."""
 
-    status = 404
-    code = "workspace_not_found"
     place = ("parameter", "workspace_id")
     remedy = "Use an identifier that {list_workspaces} lists."
 
 
-class KeyNotFound(CallerError):
+class KeyNotFound(CallerError, status=404):
     """No API key of that identifier exists."""
 
-    status = 404
-    code = "key_not_found"
     place = ("parameter", "key_id")
     remedy = "Use an identifier that {list_keys} lists."
 
 
-class OperatorNotFound(CallerError):
+class OperatorNotFound(CallerError, status=404):
     """No operator of that identifier or name exists."""
 
-    status = 404
-    code = "operator_not_found"
     place = ("parameter", "operator_id")
     remedy = (
         "Use an operator that {list_operators} lists; the built-in one, whose token is GATEWAY_OPERATOR_TOKEN, "
@@ -443,37 +382,29 @@ class OperatorNotFound(CallerError):
     )
 
 
-class WebhookNotFound(CallerError):
+class WebhookNotFound(CallerError, status=404):
     """No webhook of that identifier exists."""
 
-    status = 404
-    code = "webhook_not_found"
     place = ("parameter", "webhook_id")
     remedy = "Use an identifier that {list_webhooks} lists."
 
 
-class HookNotFound(CallerError):
+class HookNotFound(CallerError, status=404):
     """No secret was handed over for the hook."""
 
-    status = 404
-    code = "hook_not_found"
     remedy = "Open an address with {open_hook}, and have the application send its verification request there."
 
 
-class RunNotFound(CallerError):
+class RunNotFound(CallerError, status=404):
     """No run of that identifier is kept for this workspace."""
 
-    status = 404
-    code = "run_not_found"
     place = ("parameter", "run_id")
     remedy = "Check the run_id. Runs are listed by {list_runs}, and deleted after the retention time."
 
 
-class RunNotRecorded(CallerError):
+class RunNotRecorded(CallerError, status=404):
     """The call was refused because the key's minute was used up, and came after too many such calls to have a run."""
 
-    status = 404
-    code = "run_not_recorded"
     place = ("parameter", "run_id")
     remedy = (
         "The key's last run with the code rate_limited counts the calls that have no run in and_more; find it with "
@@ -481,11 +412,9 @@ class RunNotRecorded(CallerError):
     )
 
 
-class DatabaseNotShared(CallerError):
+class DatabaseNotShared(CallerError, status=403):
     """The database does not exist, or was not selected when the connection was made."""
 
-    status = 403
-    code = "database_not_shared"
     names = ("database_id",)
     remedy = (
         "Share the database with the connection in {vendor}, then call again; {list_databases} lists those that "
@@ -494,22 +423,18 @@ class DatabaseNotShared(CallerError):
     prescribed = dict.fromkeys(("notes",), "Add the database to the shared selection, then retry.")
 
 
-class PageNotFound(CallerError):
+class PageNotFound(CallerError, status=404):
     """The page does not exist, or is not shared with the connection."""
 
-    status = 404
-    code = "page_not_found"
     names = ("page_id",)
     remedy = (
         "Check the page identifier, which {search_pages} returns, and share the page with the connection in {vendor}."
     )
 
 
-class PersonNotFound(CallerError):
+class PersonNotFound(CallerError, status=404):
     """Nobody in the workspace has the address or name that a value gives."""
 
-    status = 404
-    code = "person_not_found"
     place = ("parameter", "properties")
     remedy = (
         "Use the e-mail address, the exact name or the identifier of a person in the workspace; name guests by "
@@ -517,30 +442,24 @@ class PersonNotFound(CallerError):
     )
 
 
-class PropertyNotFound(CallerError):
+class PropertyNotFound(CallerError, status=404):
     """A property name does not exist where it is used."""
 
-    status = 404
-    code = "property_not_found"
     place = ("parameter", "properties")
     remedy = "Use a property name that {list_databases|list_properties} returns, spelled the same."
     prescribed = dict.fromkeys(("notes",), "Read the current property list, then correct the name.")
 
 
-class BoardNotAuthorised(CallerError):
+class BoardNotAuthorised(CallerError, status=403):
     """The board does not exist, or is outside what the account can see."""
 
-    status = 403
-    code = "board_not_authorised"
     names = ("board_id", "list_id", "card_id")
     remedy = "Obtain access or point to another board."
 
 
-class ListNotFound(CallerError):
+class ListNotFound(CallerError, status=404):
     """The list does not exist on the board, or is archived."""
 
-    status = 404
-    code = "list_not_found"
     names = ("list_id",)
     remedy = "Use a list_id that {describe_board} returns, instead of a name."
     prescribed = dict.fromkeys(
@@ -548,11 +467,9 @@ class ListNotFound(CallerError):
     )
 
 
-class CardNotFound(CallerError):
+class CardNotFound(CallerError, status=404):
     """The card does not exist, or the account cannot see it."""
 
-    status = 404
-    code = "card_not_found"
     names = ("card_id",)
     remedy = (
         "Check the card_id, which {create_card} returns and the card's link in {vendor} contains, and the "
@@ -560,20 +477,16 @@ class CardNotFound(CallerError):
     )
 
 
-class MessageNotFound(CallerError):
+class MessageNotFound(CallerError, status=404):
     """The message does not exist where it was looked for."""
 
-    status = 404
-    code = "message_not_found"
     names = ("message_ts", "message_id")
     remedy = "Use an identifier that {search_messages|post_message} returns; in chat, with the channel of the message."
 
 
-class ThreadNotFound(CallerError):
+class ThreadNotFound(CallerError, status=404):
     """The thread does not exist, or holds nothing that can be replied to."""
 
-    status = 404
-    code = "thread_not_found"
     names = ("thread_ts", "thread_id")
     remedy = (
         "Use the thread identifier of a message that exists, or leave {thread_ts|thread_id} out to start a "
@@ -581,37 +494,29 @@ class ThreadNotFound(CallerError):
     )
 
 
-class LabelNotFound(CallerError):
+class LabelNotFound(CallerError, status=404):
     """The mailbox lacks a label that is to be applied."""
 
-    status = 404
-    code = "label_not_found"
     place = ("parameter", "add")
     remedy = "Correct the name, or set {create_missing} to true."
 
 
-class AttachmentNotFound(CallerError):
+class AttachmentNotFound(CallerError, status=404):
     """The message has no such attachment."""
 
-    status = 404
-    code = "attachment_not_found"
     names = ("attachment_id",)
     remedy = "Use an attachment_id that {search_messages} returns with {include_body} true."
 
 
-class LinkNotFound(CallerError):
+class LinkNotFound(CallerError, status=404):
     """The download link is unknown, altered or expired."""
 
-    status = 404
-    code = "link_not_found"
     remedy = "Fetch the attachment again to get a new link."
 
 
-class ChannelNotFound(CallerError):
+class ChannelNotFound(CallerError, status=404):
     """The channel does not exist, or is private and the app was not invited."""
 
-    status = 404
-    code = "channel_not_found"
     names = ("channel",)
     remedy = (
         "Use a channel that {list_channels} returns; a private one is listed after the app was invited to it in "
@@ -619,139 +524,109 @@ class ChannelNotFound(CallerError):
     )
 
 
-class NotInChannel(CallerError):
+class NotInChannel(CallerError, status=403):
     """The app may not post there because it is not a member."""
 
-    status = 403
-    code = "not_in_channel"
     names = ("channel",)
     remedy = "Invite the app to the channel in {vendor}, then call again."
 
 
-class ChannelArchived(CallerError):
+class ChannelArchived(CallerError, status=409):
     """The channel is archived or otherwise closed to writing."""
 
-    status = 409
-    code = "channel_archived"
     names = ("channel",)
     remedy = "Unarchive the channel in {vendor}, or use another one that {list_channels} returns."
 
 
-class AmbiguousChannel(CallerError):
+class AmbiguousChannel(CallerError, status=409):
     """Several channels share the name."""
 
-    status = 409
-    code = "ambiguous_channel"
     place = ("parameter", "channel")
     remedy = "Name the channel by one of the identifiers in details."
 
 
-class ChannelListTooLong(CallerError):
+class ChannelListTooLong(CallerError, status=422):
     """The name is not among the channels that were read, and there are more than can be read in a call."""
 
-    status = 422
-    code = "channel_list_too_long"
     place = ("parameter", "channel")
     remedy = "Name the channel by its identifier, which {list_channels} returns."
 
 
-class EmojiNotFound(CallerError):
+class EmojiNotFound(CallerError, status=404):
     """The workspace has no emoji of that name."""
 
-    status = 404
-    code = "emoji_not_found"
     names = ("emoji",)
     remedy = "Use the short name of an emoji that the workspace has, such as eyes."
 
 
-class ContactNotFound(CallerError):
+class ContactNotFound(CallerError, status=404):
     """The contact does not exist in the portal."""
 
-    status = 404
-    code = "contact_not_found"
     names = ("contact_id",)
     remedy = (
         "Use a contact_id that {look_up_contacts} returns, or create the contact first with {create_or_update_contact}."
     )
 
 
-class CompanyNotFound(CallerError):
+class CompanyNotFound(CallerError, status=404):
     """No company has that domain or identifier."""
 
-    status = 404
-    code = "company_not_found"
     names = ("associate_company",)
     remedy = "Correct the domain or identifier, or set {create_company} to true with a domain."
 
 
-class DealNotFound(CallerError):
+class DealNotFound(CallerError, status=404):
     """The deal does not exist in the portal."""
 
-    status = 404
-    code = "deal_not_found"
     names = ("deal_id",)
     remedy = "Check the deal_id, which {create_deal} returns and the deal's link in {vendor} contains."
 
 
-class PipelineNotFound(CallerError):
+class PipelineNotFound(CallerError, status=404):
     """The portal has no pipeline of that name or identifier."""
 
-    status = 404
-    code = "pipeline_not_found"
     place = ("parameter", "pipeline")
     remedy = "Use one of the pipelines in details."
 
 
-class StageNotFound(CallerError):
+class StageNotFound(CallerError, status=404):
     """The pipeline has no stage of that name or identifier."""
 
-    status = 404
-    code = "stage_not_found"
     place = ("parameter", "dealstage")
     remedy = "Use one of the pipeline's stages in details."
 
 
-class BaseNotFound(CallerError):
+class BaseNotFound(CallerError, status=404):
     """The base does not exist, or the account cannot see it."""
 
-    status = 404
-    code = "base_not_found"
     names = ("base_id",)
     remedy = "Check the base_id, and give the connection access to the base in {vendor}."
 
 
-class TableNotFound(CallerError):
+class TableNotFound(CallerError, status=404):
     """The base has no table of that name or identifier."""
 
-    status = 404
-    code = "table_not_found"
     names = ("table",)
     remedy = "Use a table that {list_tables} returns."
 
 
-class ViewNotFound(CallerError):
+class ViewNotFound(CallerError, status=404):
     """The table has no view of that name."""
 
-    status = 404
-    code = "view_not_found"
     names = ("view",)
     remedy = "Use one of the views that {list_tables} returns for the table."
 
 
-class RecordNotFound(CallerError):
+class RecordNotFound(CallerError, status=404):
     """The record does not exist where it was looked for."""
 
-    status = 404
-    code = "record_not_found"
     names = ("record_id",)
     remedy = "Use a record_id that {read_records} returns for the table."
 
 
-class FieldNotFound(CallerError):
+class FieldNotFound(CallerError, status=404):
     """The table has no field of that name."""
 
-    status = 404
-    code = "field_not_found"
     place = ("parameter", "fields")
     remedy = "Use a field name that {list_tables} returns, spelled the same."
 
@@ -759,176 +634,138 @@ class FieldNotFound(CallerError):
 # What cannot be done
 
 
-class LossyCast(CallerError):
+class LossyCast(CallerError, status=422):
     """A value cannot become the destination's type without loss; nothing was written."""
 
-    status = 422
-    code = "lossy_cast"
     place = ("parameter", "properties")
     remedy = "Send a value that the type in details can hold exactly."
 
 
-class SelectOptionMissing(CallerError):
+class SelectOptionMissing(CallerError, status=409):
     """A select value is not one of the configured options; nothing was written."""
 
-    status = 409
-    code = "select_option_missing"
     place = ("parameter", "properties")
     remedy = "Use one of the options in details, or add the option in {vendor}."
     prescribed = dict.fromkeys(("notes",), "Add the option, allow new options on the mapping, or translate the value.")
 
 
-class OptionMissing(CallerError):
+class OptionMissing(CallerError, status=409):
     """A value is not among the options of an enumeration; nothing was written."""
 
-    status = 409
-    code = "option_missing"
     place = ("parameter", "properties")
     remedy = "Use one of the allowed values in details."
 
 
-class UniqueValueTaken(CallerError):
+class UniqueValueTaken(CallerError, status=409):
     """Another record has the value of a property whose values are unique; nothing was written."""
 
-    status = 409
-    code = "unique_value_taken"
     place = ("parameter", "properties")
     remedy = "Use another value, or change the record that has it; details name the property, the value and the record."
 
 
-class AmbiguousPerson(CallerError):
+class AmbiguousPerson(CallerError, status=409):
     """Several people share the name."""
 
-    status = 409
-    code = "ambiguous_person"
     place = ("parameter", "properties")
     remedy = "Name the person by e-mail address, or by one of the identifiers in details."
 
 
-class AmbiguousDatabase(CallerError):
+class AmbiguousDatabase(CallerError, status=409):
     """The database holds several data sources, and none of them alone covers the request."""
 
-    status = 409
-    code = "ambiguous_database"
     place = ("parameter", "database_id")
     remedy = "Name properties of one data source only; details lists the sources."
 
 
-class AmbiguousPipeline(CallerError):
+class AmbiguousPipeline(CallerError, status=409):
     """Several pipelines share the name."""
 
-    status = 409
-    code = "ambiguous_pipeline"
     place = ("parameter", "pipeline")
     remedy = "Name the pipeline by one of the identifiers in details."
 
 
-class PageModified(CallerError):
+class PageModified(CallerError, status=409):
     """The page changed after ``if_unmodified_since``; nothing was written."""
 
-    status = 409
-    code = "page_modified"
     place = ("parameter", "if_unmodified_since")
     remedy = (
         "Read the page again, and if the change still applies, send last_edited_at of details as {if_unmodified_since}."
     )
 
 
-class PageInTrash(CallerError):
+class PageInTrash(CallerError, status=409):
     """The page is in the trash, where properties cannot be written."""
 
-    status = 409
-    code = "page_in_trash"
     place = ("parameter", "properties")
     remedy = "Restore the page by sending {archived} false, alone or with the properties."
 
 
-class UnsupportedBlock(CallerError):
+class UnsupportedBlock(CallerError, status=422):
     """A body block is of a kind that is not offered."""
 
-    status = 422
-    code = "unsupported_block"
     place = ("parameter", "children")
     remedy = "Use paragraph, bulleted_list_item or callout."
 
 
-class LabelNotOnBoard(CallerError):
+class LabelNotOnBoard(CallerError, status=409):
     """A label name is not defined on the board; nothing was written."""
 
-    status = 409
-    code = "label_not_on_board"
     place = ("parameter", "labels")
     remedy = "Create the label with the same name or drop it; {describe_board} returns the board's labels."
 
 
-class InvalidRecipient(CallerError):
+class InvalidRecipient(CallerError, status=422):
     """One or more recipients are not valid addresses; nothing was sent."""
 
-    status = 422
-    code = "invalid_recipient"
     place = ("parameter", "to")
     remedy = "Correct the addresses listed in details."
 
 
-class NotMessageAuthor(CallerError):
+class NotMessageAuthor(CallerError, status=403):
     """Only messages that the app itself posted can be edited."""
 
-    status = 403
-    code = "not_message_author"
     names = ("message_ts",)
     remedy = "Edit a message that this connection posted with {post_message}."
 
 
-class TooManyRecords(CallerError):
+class TooManyRecords(CallerError, status=422):
     """More records at once than a call takes; none was created."""
 
-    status = 422
-    code = "too_many_records"
     place = ("parameter", "records")
     remedy = "Send at most ten records per call."
 
 
-class ReadOnlyField(CallerError):
+class ReadOnlyField(CallerError, status=422):
     """The field is computed and cannot be written; nothing was written."""
 
-    status = 422
-    code = "read_only_field"
     place = ("parameter", "fields")
     remedy = "Leave out the fields in details, which {vendor} computes."
 
 
-class UrlNotAllowed(CallerError):
+class UrlNotAllowed(CallerError, status=422):
     """The link does not lead to a public http or https address."""
 
-    status = 422
-    code = "url_not_allowed"
     place = ("parameter", "url")
     remedy = "Use an http or https link that anyone on the internet can open; details have the reason."
 
 
-class UrlUnreachable(CallerError):
+class UrlUnreachable(CallerError, status=422):
     """The link could not be fetched."""
 
-    status = 422
-    code = "url_unreachable"
     place = ("parameter", "url")
     remedy = "Open the link without signing in, and correct what the reason in details says; then call again."
 
 
-class FileEmpty(CallerError):
+class FileEmpty(CallerError, status=422):
     """The file behind the link has no content, and the application stores no empty files."""
 
-    status = 422
-    code = "file_empty"
     place = ("parameter", "url")
     remedy = "Use a link to a file with content."
 
 
-class FileTooLarge(CallerError):
+class FileTooLarge(CallerError, status=413):
     """The file is larger than can be taken."""
 
-    status = 413
-    code = "file_too_large"
     place = ("parameter", "url")
     remedy = "Use a smaller file."
 
@@ -936,11 +773,9 @@ class FileTooLarge(CallerError):
 # The third party refused
 
 
-class ConnectionRevoked(UpstreamFailure):
+class ConnectionRevoked(UpstreamFailure, status=401):
     """The third-party authorisation behind the connection was withdrawn."""
 
-    status = 401
-    code = "connection_revoked"
     place = CONNECTION
     remedy = (
         "Have an operator, or a program whose key has manages_connections, reconnect the account with "
@@ -949,47 +784,37 @@ class ConnectionRevoked(UpstreamFailure):
     prescribed = dict.fromkeys(("notes", "boards"), "Reconnect the account; flows resume on their next scheduled run.")
 
 
-class ConnectionScopeMissing(UpstreamFailure):
+class ConnectionScopeMissing(UpstreamFailure, status=403):
     """The connection was authorised without a permission that this operation needs."""
 
-    status = 403
-    code = "connection_scope_missing"
     place = CONNECTION
     remedy = "Reconnect the account with {reconnect_connection}, and grant every permission that is asked for."
 
 
-class UpstreamForbidden(UpstreamFailure):
+class UpstreamForbidden(UpstreamFailure, status=403):
     """The third party's plan, policy or permissions forbid this."""
 
-    status = 403
-    code = "upstream_forbidden"
     place = CONNECTION
     remedy = "Ask an administrator of the account in {vendor} to allow it."
 
 
-class UpstreamRefused(UpstreamFailure):
+class UpstreamRefused(UpstreamFailure, status=422):
     """The third party understood the request and refused its values."""
 
-    status = 422
-    code = "upstream_refused"
     remedy = (
         "Check the values against what {vendor} accepts; its own reason, if it gave one, is vendor_message in details."
     )
 
 
-class UpstreamConflict(UpstreamFailure):
+class UpstreamConflict(UpstreamFailure, status=409):
     """A collision with another change: the application refused, or a call that goes first takes too long."""
 
-    status = 409
-    code = "upstream_conflict"
     remedy = "Call again once. If the conflict persists, change the value that vendor_message in details names."
 
 
-class UpstreamRateLimited(UpstreamFailure):
+class UpstreamRateLimited(UpstreamFailure, status=429):
     """The third party's budget is used up for longer than a call may wait."""
 
-    status = 429
-    code = "upstream_rate_limited"
     place = CONNECTION
     remedy = "Wait {wait}, then retry."
 
@@ -997,11 +822,9 @@ class UpstreamRateLimited(UpstreamFailure):
 # The third party failed
 
 
-class UpstreamError(UpstreamFailure):
+class UpstreamError(UpstreamFailure, status=502):
     """The third party failed, or answered something that cannot be read."""
 
-    status = 502
-    code = "upstream_error"
     remedy = "Call again later; if it persists, report the run_id to the operator."
 
 
@@ -1011,84 +834,66 @@ class AnswerTooLarge(UpstreamError):
     remedy = "Ask for less at once: a smaller limit, or a narrower search."
 
 
-class UpstreamUnexpected(UpstreamFailure):
+class UpstreamUnexpected(UpstreamFailure, status=502):
     """The third party answered or refused in a way that is not known here."""
 
-    status = 502
-    code = "upstream_unexpected"
     remedy = "Report the run_id to the operator; {show_run} explains the call."
 
 
-class UpstreamTimeout(UpstreamFailure):
+class UpstreamTimeout(UpstreamFailure, status=504):
     """The third party did not answer in time."""
 
-    status = 504
-    code = "upstream_timeout"
     remedy = "Call again later."
 
 
-class UpstreamUnavailable(UpstreamFailure):
+class UpstreamUnavailable(UpstreamFailure, status=503):
     """The third party cannot be reached; nothing was sent."""
 
-    status = 503
-    code = "upstream_unavailable"
     remedy = "Call again later."
 
 
-class OutcomeUnknown(UpstreamFailure):
+class OutcomeUnknown(UpstreamFailure, status=502):
     """A write was sent, its answer never came, and looking it up did not settle whether it was done."""
 
-    status = 502
-    code = "outcome_unknown"
     remedy = "Look in {vendor} whether it was done; repeating with the same {idempotency_key} is safe."
 
 
 # We are at fault, or not able just now
 
 
-class InternalError(ServiceFailure):
+class InternalError(ServiceFailure, status=500):
     """A fault of this service."""
 
-    status = 500
-    code = "internal_error"
     remedy = "Report the run_id to the operator; {show_run} explains the call."
 
 
-class Overloaded(ServiceFailure):
+class Overloaded(ServiceFailure, status=503):
     """More calls are under way than the service takes, or it is stopping."""
 
-    status = 503
-    code = "overloaded"
     remedy = "Wait {wait}, then call again."
 
 
-class SecretUnreadable(ServiceFailure):
+class SecretUnreadable(ServiceFailure, status=503):
     """What was stored encrypted cannot be decrypted with the secret keys that this process has."""
 
-    status = 503
-    code = "secret_unreadable"
     remedy = (
         "Ask the operator to add the missing secret key to GATEWAY_DECRYPT_ONLY_KEYS and to start the service again; "
         "until then other connections work."
     )
 
 
-class StorageUnavailable(ServiceFailure):
+class StorageUnavailable(ServiceFailure, status=503):
     """The database does not answer, or cannot be written to; what was to be recorded may be recorded all the same."""
 
-    status = 503
-    code = "storage_unavailable"
     remedy = (
         "Wait {wait}, then repeat: a read unchanged, a write with the same {idempotency_key}. Before a write "
         "without a key is repeated, look in {vendor} whether it was done."
     )
 
 
-class SharedStoreUnavailable(ServiceFailure):
+class SharedStoreUnavailable(ServiceFailure, status=503):
     """The store in which several processes count calls together does not answer; nothing was sent."""
 
-    status = 503
-    code = "shared_store_unavailable"
     remedy = "Wait {wait}, then call again."
 
 
@@ -1096,3 +901,49 @@ def catalogue() -> Iterator[type[GatewayError]]:
     """Every row of the catalogue, in the order of this page."""
     for family in GatewayError.__subclasses__():
         yield from family.__subclasses__()
+
+
+EVERY_REQUEST: frozenset[type[GatewayError]] = frozenset(
+    (
+        MissingApiKey,
+        InvalidApiKey,
+        MalformedRequest,
+        HeadersTooLarge,
+        InvalidParameters,
+        RateLimited,
+        InternalError,
+        SecretUnreadable,
+        StorageUnavailable,
+        SharedStoreUnavailable,
+    )
+)
+"""Errors of any route of the API, including management."""
+
+EVERY_CALL: frozenset[type[GatewayError]] = EVERY_REQUEST | {
+    OperationNotAllowed,
+    ConnectionNotFound,
+    ConnectionMismatch,
+    ConnectionPending,
+    ConnectionRevoked,
+    ConnectionScopeMissing,
+    UpstreamForbidden,
+    UpstreamRefused,
+    UpstreamConflict,
+    UpstreamRateLimited,
+    UpstreamError,
+    UpstreamUnexpected,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+    Overloaded,
+}
+"""Errors of any operation."""
+
+EVERY_WRITE: frozenset[type[GatewayError]] = frozenset(
+    {WriteScopeRequired, IdempotencyInProgress, IdempotencyKeyReused, OutcomeUnknown}
+)
+"""Further errors of any operation that writes."""
+
+UNREADABLE_BODY: frozenset[type[GatewayError]] = frozenset(
+    {InvalidJson, UnsupportedMediaType, PayloadTooLarge, RequestIncomplete}
+)
+"""Further errors of any route with a body."""

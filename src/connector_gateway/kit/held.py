@@ -72,11 +72,9 @@ class Counting(Protocol):
     @property
     def turn(self) -> asyncio.Lock:
         """Held while a large answer arrives."""
-        ...
 
     def keep_largest(self, size_bytes: int) -> None:
         """Count an answer that was read so far."""
-        ...
 
 
 class Written(Struct, frozen=True):

@@ -86,10 +86,7 @@ _mint = _Mint()
 
 
 def ulid(number: int | None = None) -> str:
-    """26 characters of Crockford's base 32, later ones sorting later. Source: github.com/ulid/spec.
-
-    They stand for *number*, where given, of 128 bits.
-    """
+    """26 characters of Crockford's base 32 that sort by time, or *number* in them. Source: github.com/ulid/spec."""
     if number is None:
         return _mint.next()
     return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])

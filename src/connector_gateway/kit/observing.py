@@ -85,11 +85,9 @@ class Watch(Protocol[C]):
 
     async def recall(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
         """The snapshots of *scope* by name: all, or those of *names*."""
-        ...
 
     async def overhear(self) -> Collection[str]:
         """Where deliveries have said to poll since the poll began, or since this was asked last."""
-        ...
 
     async def keep(
         self,
@@ -106,15 +104,12 @@ class Watch(Protocol[C]):
         vendor's system in which it is that identity.
         A poll that has been taken over by another process ends here.
         """
-        ...
 
     async def miss(self, since: float, until: float, why: str, channel: str | None = None) -> None:
         """Note that changes between two instants may never be seen, and *why*, in a sentence for people."""
-        ...
 
     async def progress(self, done: int, total: int) -> None:
         """Note how many parts of *total* have been read for the first time; ignored once all of them were."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,4 +227,3 @@ class Events(Protocol):
         *confirm* is one cheap request, by which the third party tells whether it still accepts the connection;
         it is sent unless that was asked very often lately. ``ConnectionRevoked`` if it does not.
         """
-        ...

@@ -14,48 +14,18 @@ from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.call import Call, Download
 from connector_gateway.kit.error_table import NO_ERRORS, ErrorTable
 from connector_gateway.kit.errors import (
-    ConnectionMismatch,
-    ConnectionNotFound,
-    ConnectionPending,
-    ConnectionRevoked,
-    ConnectionScopeMissing,
+    EVERY_CALL,
+    EVERY_WRITE,
+    UNREADABLE_BODY,
     GatewayError,
-    HeadersTooLarge,
-    IdempotencyInProgress,
-    IdempotencyKeyReused,
-    InternalError,
-    InvalidApiKey,
     InvalidCursor,
-    InvalidJson,
-    InvalidParameters,
-    MalformedRequest,
-    MissingApiKey,
-    OperationNotAllowed,
-    OutcomeUnknown,
-    Overloaded,
-    PayloadTooLarge,
-    RateLimited,
-    RequestIncomplete,
-    SecretUnreadable,
-    SharedStoreUnavailable,
-    StorageUnavailable,
-    UnsupportedMediaType,
-    UpstreamConflict,
-    UpstreamError,
-    UpstreamForbidden,
-    UpstreamRateLimited,
-    UpstreamRefused,
-    UpstreamTimeout,
-    UpstreamUnavailable,
-    UpstreamUnexpected,
-    WriteScopeRequired,
     catalogue,
 )
 from connector_gateway.kit.oauth import Account, OAuth
 from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause, Upstream, standard_throttle
+from connector_gateway.kit.upstream import Pause, Upstream, bearer_header, standard_throttle
 
 C = TypeVar("C")
 P = TypeVar("P", bound=Params)
@@ -67,35 +37,6 @@ Errors = Sequence[type[GatewayError]]
 
 REPLACING = {"PATCH", "PUT", "DELETE"}
 """Methods that make of what is there what is said, however often they are called."""
-
-EVERY_CALL: Errors = (
-    MissingApiKey,
-    InvalidApiKey,
-    MalformedRequest,
-    HeadersTooLarge,
-    OperationNotAllowed,
-    RateLimited,
-    InvalidParameters,
-    ConnectionNotFound,
-    ConnectionMismatch,
-    ConnectionPending,
-    ConnectionRevoked,
-    ConnectionScopeMissing,
-    UpstreamForbidden,
-    UpstreamRefused,
-    UpstreamConflict,
-    UpstreamRateLimited,
-    UpstreamError,
-    UpstreamUnexpected,
-    UpstreamTimeout,
-    UpstreamUnavailable,
-    InternalError,
-    SecretUnreadable,
-    Overloaded,
-    StorageUnavailable,
-    SharedStoreUnavailable,
-)
-"""What any call can end with, whatever it does."""
 
 
 @dataclass(frozen=True)
@@ -159,9 +100,9 @@ class Operation(Generic[C, P, R]):
         possible = {*EVERY_CALL, *self.errors}
         # A body is sent with all others, and can be wrong as a whole.
         if self.method != "GET":
-            possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge, RequestIncomplete}
+            possible |= UNREADABLE_BODY
         if self.scope == "write":
-            possible |= {WriteScopeRequired, IdempotencyInProgress, IdempotencyKeyReused, OutcomeUnknown}
+            possible |= EVERY_WRITE
         if self.pages:
             possible |= {InvalidCursor}
         return tuple(error for error in catalogue() if error in possible)
@@ -193,7 +134,6 @@ class Declare(Protocol):
 
     def __call__(self, perform: Callable[[Call[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
         """The declaration of *perform*, read from its name, annotations and docstring."""
-        ...
 
 
 def reads(route: str, *, errors: Errors = ()) -> Declare:
@@ -263,11 +203,11 @@ class Connector(Generic[C]):
     budgets: Mapping[str, Budget]
     """What the third party allows, by the name that charges use; the first may be set by the operator."""
 
-    authorise: Callable[[Mapping[str, str]], Mapping[str, str]]
-    """The headers that prove the authorisation, from a connection's credentials."""
-
     client: Callable[[Upstream], C]
     operations: tuple[Operation[C, Any, Any], ...]
+    authorise: Callable[[Mapping[str, str]], Mapping[str, str]] = bearer_header
+    """The headers that prove the authorisation, from a connection's credentials."""
+
     throttled: Callable[[Answer], float | Pause | None] = standard_throttle
     """Seconds to wait if an answer means "too many requests", or which budgets are to rest; otherwise None."""
 

@@ -104,7 +104,6 @@ class Origin:
             raise aiohttp.ConnectionTimeoutError(f"Connection timeout to host {self._described.url}") from fault
 
     def _written(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
-        """The request as it goes out."""
         first, fields = f"{method} {target} HTTP/1.1", [f"{name}: {value}" for name, value in headers.items()]
         _require_fit(first, *fields)
         if body is not None or method not in WITHOUT_BODY:

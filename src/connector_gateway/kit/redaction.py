@@ -108,10 +108,7 @@ def concealing(redaction: Redaction) -> Iterator[None]:
 
 
 def hide(value: Any) -> Any:
-    """Return a JSON value without the secrets of all redactions in force.
-
-    Log lines and spans pass this on their way out, whoever wrote them.
-    """
+    """Return a JSON value, such as a log line, without the secrets of all redactions in force."""
     for redaction in _IN_FORCE.get():
         value = redaction.value(value)
     return value

@@ -13,20 +13,11 @@ from urllib.parse import quote_plus
 
 from msgspec import Struct, field
 
+from connector_gateway.kit import errors
 from connector_gateway.kit.budget import Charge, Deadline, Pacer, Turn
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.encoding import encoded
 from connector_gateway.kit.error_table import NO_ERRORS, ErrorTable
-from connector_gateway.kit.errors import (
-    AnswerTooLarge,
-    Doubt,
-    InvalidParameters,
-    OutcomeUnknown,
-    UpstreamError,
-    UpstreamRateLimited,
-    UpstreamTimeout,
-    UpstreamUnavailable,
-)
 from connector_gateway.kit.held import Holding, Written, uncounted
 from connector_gateway.kit.origin import Stale
 from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, TooLarge, Transport, date_of
@@ -50,6 +41,11 @@ MAX_REFUSAL_BYTES = 1024 * 1024
 def unauthorised(answer: Answer) -> bool:
     """Whether an answer says that the credentials are not good, or no longer: status 401."""
     return answer.status == 401
+
+
+def bearer_header(credentials: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the header that carries the token of a connection."""
+    return {"Authorization": f"Bearer {credentials['token']}"}
 
 
 def standard_throttle(answer: Answer) -> float | None:
@@ -114,11 +110,9 @@ class CredentialSource(Protocol):
 
     async def credentials(self) -> Mapping[str, str]:
         """The secrets, by the connector's names."""
-        ...
 
     async def renew(self, used: Mapping[str, str]) -> bool:
         """Whether there are newer ones than those that were *used* and that the third party does not take any more."""
-        ...
 
 
 class Places(Protocol):
@@ -126,11 +120,9 @@ class Places(Protocol):
 
     def one(self, seconds: float) -> AbstractAsyncContextManager[None]:
         """Take a place while inside; ``UpstreamRateLimited`` where none gets free for so long."""
-        ...
 
     def large(self, seconds: float) -> AbstractAsyncContextManager[None]:
         """Take a place for an answer that is read whole, of which there are few; raises as ``one`` does."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +246,7 @@ class Upstream(Struct):
     """The ``Date`` of the last answer, and when it came."""
 
     @property
-    def doubt(self) -> Doubt | None:
+    def doubt(self) -> errors.Doubt | None:
         """Why the outcome of the last request that writes is unknown.
 
         None if no such request was sent, or if its response proves that nothing was done. A success is no doubt for
@@ -493,17 +485,17 @@ class Upstream(Struct):
                 raise _unknown("did not answer in time", str(fault), "silent") from fault
             raise _unknown("cut the connection before it answered", str(fault), "cut") from fault
         if isinstance(fault, TimedOut):
-            raise UpstreamTimeout("The application did not answer in time.", private=str(fault)) from fault
+            raise errors.UpstreamTimeout("The application did not answer in time.", private=str(fault)) from fault
         if last and silent:
-            raise UpstreamError("The connection to the application broke.", private=str(fault)) from fault
+            raise errors.UpstreamError("The connection to the application broke.", private=str(fault)) from fault
         if last:
-            raise UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
+            raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
 
     async def _rest(self, request: Request, pause: float | Pause, deadline: Deadline) -> None:
         """Pause the budgets; ``UpstreamRateLimited`` if the pause is longer than the call may wait."""
         seconds = await self._close(request, pause)
         if seconds >= deadline.closed_seconds or self.third_party.clock.now() + seconds > deadline.turn:
-            raise UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
+            raise errors.UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
 
     async def _close(self, request: Request, pause: float | Pause) -> float:
         """Block the budgets of *request* and return for how many seconds."""
@@ -527,7 +519,6 @@ def _is_stale(turn: Turn) -> bool:
 
 
 def _encoded(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> str:
-    """*query* as it stands behind an address."""
     pairs = query.items() if isinstance(query, Mapping) else query
     return "?" + "&".join([f"{_quoted(name)}={_quoted(str(value))}" for name, value in pairs])
 
@@ -540,7 +531,7 @@ def _quoted(text: str) -> str:
 def _require_segments(path: str) -> None:
     """Refuse a path in which a value has become more or less than a segment: "" and ".." survive all encoding."""
     if "//" in path or path.endswith("/") or ("/." in path and not NO_SEGMENTS.isdisjoint(path.split("/"))):
-        raise InvalidParameters("A value that was sent cannot be part of an address.")
+        raise errors.InvalidParameters("A value that was sent cannot be part of an address.")
 
 
 async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
@@ -553,10 +544,12 @@ async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
     return bytes(body)
 
 
-def failed(answer: Answer, doubt: Doubt | None = None) -> UpstreamError | OutcomeUnknown:
+def failed(answer: Answer, doubt: errors.Doubt | None = None) -> errors.UpstreamError | errors.OutcomeUnknown:
     """Return the error for a failure status, or for a status that does not show what became of a write."""
     if answer.status >= 500:
-        return UpstreamError(f"The application failed with status {answer.status}.", private=answer.text, doubt=doubt)
+        return errors.UpstreamError(
+            f"The application failed with status {answer.status}.", private=answer.text, doubt=doubt
+        )
     return _unknown(f"answered with status {answer.status}", answer.text, doubt or "edge")
 
 
@@ -570,12 +563,14 @@ def _require_readable(answer: Answer) -> None:
         raise _unknown("answered something that is not JSON", answer.text, "garbled")
 
 
-def _too_large(request: Request) -> UpstreamError | OutcomeUnknown:
+def _too_large(request: Request) -> errors.UpstreamError | errors.OutcomeUnknown:
     """The error of an answer that is not read; what was to be written may be written."""
     if request.writes:
         return _unknown("answered more than can be read", "", "garbled")
-    return AnswerTooLarge("The application's answer is too large.")
+    return errors.AnswerTooLarge("The application's answer is too large.")
 
 
-def _unknown(how: str, private: str, doubt: Doubt) -> OutcomeUnknown:
-    return OutcomeUnknown(f"The application {how}; whether it did the work is not known.", private=private, doubt=doubt)
+def _unknown(how: str, private: str, doubt: errors.Doubt) -> errors.OutcomeUnknown:
+    return errors.OutcomeUnknown(
+        f"The application {how}; whether it did the work is not known.", private=private, doubt=doubt
+    )

@@ -51,26 +51,6 @@ class Found:
     """The index of the step's content that it equals."""
 
 
-def _whole(intent: Intent) -> Sequence[Any]:
-    return [intent]
-
-
-def _by_id(learned: Learned) -> Sequence[str]:
-    return [str(learned["id"])]
-
-
-def _everywhere(_: Intent) -> str:
-    return ""
-
-
-def _nothing(_: Intent) -> Sequence[str]:
-    return ()
-
-
-def _only(found: Sequence[Found]) -> Learned:
-    return found[0].learned
-
-
 @dataclass(frozen=True)
 class Step(Generic[K_contra]):
     """One request that changes something.
@@ -92,10 +72,10 @@ class Step(Generic[K_contra]):
     makes: str = ""
     """The kind of object, as the owner's table names it."""
 
-    within: Callable[[Intent], str] = _everywhere
+    within: Callable[[Intent], str] = lambda _: ""
     """The vendor account within which identifiers are unique; empty if they are unique throughout the vendor."""
 
-    changes: Callable[[Intent], Sequence[str]] = _nothing
+    changes: Callable[[Intent], Sequence[str]] = lambda _: ()
     """Names of the objects whose state it sets, unique within ``within``.
 
     The core records these changes once they are acknowledged. It does not send a step without ``makes`` again if
@@ -105,13 +85,13 @@ class Step(Generic[K_contra]):
     made_within_seconds: float = 0.0
     """How exactly the vendor tells when an object was made."""
 
-    contents: Callable[[Intent], Sequence[Any]] = _whole
+    contents: Callable[[Intent], Sequence[Any]] = lambda intent: [intent]
     """The content of each object it makes, by slot; objects of equal content cannot be told apart."""
 
-    object_ids: Callable[[Learned], Sequence[str]] = _by_id
+    object_ids: Callable[[Learned], Sequence[str]] = lambda learned: [str(learned["id"])]
     """The identifiers of the objects it made, by slot."""
 
-    joined: Callable[[Sequence[Found]], Learned] = _only
+    joined: Callable[[Sequence[Found]], Learned] = lambda found: found[0].learned
     """What is learned from what was found, one for each slot."""
 
     tells: Callable[[Learned], Mapping[str, Any]] = dict
@@ -140,28 +120,21 @@ class Steps(Protocol):
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """What *make* returns, as JSON; a later attempt gets the same without asking again."""
-        ...
 
     async def step(self, step: Step[Any], intent: Intent) -> Learned:
         """What is learned from carrying out *step*, now or in an earlier attempt."""
-        ...
 
     async def try_step(self, step: Step[Any], intent: Intent) -> Learned | None:
         """The same for a step that the write can do without: None where it is certain that it was not carried out."""
-        ...
 
     def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
         """Note how values were cast; only a dry run calls *make*, to tell of them."""
-        ...
 
     async def before_asking(self) -> None:
         """To be awaited before anything is asked of a third party: a repeat of a finished write asks nothing."""
-        ...
 
     async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
         """Make this call the owner of what *step* of an interrupted call without a key has made; whether it is."""
-        ...
 
     async def undo(self, step: Step[Any], intent: Intent) -> None:
         """Undo what was done by carrying out *step*, after a later step was refused; it never raises."""
-        ...

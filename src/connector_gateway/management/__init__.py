@@ -1,26 +1,34 @@
 """Management: each resource is declared once, for HTTP, OpenAPI, the command line and the console.
 
-A module of this package declares one resource: its parameters, its records and its routes. This module loads none of
-them, so that the command line starts fast.
+A module of this package declares one resource: its parameters, its records and its routes. The first line of the module
+is its summary. This module reads only those lines, so that the command line starts fast.
 """
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from connector_gateway.management.declaration import ManagementRoute
 
-RESOURCES: Mapping[str, str] = {
-    "workspaces": "Create, list and change workspaces.",
-    "keys": "Create, list and revoke API keys.",
-    "connections": "Create, connect, test, list, change and remove connections.",
-    "hooks": "Accept, show and delete the tokens that vendors sign their deliveries with.",
-    "webhooks": "Deliver observed events to URLs of a workspace, and replay them.",
-    "operators": "Create, list and revoke operators.",
-    "audit": "List, export and verify the audit trail.",
-    "runs": "Explain calls by their run_id.",
-}
+NOT_RESOURCES = frozenset({"__init__", "declaration", "lists", "request", "routes"})
+"""Modules of this package that declare no resource."""
+
+FIRST = ("workspaces", "keys", "connections", "hooks", "webhooks", "operators", "audit", "runs")
+"""Resources that the OpenAPI document and the help list first; others follow by name."""
+
+
+def _read_summaries() -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if path.stem not in NOT_RESOURCES:
+            with path.open(encoding="utf-8") as source:
+                found[path.stem] = source.readline().strip().strip('"')
+    return {name: found.pop(name) for name in FIRST} | found
+
+
+RESOURCES = _read_summaries()
 """Summaries of all resources by the names of their modules, in the order of the OpenAPI document."""
 
 

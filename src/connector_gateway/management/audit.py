@@ -1,4 +1,4 @@
-"""The audit trail of administrative acts."""
+"""List, export and verify the audit trail."""
 
 from typing import Annotated, Any, Literal
 

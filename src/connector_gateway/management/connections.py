@@ -1,25 +1,11 @@
-"""Connections to accounts at vendors."""
+"""Create, connect, test, list, change and remove connections."""
 
 from typing import Any, Literal
 
 from pydantic import Field
 
 from connector_gateway.core.filters import require_known
-from connector_gateway.kit.errors import (
-    ConnectionNotFound,
-    ConnectionPending,
-    ConnectNotSetUp,
-    CredentialsRefused,
-    OtherAccount,
-    QuotaExceeded,
-    UpstreamError,
-    UpstreamForbidden,
-    UpstreamRateLimited,
-    UpstreamTimeout,
-    UpstreamUnavailable,
-    UpstreamUnexpected,
-    WorkspaceNotFound,
-)
+from connector_gateway.kit import errors
 from connector_gateway.kit.shapes import Identifier, Instant, Page, Params, Result
 from connector_gateway.management.declaration import Command, Resource
 from connector_gateway.management.lists import ListParams, Name
@@ -31,12 +17,12 @@ RESOURCE = Resource(
 )
 
 UPSTREAM_ERRORS = (
-    UpstreamForbidden,
-    UpstreamRateLimited,
-    UpstreamError,
-    UpstreamUnexpected,
-    UpstreamTimeout,
-    UpstreamUnavailable,
+    errors.UpstreamForbidden,
+    errors.UpstreamRateLimited,
+    errors.UpstreamError,
+    errors.UpstreamUnexpected,
+    errors.UpstreamTimeout,
+    errors.UpstreamUnavailable,
 )
 """Errors of requests to the vendor."""
 
@@ -213,7 +199,13 @@ class TestedConnection(ConnectionRecord):
         options=("name", "settings", "return_url"),
     ),
     open_to_managers=True,
-    errors=[WorkspaceNotFound, QuotaExceeded, CredentialsRefused, ConnectNotSetUp, *UPSTREAM_ERRORS],
+    errors=[
+        errors.WorkspaceNotFound,
+        errors.QuotaExceeded,
+        errors.CredentialsRefused,
+        errors.ConnectNotSetUp,
+        *UPSTREAM_ERRORS,
+    ],
 )
 async def create_connection(request: ManagementRequest, params: CreateConnection) -> CreatedConnection:
     """Create a connection from credentials, or a link at which its user connects an account.
@@ -247,7 +239,7 @@ async def list_connections(request: ManagementRequest, params: ListConnections) 
 
 
 @RESOURCE.route(
-    "GET /v1/connections/{connection_id}", "show CONNECTION_ID", open_to_keys=True, errors=[ConnectionNotFound]
+    "GET /v1/connections/{connection_id}", "show CONNECTION_ID", open_to_keys=True, errors=[errors.ConnectionNotFound]
 )
 async def show_connection(request: ManagementRequest, params: NameConnection) -> ConnectionRecord:
     """Show a connection, without its secrets."""
@@ -267,7 +259,7 @@ async def show_connection(request: ManagementRequest, params: NameConnection) ->
         settings_of="chat",
     ),
     open_to_managers=True,
-    errors=[ConnectionNotFound, CredentialsRefused, OtherAccount, *UPSTREAM_ERRORS],
+    errors=[errors.ConnectionNotFound, errors.CredentialsRefused, errors.OtherAccount, *UPSTREAM_ERRORS],
 )
 async def change_connection(request: ManagementRequest, params: ChangeConnection) -> ConnectionRecord:
     """Change the name, settings or credentials of a connection."""
@@ -280,7 +272,7 @@ async def change_connection(request: ManagementRequest, params: ChangeConnection
     "POST /v1/connections/{connection_id}/reconnect",
     "reconnect CONNECTION_ID",
     open_to_managers=True,
-    errors=[ConnectionNotFound, ConnectNotSetUp],
+    errors=[errors.ConnectionNotFound, errors.ConnectNotSetUp],
 )
 async def reconnect_connection(request: ManagementRequest, params: Reconnect) -> ConnectLinkRecord:
     """Create a link at which the user connects the account again; the connection keeps its identifier."""
@@ -295,7 +287,7 @@ async def reconnect_connection(request: ManagementRequest, params: Reconnect) ->
     "POST /v1/connections/{connection_id}/test",
     "test CONNECTION_ID",
     open_to_managers=True,
-    errors=[ConnectionNotFound, ConnectionPending, OtherAccount, *UPSTREAM_ERRORS],
+    errors=[errors.ConnectionNotFound, errors.ConnectionPending, errors.OtherAccount, *UPSTREAM_ERRORS],
     done="The connection works: the vendor accepts its credentials.",
 )
 async def test_connection(request: ManagementRequest, params: NameConnection) -> TestedConnection:
@@ -308,7 +300,7 @@ async def test_connection(request: ManagementRequest, params: NameConnection) ->
     "DELETE /v1/connections/{connection_id}",
     "remove CONNECTION_ID",
     open_to_managers=True,
-    errors=[ConnectionNotFound],
+    errors=[errors.ConnectionNotFound],
     confirmation="The gateway deletes its secrets, stops observing it and rejects calls through it; its history stays. "
     "The account can be connected again, as a new connection.",
     done="The connection is removed.",

@@ -20,24 +20,12 @@ from pydantic import BaseModel
 
 from connector_gateway.core.acts import acting
 from connector_gateway.kit.errors import (
+    EVERY_REQUEST,
+    UNREADABLE_BODY,
     AdminRoleRequired,
     GatewayError,
-    HeadersTooLarge,
-    InternalError,
-    InvalidApiKey,
     InvalidCursor,
-    InvalidJson,
-    InvalidParameters,
-    MalformedRequest,
-    MissingApiKey,
     OperatorTokenRequired,
-    PayloadTooLarge,
-    RateLimited,
-    RequestIncomplete,
-    SecretUnreadable,
-    SharedStoreUnavailable,
-    StorageUnavailable,
-    UnsupportedMediaType,
     catalogue,
 )
 from connector_gateway.kit.fields import Field, describe_field, fields_of
@@ -47,19 +35,6 @@ from connector_gateway.management.request import ManagementRequest
 
 R = TypeVar("R", bound=Result | Page[Any] | Listing[Any])
 Errors = Sequence[type[GatewayError]]
-
-EVERY_ROUTE: Errors = (
-    MissingApiKey,
-    InvalidApiKey,
-    MalformedRequest,
-    HeadersTooLarge,
-    InvalidParameters,
-    RateLimited,
-    InternalError,
-    SecretUnreadable,
-    StorageUnavailable,
-    SharedStoreUnavailable,
-)
 
 Handler = Callable[[ManagementRequest, Any], Awaitable[R]]
 
@@ -129,6 +104,9 @@ class ManagementRoute:
     commands: Sequence[Command]
     suggested: Mapping[str, Any]
     """Values that the command line and forms suggest for parameters without a default."""
+
+    example: Mapping[str, Any]
+    """Parameters of the example in the OpenAPI document, without identifiers."""
 
     confirmation: str
     """What cannot be undone; set for destructive routes, which a person has to confirm."""
@@ -213,13 +191,13 @@ class ManagementRoute:
     @cached_property
     def refusals(self) -> Errors:
         """All possible errors, in the order of the catalogue."""
-        possible = {*EVERY_ROUTE, *self.errors}
+        possible = {*EVERY_REQUEST, *self.errors}
         if not self.open_to_keys:
             possible |= {OperatorTokenRequired}
         if self.changes:
             possible |= {AdminRoleRequired}
         if self.has_body:
-            possible |= {InvalidJson, UnsupportedMediaType, PayloadTooLarge, RequestIncomplete}
+            possible |= UNREADABLE_BODY
         if self.pages:
             possible |= {InvalidCursor}
         return [error for error in catalogue() if error in possible]
@@ -245,6 +223,7 @@ class Resource:
         open_to_managers: bool = False,
         errors: Errors = (),
         suggested: Mapping[str, Any] | None = None,
+        example: Mapping[str, Any] | None = None,
         confirmation: str = "",
         done: str = "",
     ) -> Callable[[Handler[R]], ManagementRoute]:
@@ -271,6 +250,7 @@ class Resource:
                 description=inspect.getdoc(handler) or "",
                 commands=[Command(one) if isinstance(one, str) else one for one in commands],
                 suggested=suggested or {},
+                example=example or {},
                 confirmation=confirmation,
                 done=done,
             )

@@ -1,4 +1,4 @@
-"""Tokens with which vendors sign the deliveries that the gateway receives."""
+"""Accept, show and delete the tokens that vendors sign their deliveries with."""
 
 from pydantic import Field
 

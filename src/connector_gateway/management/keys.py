@@ -1,4 +1,4 @@
-"""API keys of workspaces."""
+"""Create, list and revoke API keys."""
 
 from typing import Annotated, Literal
 
@@ -127,6 +127,7 @@ class CreatedKey(KeyRecord):
     "create WORKSPACE_ID",
     errors=[WorkspaceNotFound, QuotaExceeded],
     suggested={"scope": "read_write"},
+    example={"scope": "read", "name": "Reports"},
 )
 async def create_key(request: ManagementRequest, params: CreateKey) -> CreatedKey:
     """Create an API key, which is shown only once."""

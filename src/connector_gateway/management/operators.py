@@ -1,4 +1,4 @@
-"""Operators, who administer the gateway."""
+"""Create, list and revoke operators."""
 
 from typing import Annotated
 
@@ -52,7 +52,7 @@ class CreatedOperator(OperatorRecord):
     """To be sent as ``Authorization: Bearer``, or entered in the console. It is not stored, and never shown again."""
 
 
-@RESOURCE.route("POST /v1/operators", "create NAME")
+@RESOURCE.route("POST /v1/operators", "create NAME", example={"name": "anna", "role": "admin"})
 async def create_operator(request: ManagementRequest, params: CreateOperator) -> CreatedOperator:
     """Create an operator, whose token is shown only once."""
     return CreatedOperator(**await request.management.operators.create(params.name, params.role))

@@ -1,4 +1,4 @@
-"""The history of runs: one run for each call."""
+"""Explain calls by their run_id."""
 
 from operator import not_
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""Webhooks: URLs that observed events are delivered to."""
+"""Deliver observed events to URLs of a workspace, and replay them."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Workspaces: the customers whose connections and keys the gateway holds."""
+"""Create, list and change workspaces."""
 
 from typing import Annotated
 
@@ -62,7 +62,7 @@ class WorkspaceRecord(Result):
     """URLs that users may be redirected to after connecting an account."""
 
 
-@RESOURCE.route("POST /v1/workspaces", "create NAME")
+@RESOURCE.route("POST /v1/workspaces", "create NAME", example={"name": "Acme", "plan": "paid"})
 async def create_workspace(request: ManagementRequest, params: CreateWorkspace) -> WorkspaceRecord:
     """Create a workspace."""
     return WorkspaceRecord(**await request.management.workspaces.create(params.name, params.plan, params.return_urls))

@@ -55,7 +55,8 @@ class McpEndpoint:
         caller = await self._edge.authenticate(exchange)
         exchange.run.allowance = await self._edge.limits.spend(caller)
         body = await read_body(exchange, self._edge.max_body_bytes)
-        if not _calls_tool(body.value):
+        # A call of a tool beyond the minute of the key is refused by the gateway itself, with a run.
+        if not (isinstance(body.value, dict) and body.value.get("method") == "tools/call"):
             require(exchange.run.allowance)
         if body.refusal is not None:
             raise body.refusal
@@ -76,11 +77,6 @@ class McpEndpoint:
         return origin.lower() == f"{self._base.scheme}://{self._base.netloc}".lower()
 
 
-def _calls_tool(message: object) -> bool:
-    """Whether *message* calls a tool: the gateway refuses such a call beyond the key's minute itself, with a run."""
-    return isinstance(message, dict) and message.get("method") == "tools/call"
-
-
 def _host_of(address: str) -> str:
     """The host of *address*; empty where it has none that can be read."""
     try:
@@ -90,7 +86,6 @@ def _host_of(address: str) -> str:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether *host* is this machine, to itself."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:

@@ -93,7 +93,6 @@ def innermost(fault: BaseException) -> BaseException:
 
 
 async def _end(held: asyncio.Task[None] | None) -> None:
-    """End a client, whatever it has ended with itself."""
     if held is not None:
         held.cancel()
         await asyncio.wait({held})

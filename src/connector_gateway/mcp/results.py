@@ -1,7 +1,7 @@
 """Results of tools: envelopes and errors as agents read them, as data and as text, never larger than they can take."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
@@ -46,7 +46,8 @@ def bounded(envelope: Envelope, operation: AnyOperation) -> tuple[bytes, dict[st
     if size <= MAX_BYTES and not envelope.dry_run:
         return text, body
     body = body if size <= MAX_BYTES else _shortened(body, size, operation)
-    body = _dry(body) if envelope.dry_run else body
+    # Under a name of its own, so that nobody takes what would be done for what was done.
+    body = {DRY_RUN if name == "data" and envelope.dry_run else name: value for name, value in body.items()}
     return to_json(body), body
 
 
@@ -54,11 +55,6 @@ def failed(run: Run, connector: AnyConnector, error: GatewayError) -> CallToolRe
     """The result of a call that ended with *error*, in words and as data."""
     body = refusal(run, connector, error)
     return CallToolResult(content=[TextContent(text=in_words(body))], structured_content=body, is_error=True)
-
-
-def _dry(body: dict[str, Any]) -> dict[str, Any]:
-    """*body* with what would be done under a name of its own, so that nobody takes it for what was done."""
-    return {DRY_RUN if name == "data" else name: value for name, value in body.items()}
 
 
 def _told(envelope: Envelope) -> dict[str, Any]:
@@ -96,7 +92,7 @@ def in_words(body: Mapping[str, Any]) -> str:
     """An error as sentences, the most useful first."""
     error = body["error"]
     lines = [f"{error['code']}: {error['message']}", f"What to do: {error['remedy']}"]
-    lines += [f"Connect again: {url}" for url in _named(error["details"], "reconnect_url")]
+    lines += [f"Connect again: {one['reconnect_url']}" for one in error["details"] if "reconnect_url" in one]
     if "retry_after" in body:
         lines.append(f"Wait: {body['retry_after']} seconds.")
     # The code and the place alone say nothing that the first line does not.
@@ -107,12 +103,7 @@ def in_words(body: Mapping[str, Any]) -> str:
     return str(visible("\n".join([*lines, f"Run: {body['run_id']}"])))
 
 
-def _named(details: Sequence[Mapping[str, Any]], name: str) -> Iterator[Any]:
-    return (detail[name] for detail in details if name in detail)
-
-
 def _links(data: Any) -> Iterator[ContentBlock]:
-    """Links to the files that *data* tells the addresses of."""
     if isinstance(data, dict) and data.get("download_url"):
         yield ResourceLink(
             uri=data["download_url"],

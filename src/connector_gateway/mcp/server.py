@@ -204,7 +204,6 @@ class Asked:
         return results.bounded(envelope, tool.operation)[0]
 
     async def _perform(self, tool: Tool, given: bytes) -> CallToolResult:
-        """The result of a call, counted as those of other surfaces are."""
         ended = await outcome(self._succeed(tool, given))
         status = ended.status if isinstance(ended, GatewayError) else 200
         self.surface.edge.metrics.of(tool.connector.name, tool.operation.name).observe(status, self.run)
@@ -214,7 +213,6 @@ class Asked:
         return ended
 
     async def _succeed(self, tool: Tool, given: bytes) -> CallToolResult:
-        """The result of a call that goes well."""
         envelope = await self.surface.calls.envelope(self.run, self.caller, tool, given)
         return results.succeeded(envelope, tool.operation)
 
@@ -252,7 +250,6 @@ class Asked:
 
 
 def _progress(tool: Tool, elapsed: float, sent: int) -> str:
-    """What is told of a call that goes on."""
     if elapsed < PROGRESS_SECONDS:
         return f"{tool.declaration.title}: begun."
     return (
@@ -280,7 +277,6 @@ def _hangs_up_to_cancel(exchange: HttpExchange) -> bool:
 
 
 async def _cancel_without_client(receive: Receive, scope: anyio.CancelScope) -> None:
-    """Cancel *scope* once the client has left."""
     # The body was read before, so what is left to come is only the end.
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -302,8 +298,6 @@ def _again(text: bytes) -> Receive:
 
 
 def _with_headers(exchange: HttpExchange, send: Send) -> Send:
-    """Sends on, with the headers that every answer carries."""
-
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = common(exchange)

@@ -95,7 +95,6 @@ def _description(connector: AnyConnector, operation: AnyOperation) -> str:
 
 
 def _accepted(connector: AnyConnector, operation: AnyOperation) -> Schema:
-    """The schema of the arguments."""
     schema = operation.params.model_json_schema(schema_generator=WithoutTitles)
     connection: Schema = {
         "type": "string",

@@ -194,7 +194,6 @@ def _of_several(url: URL) -> dict[str, Any]:
 
 
 def _timeouts(seconds: float) -> dict[str, int]:
-    """What bounds a transaction, in milliseconds."""
     return {
         "statement_timeout": round(seconds * 1000),
         "idle_in_transaction_session_timeout": STANDING_STILL_SECONDS * 1000,

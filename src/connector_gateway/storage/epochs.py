@@ -28,11 +28,9 @@ class Witness(Protocol):
 
     async def read(self, installation_id: str) -> Epoch | None:
         """Return the last epoch that was written down, number 0 if none was; None if that cannot be told now."""
-        ...
 
     async def write(self, epoch: Epoch) -> None:
         """Write *epoch* down; nothing happens if that is not possible now."""
-        ...
 
 
 class FileWitness:

@@ -81,10 +81,7 @@ class Unconfirmed(Exception):
 
 @contextmanager
 def confirming(connection: Connection) -> Iterator[None]:
-    """Around a commit: one that fails because storage is away may have been carried out.
-
-    Its connection is used no more: it may still be inside the transaction.
-    """
+    """Around a commit, which may have been carried out though storage is away; its connection is used no more."""
     driver = connection.dialect.loaded_dbapi
     try:
         yield

@@ -59,10 +59,7 @@ class Pipeline:
         return "" if self._connected else self._why
 
     def ask(self, *command: Any, abandoned: Abandoned | None = None) -> asyncio.Future[Any]:
-        """Send a command with all others of this turn of the loop; the answer is in the future.
-
-        If the future is cancelled meanwhile, *abandoned* gets the answer.
-        """
+        """Send a command with all others of this turn of the loop; *abandoned* gets what a cancelled future missed."""
         future = asyncio.get_running_loop().create_future()
         if self._connected:
             self._unsent.append(_Asked(command, future, abandoned))

@@ -359,7 +359,6 @@ class WithFallback:
         await self._local.tidy()
 
     def _shares(self, takes: Sequence[Take]) -> list[Take]:
-        """This process's share of each budget."""
         self.hold_back(takes)
         return [self._share(take) for take in takes]
 

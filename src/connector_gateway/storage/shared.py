@@ -58,32 +58,25 @@ class Turn(Protocol):
     @property
     def wait(self) -> float:
         """Seconds until it comes, when it was given."""
-        ...
 
     @property
     def granted(self) -> bool:
         """False where it would have come too late: nothing was reserved then."""
-        ...
 
     def stale(self) -> bool:
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
-        ...
 
     def left(self) -> None:
         """Count the request from now on: it leaves, maybe later than its turn came."""
-        ...
 
     async def confirm(self) -> float:
         """Confirm that it has come, or has come again: 0, or the seconds still to wait because others were late."""
-        ...
 
     def release(self) -> None:
         """Give it back, since it will not be used."""
-        ...
 
     def answered(self) -> None:
         """Count the request from the latest instant at which it can have arrived; it was answered now."""
-        ...
 
 
 class Lease(Protocol):
@@ -91,7 +84,6 @@ class Lease(Protocol):
 
     def check(self) -> None:
         """Raise ``UpstreamConflict`` if others may have the right by now."""
-        ...
 
 
 class Counting(Protocol):
@@ -102,37 +94,30 @@ class Counting(Protocol):
 
     async def spend(self, take: Take) -> Allowance:
         """Take units now, or none if the window has too few left."""
-        ...
 
     async def peek(self, take: Take) -> Allowance:
         """What is left of the window; nothing is taken."""
-        ...
 
     async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> Turn:
         """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*.
 
         A turn that comes at once is always given. The budgets belong to one connector.
         """
-        ...
 
     async def reserve_if_spare(self, takes: Sequence[Take]) -> Turn:
         """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
-        ...
 
     async def close(self, takes: Sequence[Take], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds."""
-        ...
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[Lease | None]:
         """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time.
 
         Gives the lease, unless no other process can get it.
         """
-        ...
 
     async def tidy(self) -> None:
         """Let go of what is not used any more; asked for now and then, and quick each time."""
-        ...
 
 
 class Shared(Counting, Protocol):
@@ -140,19 +125,15 @@ class Shared(Counting, Protocol):
 
     def closed_seconds(self, name: str) -> float:
         """For how many seconds a third party has closed a budget, as far as this process knows."""
-        ...
 
     @property
     def state(self) -> str:
         """What is counted in, and whether it is there."""
-        ...
 
     @property
     def away_seconds(self) -> float | None:
         """For how long the store has been away; None while it is there."""
-        ...
 
     @property
     def counted_locally(self) -> int:
         """How often this process's share was taken instead of the budget itself."""
-        ...

@@ -22,7 +22,7 @@ from valkey.exceptions import NoScriptError, ValkeyError
 from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamConflict
-from connector_gateway.storage.lateness import Lateness
+from connector_gateway.storage.ledger import Lateness
 from connector_gateway.storage.pipeline import Pipeline
 from connector_gateway.storage.recount import Looked, Sent
 from connector_gateway.storage.shared import QUICK_SECONDS, STALE, UPSTREAM, Allowance, StoreAway, Take
@@ -257,7 +257,6 @@ class Valkey:
         return Looked(lost, closed)
 
     def _name(self, entries: bytes, tag: str) -> str:
-        """Whose entries are kept there."""
         return entries.decode().removeprefix(self._key(tag, "")).removesuffix(ENTRIES)
 
     @staticmethod

@@ -1,6 +1,5 @@
 """Reads what a caller sent by query, form or JSON as one set of arguments."""
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from aiohttp import web
 from workspace_sandbox.boards.state import Place, stamp
 from workspace_sandbox.boards.wire import Refusal, invalid
 from workspace_sandbox.kit.clock import instant
+from workspace_sandbox.kit.strict_json import parse_json
 
 IDENTIFIER = re.compile(r"[0-9a-fA-F]{24}")
 SHORT_LINK = re.compile(r"[0-9A-Za-z]{8}")
@@ -45,14 +45,10 @@ def _part(value: str | bytes | bytearray | web.FileField) -> Any:
 
 def _json_body(content: bytes) -> dict[str, Any]:
     try:
-        raw = json.loads(content or b"{}", parse_constant=_refuse_constant)
+        raw = parse_json(content or b"{}")
     except (ValueError, RecursionError):
         raise Refusal(400, "Error parsing body: invalid JSON") from None
     return raw if isinstance(raw, dict) else {}
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from aiohttp import web
 
@@ -25,13 +25,8 @@ from workspace_sandbox.boards.state import (
     Organization,
 )
 from workspace_sandbox.boards.store import Store
-from workspace_sandbox.boards.wire import (
-    HIDDEN,
-    HIDDEN_CARD,
-    LIST_NOT_FOUND,
-    NOT_FOUND,
-    Refusal,
-)
+from workspace_sandbox.boards.wire import HIDDEN, HIDDEN_CARD, LIST_NOT_FOUND, NOT_FOUND, Refusal
+from workspace_sandbox.kit.refusals import require
 
 Thing = TypeVar("Thing", Board, CardList, Card, Label, Checklist, Action, CustomField)
 
@@ -61,6 +56,26 @@ KINDS = {
 """The kinds of objects with a 24-character id, by the name they have in the paths of routes."""
 
 
+class Named(Generic[Thing]):
+    """An object that the path of a request names, such as its card."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, ask: "Ask", _: type["Ask"]) -> Thing:
+        """Return the object; refuse one that is missing or hidden from the visitor."""
+        kind, identifier = KINDS[self._name], ask.path[self._name]
+        # Paths also take the eight letters of a short link (API introduction); fields of a body do not.
+        identifier = ask.store.links.get(identifier, identifier.lower())
+        found: Thing | None = getattr(ask.store, kind.shelf).get(identifier)
+        # Trello answers a stranger's board with 401 or with 404, and does not say when which. The knob plays both.
+        if ask.visitor.member is None or (found and not ask.sees(found) and not ask.knobs["hidden_is_missing"]):
+            raise Refusal(401, kind.hidden)
+        if found is None or not ask.sees(found):
+            raise Refusal(404, kind.missing)
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What somebody wants, with the objects that the path names at hand; ``get`` performs another route for them."""
@@ -82,40 +97,13 @@ class Ask:
         """The visitor as the author of a change."""
         return self.visitor.author(self.now)
 
-    @property
-    def board(self) -> Board:
-        """The board of the path."""
-        return self._find("board", Board)
-
-    @property
-    def card_list(self) -> CardList:
-        """The list of the path."""
-        return self._find("list", CardList)
-
-    @property
-    def card(self) -> Card:
-        """The card of the path."""
-        return self._find("card", Card)
-
-    @property
-    def label(self) -> Label:
-        """The label of the path."""
-        return self._find("label", Label)
-
-    @property
-    def checklist(self) -> Checklist:
-        """The checklist of the path."""
-        return self._find("checklist", Checklist)
-
-    @property
-    def action(self) -> Action:
-        """The action of the path."""
-        return self._find("action", Action)
-
-    @property
-    def custom_field(self) -> CustomField:
-        """The custom field of the path."""
-        return self._find("custom_field", CustomField)
+    board = Named[Board]("board")
+    card_list = Named[CardList]("list")
+    card = Named[Card]("card")
+    label = Named[Label]("label")
+    checklist = Named[Checklist]("checklist")
+    action = Named[Action]("action")
+    custom_field = Named[CustomField]("custom_field")
 
     @property
     def organization(self) -> Organization:
@@ -145,10 +133,7 @@ class Ask:
         if self.visitor.member is None:
             raise Refusal(401, HIDDEN)
         name = self.path["member"]
-        found = self.visitor.member if name == "me" else self.store.member(name)
-        if found is None:
-            raise Refusal(404, NOT_FOUND)
-        return found
+        return require(self.visitor.member if name == "me" else self.store.member(name), Refusal(404, NOT_FOUND))
 
     def sees(self, thing: Any) -> bool:
         """Whether the visitor is a member of the board of *thing*."""
@@ -176,15 +161,3 @@ class Ask:
         if "value" not in self.arguments:
             raise self.arguments.refusal("value")
         return replace(self, arguments=self.arguments.renamed("value", name))
-
-    def _find(self, name: str, _: type[Thing]) -> Thing:
-        kind, identifier = KINDS[name], self.path[name]
-        # Paths also take the eight letters of a short link (API introduction); fields of a body do not.
-        identifier = self.store.links.get(identifier, identifier.lower())
-        found: Thing | None = getattr(self.store, kind.shelf).get(identifier)
-        # Trello answers a stranger's board with 401 or with 404, and does not say when which. The knob plays both.
-        if self.visitor.member is None or (found and not self.sees(found) and not self.knobs["hidden_is_missing"]):
-            raise Refusal(401, kind.hidden)
-        if found is None or not self.sees(found):
-            raise Refusal(404, kind.missing)
-        return found

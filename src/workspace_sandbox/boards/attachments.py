@@ -10,6 +10,7 @@ from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.fields import ATTACHMENT, pick
 from workspace_sandbox.boards.state import Attachment, Card, placed
 from workspace_sandbox.boards.wire import MISSING_SCOPES, NOT_FOUND, Refusal, invalid
+from workspace_sandbox.kit.refusals import require
 
 LONGEST_NAME = 256
 
@@ -73,10 +74,7 @@ def download(ask: Ask) -> web.Response:
 
 
 def _attachment(ask: Ask, card: Card) -> Attachment:
-    found = card.attachments.get(ask.path["attachment"].lower())
-    if found is None:
-        raise Refusal(404, NOT_FOUND)
-    return found
+    return require(card.attachments.get(ask.path["attachment"].lower()), Refusal(404, NOT_FOUND))
 
 
 def _told(shown: Attachment) -> dict[str, Any]:

@@ -6,10 +6,7 @@ from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import IDENTIFIER, Arguments
 from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.state import Board
-from workspace_sandbox.boards.wire import (
-    NOT_FOUND,
-    Refusal,
-)
+from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
 
 DEFAULT_LISTS = ("To Do", "Doing", "Done")
 DEFAULT_LABELS = ("green", "yellow", "orange", "red", "purple", "blue")

@@ -8,13 +8,8 @@ from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.fields import CARD, LABEL, pick
 from workspace_sandbox.boards.state import Board, Card, CardList, Label, Member
-from workspace_sandbox.boards.wire import (
-    HIDDEN_CARD,
-    LIST_NOT_FOUND,
-    NO_BOARD_FOR_CARD,
-    Refusal,
-    invalid,
-)
+from workspace_sandbox.boards.wire import HIDDEN_CARD, LIST_NOT_FOUND, NO_BOARD_FOR_CARD, Refusal, invalid
+from workspace_sandbox.kit.refusals import require
 
 TEXTS = ("name", "desc")
 FLAGS = ("closed", "dueComplete")
@@ -130,9 +125,7 @@ def _target(ask: Ask, card: Card) -> CardList:
         board = ask.having(board=ask.arguments.identifier("idBoard")).board
     if "idList" not in ask.arguments:
         return card.card_list if board is card.board else _first_open(board)
-    wanted = ask.store.lists.get(ask.arguments.identifier("idList"))
-    if wanted is None:
-        raise Refusal(404, LIST_NOT_FOUND)
+    wanted = require(ask.store.lists.get(ask.arguments.identifier("idList")), Refusal(404, LIST_NOT_FOUND))
     if wanted.board is not board:
         raise Refusal(404, f"List {wanted.id} does not exist on board {board.id}")
     return wanted
@@ -154,9 +147,7 @@ def delete(ask: Ask) -> Any:
 def add_label(ask: Ask) -> Any:
     """Put a label of the board on a card."""
     card = ask.card
-    label = card.board.labels.get(ask.arguments.identifier("value"))
-    if label is None:
-        raise invalid("value")
+    label = require(card.board.labels.get(ask.arguments.identifier("value")), invalid("value"))
     return _wear(ask, card, label)
 
 
@@ -190,9 +181,7 @@ def remove_label(ask: Ask) -> Any:
 def add_member(ask: Ask) -> Any:
     """Add a member of the board to a card."""
     card = ask.card
-    member = card.board.members.get(ask.arguments.identifier("value"))
-    if member is None:
-        raise invalid("value")
+    member = require(card.board.members.get(ask.arguments.identifier("value")), invalid("value"))
     if member in card.members:
         raise Refusal(400, "member is already on the card")
     card.members.append(member)

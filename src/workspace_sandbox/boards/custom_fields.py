@@ -9,6 +9,7 @@ from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.custom import KINDS, VALUE_KEYS, Choice, CustomField, Held
 from workspace_sandbox.boards.state import COLORS, Card, placed
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal, invalid
+from workspace_sandbox.kit.refusals import require
 
 MOST = 50
 """Custom fields of a board."""
@@ -169,10 +170,7 @@ def _add(ask: Ask, found: CustomField, text: str, color: str, place: Any) -> Cho
 
 
 def _option(ask: Ask) -> Choice:
-    found = ask.custom_field.choices.get(ask.path["option"].lower())
-    if found is None:
-        raise Refusal(404, NOT_FOUND)
-    return found
+    return require(ask.custom_field.choices.get(ask.path["option"].lower()), Refusal(404, NOT_FOUND))
 
 
 def _told(found: CustomField) -> dict[str, Any]:

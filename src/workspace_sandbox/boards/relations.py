@@ -8,6 +8,7 @@ from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.fields import MEMBER, ORGANIZATION, pick
 from workspace_sandbox.boards.state import Board, Card, CardList
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
+from workspace_sandbox.kit.refusals import require
 
 
 def board(ask: Ask) -> Any:
@@ -19,17 +20,13 @@ def card_list(ask: Ask) -> Any:
     """The list that something is in, or was in when it happened."""
     if "card" in ask.path:
         return views.card_list(ask.card.card_list, ask.arguments)
-    found = ask.store.lists.get(ask.action.data.get("list", {}).get("id", ""))
-    if found is None:
-        raise Refusal(404, NOT_FOUND)
+    found = require(ask.store.lists.get(ask.action.data.get("list", {}).get("id", "")), Refusal(404, NOT_FOUND))
     return views.card_list(found, ask.arguments)
 
 
 def card(ask: Ask) -> Any:
     """The card that an action is about."""
-    found = ask.action.card
-    if found is None:
-        raise Refusal(404, NOT_FOUND)
+    found = require(ask.action.card, Refusal(404, NOT_FOUND))
     return views.card(found, ask.arguments)
 
 
@@ -40,9 +37,7 @@ def author(ask: Ask) -> Any:
 
 def member(ask: Ask) -> Any:
     """Whom an action is about."""
-    found = ask.store.members.get(ask.action.data.get("member", {}).get("id", ""))
-    if found is None:
-        raise Refusal(404, NOT_FOUND)
+    found = require(ask.store.members.get(ask.action.data.get("member", {}).get("id", "")), Refusal(404, NOT_FOUND))
     return pick(MEMBER, found, ask.arguments.fields())
 
 

@@ -4,17 +4,7 @@ from dataclasses import dataclass, field
 from itertools import count, cycle
 from typing import Any
 
-from workspace_sandbox.boards.state import (
-    SHADES,
-    STEP,
-    Author,
-    Board,
-    Card,
-    CardList,
-    Member,
-    Organization,
-    stamp,
-)
+from workspace_sandbox.boards.state import SHADES, STEP, Author, Board, Card, CardList, Member, Organization, stamp
 from workspace_sandbox.boards.store import Store
 from workspace_sandbox.kit.chance import Chance
 

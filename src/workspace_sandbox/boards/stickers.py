@@ -5,6 +5,7 @@ from typing import Any
 from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.state import Star, Sticker, placed
 from workspace_sandbox.boards.wire import HIDDEN, NOT_FOUND, Refusal, invalid
+from workspace_sandbox.kit.refusals import require
 
 MOST_OFFSET = 100.0
 WITHIN = {"top": MOST_OFFSET, "left": MOST_OFFSET, "zIndex": 10_000.0, "rotate": 360.0}
@@ -50,10 +51,7 @@ def _number(ask: Ask, name: str, default: float | None = None) -> float:
 
 
 def _sticker(ask: Ask) -> Sticker:
-    found = ask.card.stickers.get(ask.path["sticker"].lower())
-    if found is None:
-        raise Refusal(404, NOT_FOUND)
-    return found
+    return require(ask.card.stickers.get(ask.path["sticker"].lower()), Refusal(404, NOT_FOUND))
 
 
 def read_stars(ask: Ask) -> Any:
@@ -97,7 +95,4 @@ def _stars(ask: Ask) -> dict[str, Star]:
 
 
 def _star(ask: Ask) -> Star:
-    found = _stars(ask).get(ask.path["star"].lower())
-    if found is None:
-        raise Refusal(404, NOT_FOUND)
-    return found
+    return require(_stars(ask).get(ask.path["star"].lower()), Refusal(404, NOT_FOUND))

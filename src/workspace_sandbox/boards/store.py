@@ -22,6 +22,7 @@ from workspace_sandbox.boards.state import (
 )
 from workspace_sandbox.boards.wire import Refusal
 from workspace_sandbox.kit.chance import Chance
+from workspace_sandbox.kit.hooks import unheard
 
 LINK_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -35,10 +36,6 @@ CARD_ATTRIBUTES = {
     "pos": "pos",
 }
 """The vendor's names of what a card's action log keeps the old values of."""
-
-
-def unheard(_: Action) -> None:
-    """An action that nobody is told of."""
 
 
 class Store:

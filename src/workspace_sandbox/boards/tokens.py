@@ -7,6 +7,7 @@ from workspace_sandbox.boards.ask import Ask
 from workspace_sandbox.boards.fields import MEMBER, pick
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
 from workspace_sandbox.kit.oauth import Token
+from workspace_sandbox.kit.refusals import require
 
 
 def read(ask: Ask) -> Any:
@@ -28,7 +29,4 @@ def delete(ask: Ask) -> Any:
 
 
 def _token(ask: Ask) -> Token:
-    token = ask.oauth.find(ask.path["token"], "key")
-    if token is None:
-        raise Refusal(404, NOT_FOUND)
-    return token
+    return require(ask.oauth.find(ask.path["token"], "key"), Refusal(404, NOT_FOUND))

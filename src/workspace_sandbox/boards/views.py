@@ -20,17 +20,7 @@ from workspace_sandbox.boards.fields import (
     ORGANIZATION,
     pick,
 )
-from workspace_sandbox.boards.state import (
-    Action,
-    Board,
-    Card,
-    CardList,
-    CheckItem,
-    Checklist,
-    Label,
-    Member,
-    stamp,
-)
+from workspace_sandbox.boards.state import Action, Board, Card, CardList, CheckItem, Checklist, Label, Member, stamp
 from workspace_sandbox.boards.wire import exhausted
 
 DEFAULT_LIMIT = 50

@@ -8,6 +8,7 @@ from workspace_sandbox.boards.deliveries import Model, Webhook
 from workspace_sandbox.boards.state import Member, Organization
 from workspace_sandbox.boards.wire import INVALID_ID, MISSING_SCOPES, NOT_FOUND, Refusal, invalid
 from workspace_sandbox.kit.oauth import Token
+from workspace_sandbox.kit.refusals import require
 
 THERE_IS_ONE = "A webhook with that callback, model, and token already exists"
 
@@ -71,9 +72,7 @@ def delete(ask: Ask) -> Any:
 
 def _token(ask: Ask) -> Token:
     """The token that asks, which is that of the path where the path names one."""
-    token = ask.visitor.token
-    if token is None:
-        raise Refusal(401, MISSING_SCOPES)
+    token = require(ask.visitor.token, Refusal(401, MISSING_SCOPES))
     if ask.path.get("token", token.value) != token.value:
         raise Refusal(404, NOT_FOUND)
     return token

@@ -1,6 +1,7 @@
 """How Trello answers and refuses, word for word; refusals are raised from wherever they are found out."""
 
 import json
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -32,6 +33,10 @@ class Refusal(Refused):
         return rendered(self.status, self.body)
 
 
+too_large = partial(Refusal, 413, "Request Entity Too Large")
+failed = partial(Refusal, 500, "Internal Server Error")
+
+
 def invalid(name: str) -> Refusal:
     """The refusal of a missing or malformed argument."""
     return Refusal(400, f"invalid value for {name}")
@@ -52,11 +57,6 @@ def too_long() -> RefusedWith:
     return RefusedWith(web.Response(status=414, text=TOO_LONG, content_type="text/html"))
 
 
-def too_large() -> Refusal:
-    """A body that is too large."""
-    return Refusal(413, "Request Entity Too Large")
-
-
 def absent(message: str) -> Refusal:
     """A route that is not played, in the vendor's words for what it cannot do."""
     return Refusal(501, {"error": "NOT_IMPLEMENTED", "message": message})
@@ -65,11 +65,6 @@ def absent(message: str) -> Refusal:
 def throttled(_: Stage, __: float) -> Refusal:
     """A token that has spent its ten seconds; the vendor does not say how long to wait."""
     return exhausted("API_TOKEN_LIMIT_EXCEEDED")
-
-
-def failed() -> Refusal:
-    """The vendor's internal error."""
-    return Refusal(500, "Internal Server Error")
 
 
 def rendered(status: int, body: Any) -> web.Response:

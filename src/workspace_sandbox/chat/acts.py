@@ -1,5 +1,6 @@
 """What people do in the workspace, played for tests."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -9,6 +10,7 @@ from workspace_sandbox.chat.messages import escaped
 from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.uploads import File
 from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, flag, known, optional, text
+from workspace_sandbox.kit.refusals import require
 
 if TYPE_CHECKING:
     from workspace_sandbox.chat.emulator import ChatEmulator
@@ -97,10 +99,6 @@ def _archive(slack: "ChatEmulator", channel: Channel, *, archived: bool = True) 
     return {"channel_id": channel.id}
 
 
-def _unarchive(slack: "ChatEmulator", channel: Channel) -> Done:
-    return _archive(slack, channel, archived=False)
-
-
 def _rename(slack: "ChatEmulator", channel: Channel, name: str) -> Done:
     _refuse_im(channel)
     if not 0 < len(name) <= MOST_IN_NAME or name != name.lower() or set(name) & set(" ."):
@@ -136,10 +134,7 @@ def _subtype(_: Any, value: Any) -> str:
 
 
 def _emoji(slack: "ChatEmulator", value: Any) -> str:
-    name = emoji.canonical(text(slack, value))
-    if name is None:
-        raise ValueError(f"is no emoji {value!r}")
-    return name
+    return require(emoji.canonical(text(slack, value)), ValueError(f"is no emoji {value!r}"))
 
 
 def _user(slack: "ChatEmulator", value: Any) -> str:
@@ -221,7 +216,9 @@ ACTS: Acts = {
     "invite": Act(_invite, "Lets somebody into a channel.", (OPEN, WHO), "`channel_id`"),
     "kick": Act(_kick, "Puts somebody out of a channel.", (CHANNEL, WHO), "`channel_id`"),
     "archive": Act(_archive, "Archives a channel.", (CHANNEL,), "`channel_id`"),
-    "unarchive": Act(_unarchive, "Takes a channel out of the archive.", (CHANNEL,), "`channel_id`"),
+    "unarchive": Act(
+        partial(_archive, archived=False), "Takes a channel out of the archive.", (CHANNEL,), "`channel_id`"
+    ),
     "rename": Act(_rename, "Renames a channel.", (CHANNEL, NAME), "`channel_id`"),
     "create": Act(
         _create,

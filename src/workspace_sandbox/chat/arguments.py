@@ -9,6 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.chat.wire import SlackError, invalid_arguments
+from workspace_sandbox.kit.refusals import require
 
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
 CHARSETS = {None, "utf-8", "utf8", "iso-8859-1", "us-ascii"}
@@ -41,10 +42,7 @@ class Arguments:
 
     def text(self, name: str) -> str:
         """The text of an argument that must be given."""
-        value = self.optional(name)
-        if value is None:
-            raise invalid_arguments(f"missing required field: {name}")
-        return value
+        return require(self.optional(name), invalid_arguments(f"missing required field: {name}"))
 
     def flag(self, name: str) -> bool:
         """Whether a yes-or-no argument was given and says yes."""

@@ -9,6 +9,7 @@ from workspace_sandbox.chat.call import FAMILIES, Call
 from workspace_sandbox.chat.channel import MICROSECONDS, Channel, Message, micros_of
 from workspace_sandbox.chat.state import User
 from workspace_sandbox.chat.wire import SlackError
+from workspace_sandbox.kit.refusals import require
 
 USUAL_PAGE = 100
 MOST = 999
@@ -96,9 +97,7 @@ def replies(call: Call) -> dict[str, Any]:
     """``conversations.replies``: a thread, oldest first, its parent before all else; of a reply, that reply alone."""
     channel = _read(call)
     ts = call.arguments.text("ts")
-    root = channel.messages.get(ts)
-    if root is None:
-        raise SlackError("thread_not_found")
+    root = require(channel.messages.get(ts), SlackError("thread_not_found"))
     start = _cursor(call)
     between = _between(call, None)
     thread = [channel.messages[reply] for reply in channel.threads.get(ts, [])]
@@ -127,9 +126,7 @@ def _listed(call: Call, conversations: Mapping[str, Channel], *, counted: bool) 
 
 
 def _openable(call: Call, user_id: str) -> User:
-    user = call.workspace.users.get(user_id)
-    if user is None:
-        raise SlackError("user_not_found")
+    user = require(call.workspace.users.get(user_id), SlackError("user_not_found"))
     if user.deleted:
         raise SlackError("user_disabled")
     if user.is_bot:

@@ -13,11 +13,11 @@ from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
 from workspace_sandbox.chat.routes import ROUTES, Method
 from workspace_sandbox.chat.scheduled import post_due
-from workspace_sandbox.chat.state import unheard
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, Limits
 from workspace_sandbox.chat.wire import SlackError
 from workspace_sandbox.kit.asking import Field, one_of
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.hooks import unheard
 
 SCOPES = (
     "chat:write,chat:write.public,channels:read,groups:read,im:read,channels:history,groups:history,im:history,"

@@ -8,6 +8,7 @@ from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.channel import TS, Channel, Message
 from workspace_sandbox.chat.wire import SlackError, invalid_arguments
+from workspace_sandbox.kit.refusals import require
 
 POST_LENGTH = 40_000
 UPDATE_LENGTH = 4_000
@@ -205,9 +206,7 @@ def thread_of(call: Call, channel: Channel) -> dict[str, Any]:
         raise invalid_arguments("must be a string [json-pointer:/thread_ts]")
     if not TS.fullmatch(wanted):
         raise SlackError("invalid_thread_ts")
-    root = channel.root_of(wanted)
-    if root is None:
-        raise SlackError("thread_not_found")
+    root = require(channel.root_of(wanted), SlackError("thread_not_found"))
     if root.subtype in {"channel_join", "channel_archive", "channel_unarchive", "channel_name", "tombstone"}:
         raise SlackError("cannot_reply_to_message")
     subtype = {"subtype": "thread_broadcast"} if call.arguments.flag("reply_broadcast") else {}

@@ -8,6 +8,7 @@ from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.channel import TS, Channel, Message
 from workspace_sandbox.chat.messages import permalink
 from workspace_sandbox.chat.wire import SlackError
+from workspace_sandbox.kit.refusals import require
 
 MOST_EMOJI = 50
 """Distinct emoji on one message."""
@@ -94,7 +95,4 @@ def item(call: Call) -> tuple[Channel, Message]:
 
 
 def _name(call: Call) -> str:
-    name = emoji.canonical(call.arguments.text("name"))
-    if name is None:
-        raise SlackError("invalid_name")
-    return name
+    return require(emoji.canonical(call.arguments.text("name")), SlackError("invalid_name"))

@@ -8,6 +8,7 @@ from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.channel import MICROSECONDS, Channel, ChannelType, Message, ts_of
 from workspace_sandbox.chat.uploads import File
 from workspace_sandbox.chat.wire import SlackError
+from workspace_sandbox.kit.hooks import unheard
 
 if TYPE_CHECKING:
     from workspace_sandbox.chat.scheduled import Scheduled
@@ -51,10 +52,6 @@ class User:
     title: str = ""
     tz: str = "Europe/Amsterdam"
     updated: int = 1_735_689_600
-
-
-def unheard(_: dict[str, Any]) -> None:
-    """An event that nobody hears."""
 
 
 class Workspace:

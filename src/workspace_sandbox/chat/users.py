@@ -6,6 +6,7 @@ from workspace_sandbox.chat import paging, wire
 from workspace_sandbox.chat.call import Call
 from workspace_sandbox.chat.state import User
 from workspace_sandbox.chat.wire import SlackError
+from workspace_sandbox.kit.refusals import require
 
 UNPAGED = 1_000_000
 
@@ -46,10 +47,7 @@ def list_all(call: Call) -> dict[str, Any]:
 
 
 def _user(call: Call, user_id: str) -> User:
-    user = call.workspace.users.get(user_id)
-    if user is None:
-        raise SlackError("user_not_found")
-    return user
+    return require(call.workspace.users.get(user_id), SlackError("user_not_found"))
 
 
 def _shown(call: Call, user: User) -> dict[str, Any]:

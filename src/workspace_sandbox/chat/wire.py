@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -52,6 +53,10 @@ class SlackError(Refused):
         return web.json_response(self.body(), status=self.status, headers=self.headers)
 
 
+too_large = partial(SlackError, "request_too_large", 413)
+failed = partial(SlackError, "internal_error", 500)
+
+
 def rate_limited(seconds: float, code: str = "ratelimited") -> SlackError:
     """A method that was called too often: nothing was done, and there is room again after *seconds*."""
     # ``Retry-After`` is in whole seconds. A zero would invite the client to come back at once.
@@ -66,11 +71,6 @@ def unknown(request: web.Request, status: int) -> Refused:
     return RefusedWith(web.Response(status=status, text=page, content_type="text/html"))
 
 
-def too_large() -> SlackError:
-    """A body that is too large."""
-    return SlackError("request_too_large", 413)
-
-
 def absent(message: str) -> SlackError:
     """A method that is not played."""
     return SlackError("not_implemented", 501, detail=message)
@@ -79,11 +79,6 @@ def absent(message: str) -> SlackError:
 def throttled(_: Stage, seconds: float) -> SlackError:
     """A method that was called too often."""
     return rate_limited(seconds)
-
-
-def failed() -> SlackError:
-    """The vendor's internal error."""
-    return SlackError("internal_error", 500)
 
 
 def invalid_arguments(*messages: str) -> SlackError:

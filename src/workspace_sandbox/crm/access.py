@@ -9,16 +9,10 @@ from aiohttp import web
 from workspace_sandbox.crm import directory
 from workspace_sandbox.crm.directory import MAIN
 from workspace_sandbox.crm.values import timestamp
-from workspace_sandbox.crm.wire import (
-    GrantRejection,
-    Rejection,
-    expired,
-    invalid,
-    missing_scopes,
-    unauthenticated,
-)
+from workspace_sandbox.crm.wire import GrantRejection, Rejection, expired, invalid, missing_scopes, unauthenticated
 from workspace_sandbox.kit.consent import Account, Decision, Question
 from workspace_sandbox.kit.oauth import Grant, OAuth, Token, bearer
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.stage import Stage
 
 SERVICE_KEY = "pat-eu1-5c1f3a52-07de-4b8a-9e64-2f6bd1c0a97e"
@@ -68,9 +62,7 @@ class Grants(OAuth):
 
     def authenticate(self, request: web.Request) -> Token:
         """Return the access token of *request*. Refuses one that is not good."""
-        token = self.find(bearer(request), "access")
-        if token is None:
-            raise unauthenticated()
+        token = require(self.find(bearer(request), "access"), unauthenticated())
         # Checked after everything else, since expired tokens and unknown ones have different categories.
         if token.expires_at is not None and token.has_expired(self.now):
             raise expired(int(self.now - token.expires_at), timestamp(token.expires_at))

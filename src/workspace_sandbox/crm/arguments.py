@@ -8,6 +8,7 @@ from aiohttp import web
 
 from workspace_sandbox.crm.kinds import KIND_NAMES, Kind
 from workspace_sandbox.crm.wire import Rejection, invalid, malformed
+from workspace_sandbox.kit.refusals import require
 
 MOST_INPUTS = 100
 MOST_DIGITS = 18
@@ -16,10 +17,7 @@ MOST_DIGITS = 18
 def kind_of(request: web.Request, name: str = "type") -> Kind:
     """The object type in the path, by its plural, singular or numeric name."""
     word = request.match_info[name]
-    kind = KIND_NAMES.get(word.lower())
-    if kind is None:
-        raise invalid(f"Unable to infer object type from: {word}")
-    return kind
+    return require(KIND_NAMES.get(word.lower()), invalid(f"Unable to infer object type from: {word}"))
 
 
 async def body(request: web.Request) -> Any:
@@ -77,15 +75,20 @@ def cursor(request: web.Request) -> int:
 
 def position(given: Any) -> int:
     """The id that a cursor stands for; 0 without one."""
-    number = digits(str(given or "0"))
-    if number is None:
-        raise invalid(f"after is not a valid cursor: {given}")
-    return number
+    return require(digits(str(given or "0")), invalid(f"after is not a valid cursor: {given}"))
 
 
 def digits(text: str) -> int | None:
     """The number that *text* spells in plain digits, if it does."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
+
+
+def integer_in(raw: Mapping[str, Any], name: str, otherwise: int, *, least: int | None = None) -> int:
+    """The integer under *name*, *otherwise* when absent; refused if it is something else or below *least*."""
+    given = raw.get(name, otherwise)
+    if not isinstance(given, int) or isinstance(given, bool) or (least is not None and given < least):
+        raise malformed(f"Cannot deserialize value of type `int` ({name})")
+    return given
 
 
 def list_in(raw: Mapping[str, Any], name: str) -> list[Any]:

@@ -4,28 +4,13 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.arguments import (
-    body,
-    cursor,
-    inputs,
-    kind_of,
-    list_in,
-    position,
-    whole,
-)
+from workspace_sandbox.crm.arguments import body, cursor, inputs, kind_of, list_in, position, whole
 from workspace_sandbox.crm.edges import AssociationType
 from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.objects import described
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.crm.wire import (
-    Rejection,
-    batch,
-    invalid,
-    invalid_associations,
-    malformed,
-    paged,
-)
+from workspace_sandbox.crm.wire import Rejection, batch, invalid, invalid_associations, malformed, paged
 
 LARGEST_PAGE = 500
 MOST_READ = 1_000
@@ -47,11 +32,10 @@ async def associate(portal: Portal, request: web.Request) -> web.Response:
     return web.json_response(_labels(source, target, kinds), status=201)
 
 
-async def dissociate(portal: Portal, request: web.Request) -> web.Response:
+async def dissociate(portal: Portal, request: web.Request) -> None:
     """Remove every association of two records."""
     source, target = _ends(portal, request)
     portal.dissociate(source, target)
-    return web.Response(status=204)
 
 
 async def associate_by_type(portal: Portal, request: web.Request) -> web.Response:
@@ -61,11 +45,10 @@ async def associate_by_type(portal: Portal, request: web.Request) -> web.Respons
     return web.json_response(described(portal, source))
 
 
-async def dissociate_by_type(portal: Portal, request: web.Request) -> web.Response:
+async def dissociate_by_type(portal: Portal, request: web.Request) -> None:
     """Remove one association of two records."""
     source, target = _ends(portal, request)
     portal.dissociate(source, target, _path_type(portal, request, source.kind, target.kind))
-    return web.Response(status=204)
 
 
 async def list_associations(portal: Portal, request: web.Request) -> web.Response:
@@ -112,7 +95,7 @@ async def batch_associate_default(portal: Portal, request: web.Request) -> web.R
     return batch(portal.now, [row for source, target in pairs for row in _default(portal, source, target)])
 
 
-async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
+async def batch_archive(portal: Portal, request: web.Request) -> None:
     """Remove the associations of many records with those that each input names."""
     kind, target = kind_of(request), kind_of(request, "to_type")
     _, given = await inputs(request, MOST_WRITTEN)
@@ -122,16 +105,14 @@ async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
         for other in others:
             if source and other:
                 portal.dissociate(source, other)
-    return web.Response(status=204)
 
 
-async def batch_archive_labels(portal: Portal, request: web.Request) -> web.Response:
+async def batch_archive_labels(portal: Portal, request: web.Request) -> None:
     """Remove many associations, each of the types that its input names."""
     _, given = await inputs(request, MOST_WRITTEN)
     for source, target, kinds in _labelled_pairs(portal, request, given):
         for kind in kinds:
             portal.dissociate(source, target, kind)
-    return web.Response(status=204)
 
 
 def _ends(portal: Portal, request: web.Request) -> tuple[Record, Record]:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
+
 HUBSPOT_DEFINED = "HUBSPOT_DEFINED"
 USER_DEFINED = "USER_DEFINED"
 
@@ -213,10 +215,7 @@ class Edges:
         return sorted(found, key=lambda link: link[0])
 
     def _plain_of(self, source: str, target: str) -> AssociationType:
-        plain = self.types.plain(source, target)
-        if plain is None:
-            raise KeyError(source, target)
-        return plain
+        return require(self.types.plain(source, target), KeyError(source, target))
 
     def _add(self, source: Reference, target: Reference, kind: AssociationType) -> None:
         told_back = self.types.inverse(kind)

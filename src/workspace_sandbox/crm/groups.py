@@ -1,14 +1,14 @@
 """The routes of the groups that properties stand in."""
 
 from dataclasses import replace
-from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.arguments import kind_of, record_body
+from workspace_sandbox.crm.arguments import integer_in, kind_of, record_body
 from workspace_sandbox.crm.definitions import Group, custom_name_is_legal
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.wire import Rejection, invalid, malformed, resource_not_found
+from workspace_sandbox.kit.refusals import require
 
 
 async def list_groups(portal: Portal, request: web.Request) -> web.Response:
@@ -31,36 +31,27 @@ async def create_group(portal: Portal, request: web.Request) -> web.Response:
         raise invalid(f"Group name {name} may only hold lower-case letters, digits and underscores")
     if name in groups:
         raise Rejection(409, "OBJECT_ALREADY_EXISTS", f"A property group named '{name}' already exists.")
-    groups[name] = Group(name, label, _order(raw, -1))
+    groups[name] = Group(name, label, integer_in(raw, "displayOrder", -1))
     return web.json_response(groups[name].described(), status=201)
 
 
 async def update_group(portal: Portal, request: web.Request) -> web.Response:
     """Change the label or the place of a group."""
     group, raw = _group(portal, request), await record_body(request)
-    changed = replace(group, label=str(raw.get("label", group.label)), order=_order(raw, group.order))
+    changed = replace(
+        group, label=str(raw.get("label", group.label)), order=integer_in(raw, "displayOrder", group.order)
+    )
     portal.groups[kind_of(request).plural][group.name] = changed
     return web.json_response(changed.described())
 
 
-async def archive_group(portal: Portal, request: web.Request) -> web.Response:
+async def archive_group(portal: Portal, request: web.Request) -> None:
     """Delete a group in which no property stands any more."""
     kind, group = kind_of(request), _group(portal, request)
     if any(one.group == group.name for one in portal.live_definitions(kind).values()):
         raise invalid(f"Property group {group.name} still has properties")
     del portal.groups[kind.plural][group.name]
-    return web.Response(status=204)
-
-
-def _order(raw: dict[str, Any], otherwise: int) -> int:
-    given = raw.get("displayOrder", otherwise)
-    if not isinstance(given, int) or isinstance(given, bool):
-        raise malformed("Cannot deserialize value of type `int` (displayOrder)")
-    return given
 
 
 def _group(portal: Portal, request: web.Request) -> Group:
-    found = portal.groups[kind_of(request).plural].get(request.match_info["name"])
-    if found is None:
-        raise resource_not_found()
-    return found
+    return require(portal.groups[kind_of(request).plural].get(request.match_info["name"]), resource_not_found())

@@ -41,7 +41,7 @@ async def create_label(portal: Portal, request: web.Request) -> web.Response:
     return web.json_response({"results": [there.labelled, back.labelled]})
 
 
-async def update_label(portal: Portal, request: web.Request) -> web.Response:
+async def update_label(portal: Portal, request: web.Request) -> None:
     """Call a label something else; associations keep it."""
     raw = await record_body(request)
     if not isinstance(raw.get("label"), str):
@@ -51,17 +51,15 @@ async def update_label(portal: Portal, request: web.Request) -> web.Response:
     if isinstance(raw.get("inverseLabel"), str):
         back = portal.edges.types.inverse(found)
         portal.edges.relabel(back, replace(back, label=raw["inverseLabel"]))
-    return web.Response(status=204)
 
 
-async def delete_label(portal: Portal, request: web.Request) -> web.Response:
+async def delete_label(portal: Portal, request: web.Request) -> None:
     """Delete a label, and take it off whatever has it."""
     found = _own(portal, request, request.match_info["type_id"])
     back = portal.edges.types.inverse(found)
     for kind in (found, back):
         portal.edges.forget(kind)
     portal.edges.types.remove(found, back)
-    return web.Response(status=204)
 
 
 def _own(portal: Portal, request: web.Request, number: Any) -> AssociationType:

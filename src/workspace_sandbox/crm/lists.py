@@ -4,7 +4,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.arguments import digits, flag, list_in, names, record_body
+from workspace_sandbox.crm.arguments import digits, flag, integer_in, list_in, names, record_body
 from workspace_sandbox.crm.kinds import KIND_NAMES
 from workspace_sandbox.crm.members import members_of
 from workspace_sandbox.crm.segments import PROCESSING, ObjectList, tested
@@ -77,7 +77,7 @@ async def search_lists(portal: Portal, request: web.Request) -> web.Response:
         and (not processing or one.processing in processing)
         and kind in {None, one.kind}
     ]
-    offset, count = _number(raw, "offset", 0), min(_number(raw, "count", USUAL_COUNT), MOST)
+    offset, count = integer_in(raw, "offset", 0, least=0), min(integer_in(raw, "count", USUAL_COUNT, least=0), MOST)
     page = found[offset : offset + count]
     end = offset + len(page)
     answer = {"offset": end, "hasMore": end < len(found), "total": len(found)}
@@ -104,19 +104,17 @@ async def refilter_list(portal: Portal, request: web.Request) -> web.Response:
     return web.json_response({"updatedList": _described(portal, found, with_filters=True)})
 
 
-async def delete_list(portal: Portal, request: web.Request) -> web.Response:
+async def delete_list(portal: Portal, request: web.Request) -> None:
     """Put a list away; it can be restored."""
     find(portal, request).deleted = portal.now
-    return web.Response(status=204)
 
 
-async def restore_list(portal: Portal, request: web.Request) -> web.Response:
+async def restore_list(portal: Portal, request: web.Request) -> None:
     """Have a list again that was put away."""
     found = portal.lists.get(digits(request.match_info["list_id"]) or 0)
     if found is None:
         raise missing_list(request.match_info["list_id"])
     found.deleted = None
-    return web.Response(status=204)
 
 
 def find(portal: Portal, request: web.Request, name: str = "list_id") -> ObjectList:
@@ -150,10 +148,3 @@ def _hit(portal: Portal, shown: ObjectList) -> dict[str, Any]:
     about = shown.described(0)
     del about["size"]
     return about | {"additionalProperties": {"hs_list_size": str(len(members_of(portal, shown)))}}
-
-
-def _number(raw: dict[str, Any], name: str, usual: int) -> int:
-    given = raw.get(name, usual)
-    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
-        raise malformed(f"Cannot deserialize value of type `int` ({name})")
-    return given

@@ -12,6 +12,7 @@ from workspace_sandbox.crm.segments import ObjectList
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.crm.wire import batch, invalid, malformed, paged
+from workspace_sandbox.kit.refusals import require
 
 USUAL_PAGE, LARGEST_PAGE = 100, 250
 MOST_CHANGED = 100_000
@@ -51,19 +52,17 @@ async def change_members(portal: Portal, request: web.Request) -> web.Response:
     return _changed(portal, find(portal, request), more, less)
 
 
-async def add_from(portal: Portal, request: web.Request) -> web.Response:
+async def add_from(portal: Portal, request: web.Request) -> None:
     """Put all records of another list into this one."""
     asked, source = find(portal, request), find(portal, request, "source_id")
     if source.kind is not asked.kind:
         raise invalid("Both lists must be of the same object type")
     _changed(portal, asked, [str(number) for number in members_of(portal, source)], [])
-    return web.Response(status=204)
 
 
-async def remove_all(portal: Portal, request: web.Request) -> web.Response:
+async def remove_all(portal: Portal, request: web.Request) -> None:
     """Take all records out of a list."""
     _by_hand(find(portal, request)).joined.clear()
-    return web.Response(status=204)
 
 
 async def list_lists(portal: Portal, request: web.Request) -> web.Response:
@@ -100,10 +99,7 @@ def _lists_of(portal: Portal, kind: Kind, number: int) -> list[dict[str, Any]]:
 
 
 def _kind(type_id: str) -> Kind:
-    kind = KIND_NAMES.get(type_id)
-    if kind is None:
-        raise invalid(f"Unable to infer object type from: {type_id}")
-    return kind
+    return require(KIND_NAMES.get(type_id), invalid(f"Unable to infer object type from: {type_id}"))
 
 
 def _page(request: web.Request, found: dict[int, float], left: list[int], limit: int) -> web.Response:

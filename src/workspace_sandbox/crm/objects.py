@@ -7,21 +7,13 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.crm import search
-from workspace_sandbox.crm.arguments import (
-    cursor,
-    flag,
-    inputs,
-    kind_of,
-    list_in,
-    names,
-    record_body,
-    whole,
-)
+from workspace_sandbox.crm.arguments import cursor, flag, inputs, kind_of, list_in, names, record_body, whole
 from workspace_sandbox.crm.catalogue import MADE_BY
 from workspace_sandbox.crm.kinds import KIND_NAMES, Kind
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.state import Draft, Portal
 from workspace_sandbox.crm.wire import Rejection, batch, invalid, malformed, paged
+from workspace_sandbox.kit.refusals import require
 
 LARGEST_PAGE = 100
 
@@ -60,7 +52,7 @@ async def update_record(portal: Portal, request: web.Request) -> web.Response:
     return web.json_response(_changed(portal, draft))
 
 
-async def archive_record(portal: Portal, request: web.Request) -> web.Response:
+async def archive_record(portal: Portal, request: web.Request) -> None:
     """Archive one record; doing it again is no fault."""
     kind, identifier = kind_of(request), request.match_info["id"]
     if record := portal.find_live(kind, identifier):
@@ -68,7 +60,6 @@ async def archive_record(portal: Portal, request: web.Request) -> web.Response:
     else:
         # Archiving again is no fault; only a record that never was there is one.
         portal.find(kind, identifier, archived=True)
-    return web.Response(status=204)
 
 
 async def search_records(portal: Portal, request: web.Request) -> web.Response:
@@ -140,13 +131,12 @@ async def batch_upsert(portal: Portal, request: web.Request) -> web.Response:
     return batch(portal.now, shown)
 
 
-async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
+async def batch_archive(portal: Portal, request: web.Request) -> None:
     """Archive several records; those that are not there are passed over."""
     kind, (_, given) = kind_of(request), await inputs(request)
     for identifier in dict.fromkeys(_identifier(one) for one in given):
         if record := portal.find_live(kind, identifier):
             portal.archive(record)
-    return web.Response(status=204)
 
 
 def described(portal: Portal, record: Record) -> dict[str, Any]:
@@ -165,9 +155,7 @@ def _read(portal: Portal, request: web.Request, record: Record) -> dict[str, Any
     shown = _described(portal, record, names(request, "properties"))
     associations = {}
     for name in names(request, "associations"):
-        target = KIND_NAMES.get(name.lower())
-        if target is None:
-            raise invalid(f"Unable to infer object type from: {name}")
+        target = require(KIND_NAMES.get(name.lower()), invalid(f"Unable to infer object type from: {name}"))
         if linked := portal.linked(record, target):
             rows = [{"id": str(other), "type": kind.name} for other, kinds in linked for kind in kinds]
             associations[target.plural] = {"results": rows}

@@ -12,6 +12,7 @@ from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.crm.wire import Rejection, invalid, malformed, resource_not_found
+from workspace_sandbox.kit.refusals import require
 
 NEEDED = {"deals": "probability", "tickets": "ticketState"}
 """What the metadata of a stage must tell."""
@@ -56,13 +57,12 @@ async def replace_pipeline(portal: Portal, request: web.Request) -> web.Response
     return _shown(portal, _keep(portal, replace(written, created=before.created), "UPDATE"))
 
 
-async def delete_pipeline(portal: Portal, request: web.Request) -> web.Response:
+async def delete_pipeline(portal: Portal, request: web.Request) -> None:
     """Delete a pipeline, perhaps only if no record is in it."""
     pipeline = _pipeline(portal, request)
     _refuse_used(portal, request, pipeline, pipeline.stages)
     del portal.pipelines[pipeline.id]
     _note(portal, pipeline.id, "DELETE")
-    return web.Response(status=204)
 
 
 async def list_stages(portal: Portal, request: web.Request) -> web.Response:
@@ -101,14 +101,13 @@ async def replace_stage(portal: Portal, request: web.Request) -> web.Response:
     return _restaged(portal, pipeline, replace(made, created=before.created))
 
 
-async def delete_stage(portal: Portal, request: web.Request) -> web.Response:
+async def delete_stage(portal: Portal, request: web.Request) -> None:
     """Delete a stage, perhaps only if no record is in it."""
     pipeline = _pipeline(portal, request)
     stage = _stage(pipeline, request)
     _refuse_used(portal, request, pipeline, [stage])
     _keep(portal, replace(pipeline, stages=tuple(one for one in pipeline.stages if one is not stage)), "UPDATE")
     _note(portal, stage.id, "DELETE")
-    return web.Response(status=204)
 
 
 async def audit(portal: Portal, request: web.Request) -> web.Response:
@@ -141,10 +140,7 @@ def _pipeline(portal: Portal, request: web.Request) -> Pipeline:
 
 
 def _stage(pipeline: Pipeline, request: web.Request) -> Stage:
-    found = pipeline.stage(request.match_info["stage_id"])
-    if found is None:
-        raise resource_not_found()
-    return found
+    return require(pipeline.stage(request.match_info["stage_id"]), resource_not_found())
 
 
 def _written(portal: Portal, kind: Kind, identifier: str, raw: Mapping[str, Any]) -> Pipeline:

@@ -16,12 +16,7 @@ from workspace_sandbox.crm.definitions import (
 from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
-from workspace_sandbox.crm.wire import (
-    Rejection,
-    batch,
-    invalid,
-    malformed,
-)
+from workspace_sandbox.crm.wire import Rejection, batch, invalid, malformed
 
 SENSITIVITIES = ("non_sensitive", "sensitive", "highly_sensitive")
 MOST_UNIQUE = 10
@@ -65,10 +60,9 @@ async def update_property(portal: Portal, request: web.Request) -> web.Response:
     return _shown(portal, changed)
 
 
-async def archive_property(portal: Portal, request: web.Request) -> web.Response:
+async def archive_property(portal: Portal, request: web.Request) -> None:
     """Archive a custom property; records keep their values, but nobody sees them."""
     _archive(portal, kind_of(request), _definition(portal, request))
-    return web.Response(status=204)
 
 
 async def batch_read(portal: Portal, request: web.Request) -> web.Response:
@@ -95,13 +89,12 @@ async def batch_create(portal: Portal, request: web.Request) -> web.Response:
     return batch(portal.now, shown, errors, status=201)
 
 
-async def batch_archive(portal: Portal, request: web.Request) -> web.Response:
+async def batch_archive(portal: Portal, request: web.Request) -> None:
     """Archive several custom properties; those that are not there are passed over."""
     kind, (_, given) = kind_of(request), await inputs(request)
     found, _ = _named(portal, kind, given)
     for definition in found:
         _archive(portal, kind, definition)
-    return web.Response(status=204)
 
 
 def _named(

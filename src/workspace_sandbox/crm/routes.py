@@ -26,7 +26,9 @@ from workspace_sandbox.kit.routes import Page, Route
 DATED = "{version:2026-0[39]}"
 """The versions that are served, as a segment of the path."""
 
-Handler = Callable[[Portal, web.Request], Awaitable[web.Response]]
+Handler = Callable[[Portal, web.Request], Awaitable[web.Response | None]]
+"""Answers a request; without an answer, the status is 204."""
+
 Scopes = Callable[[web.Request], tuple[str, ...]]
 
 

@@ -11,14 +11,9 @@ from workspace_sandbox.crm.arguments import digits, list_in
 from workspace_sandbox.crm.definitions import Definition
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.values import milliseconds
-from workspace_sandbox.crm.wire import (
-    PropertyFault,
-    invalid,
-    invalid_search,
-    malformed,
-    unknown_property,
-)
+from workspace_sandbox.crm.wire import PropertyFault, invalid, invalid_search, malformed, unknown_property
 from workspace_sandbox.kit.clock import has_passed
+from workspace_sandbox.kit.refusals import require
 
 DEFAULT_PAGE = 10
 LARGEST_PAGE = 200
@@ -156,9 +151,7 @@ def _associated_test(wanted: Filter, associated: Callable[[Record, str], Iterabl
 
 
 def _key(definitions: Mapping[str, Definition], name: str) -> Key:
-    definition = definitions.get(name)
-    if definition is None:
-        raise invalid_search(unknown_property(name))
+    definition = require(definitions.get(name), invalid_search(unknown_property(name)))
 
     def key(text: str) -> Any:
         try:
@@ -316,10 +309,7 @@ def _limit(given: Any) -> int:
 
 def _after(given: Any) -> int:
     # In a search ``after`` is a position. In a listing, the same word means the identifier of the last record.
-    after = digits(str(given or 0))
-    if after is None:
-        raise invalid(f"after must be an integer, received {given}")
-    return after
+    return require(digits(str(given or 0)), invalid(f"after must be an integer, received {given}"))
 
 
 def results(query: Query, found: list[Record]) -> tuple[Iterator[Record], str | None]:

@@ -26,6 +26,8 @@ from workspace_sandbox.crm.wire import (
     unknown_property,
     value_taken,
 )
+from workspace_sandbox.kit.hooks import unheard
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.stage import Stage
 
 FREE_MAIL = frozenset({"gmail.com", "outlook.com", "icloud.com", "yahoo.com", "proton.me", "gmx.de"})
@@ -56,10 +58,6 @@ class Emit(Protocol):
     def __call__(self, portal: "Portal", happened: str, record: Record, **more: Any) -> None:
         """*more* is told of it."""
         ...
-
-
-def unheard(portal: "Portal", happened: str, record: Record, **more: Any) -> None:
-    """What nobody is told of."""
 
 
 class Portal:
@@ -278,9 +276,7 @@ class Portal:
         return self.latest[kind.plural]
 
     def _associated(self, record: Record, target: str) -> Iterable[int]:
-        kind = KIND_NAMES.get(target)
-        if kind is None:
-            raise invalid_search(unknown_property(search.ASSOCIATED + target))
+        kind = require(KIND_NAMES.get(target), invalid_search(unknown_property(search.ASSOCIATED + target)))
         return [other for other, _ in self.linked(record, kind)]
 
     def _links(self, kind: Kind, associations: Any) -> Iterator[Link]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -133,11 +134,6 @@ def not_found(identifier: str) -> Rejection:
     return Rejection(404, "OBJECT_NOT_FOUND", message, context={"id": [identifier]})
 
 
-def resource_not_found() -> Rejection:
-    """Anything but a record that is not there."""
-    return Rejection(404, "OBJECT_NOT_FOUND", "resource not found")
-
-
 def contact_exists(identifier: str) -> Rejection:
     """An address that another contact has; the only place that names it is the text."""
     # No field carries the identifier. Clients take it out of this sentence, so the wording has to stay exact.
@@ -221,6 +217,12 @@ def page(status: int, reason: str) -> RefusedWith:
     return RefusedWith(web.Response(status=status, text=text, content_type="text/html"))
 
 
+resource_not_found = partial(Rejection, 404, "OBJECT_NOT_FOUND", "resource not found")
+too_large = partial(page, 413, "Request Entity Too Large")
+absent = partial(Rejection, 501, "NOT_IMPLEMENTED")
+failed = partial(Rejection, 500, "INTERNAL_ERROR", "internal error")
+
+
 # Refusals of what no route answers
 
 
@@ -229,21 +231,6 @@ def unknown(_: web.Request, status: int) -> RefusedWith:
     return page(status, HTTPStatus(status).phrase)
 
 
-def too_large() -> RefusedWith:
-    """A body that is too large."""
-    return page(413, "Request Entity Too Large")
-
-
-def absent(message: str) -> Rejection:
-    """A route that is not played."""
-    return Rejection(501, "NOT_IMPLEMENTED", message)
-
-
 def throttled(_: Stage, __: float) -> Rejection:
     """An application that has spent its ten seconds; the vendor does not say how long to wait."""
     return too_many("TEN_SECONDLY_ROLLING", "ten_secondly_rolling", {})
-
-
-def failed() -> Rejection:
-    """The vendor's internal error."""
-    return Rejection(500, "INTERNAL_ERROR", "internal error")

@@ -172,3 +172,7 @@ class Hooks:
                 return response.status, *await letter.judge(response)
         except (aiohttp.ClientError, TimeoutError, ValueError) as fault:
             return None, next(reason for kind, reason in UNREACHED.items() if isinstance(fault, kind)), True
+
+
+def unheard(*_: Any, **__: Any) -> None:
+    """Tell nobody of what happened, as long as nobody listens."""

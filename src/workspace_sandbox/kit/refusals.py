@@ -1,10 +1,12 @@
 """How a vendor turns requests down."""
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from aiohttp import web
 
 from workspace_sandbox.kit.stage import Stage
+
+T = TypeVar("T")
 
 
 class Refused(Exception):
@@ -49,3 +51,10 @@ class Refusals(Protocol):
     def failed(self) -> Refused:
         """Return the vendor's internal error."""
         ...
+
+
+def require(found: T | None, refusal: Exception | type[Exception]) -> T:
+    """Return *found*; raise *refusal* if there is nothing."""
+    if found is None:
+        raise refusal
+    return found

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.mail.listing import filter_of, matching, page
 from workspace_sandbox.mail.messages import content, reading, send
 from workspace_sandbox.mail.methods import Answer, Ask, Desk
@@ -68,6 +69,4 @@ def _keep_draft(desk: Desk, mailbox: Mailbox, draft_id: str, raw: bytes, thread_
 
 
 def _draft(ask: Ask, draft_id: str) -> Message:
-    if draft_id not in ask.mailbox.drafts:
-        raise not_found()
-    return ask.mailbox.drafts[draft_id]
+    return require(ask.mailbox.drafts.get(draft_id), not_found())

@@ -11,6 +11,7 @@ from workspace_sandbox.kit.asking import Field, one_of, whole
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null, texts
 from workspace_sandbox.kit.oauth import Token
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.routes import Route
 from workspace_sandbox.kit.stage import Exchange
 from workspace_sandbox.mail import acts, refusals, schema, seed, sowing, uploads
@@ -196,9 +197,7 @@ class MailEmulator(Emulator):
             raise refusals.forced(self.stage.knobs["force"], method.rpc, self.stage.now())
         if not call.token:
             raise refusals.missing_credential(method.rpc)
-        token = self.oauth.allowed(call.token)
-        if token is None:
-            raise refusals.invalid_credential()
+        token = require(self.oauth.allowed(call.token), refusals.invalid_credential())
         if method.scopes.isdisjoint(token.scopes):
             raise refusals.missing_scope(method.rpc)
         return token

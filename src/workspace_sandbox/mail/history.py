@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.mail.listing import limit_of, position, token
 from workspace_sandbox.mail.methods import Answer, Ask, Desk
 from workspace_sandbox.mail.refusals import invalid, not_found
@@ -17,9 +18,7 @@ KINDS = {
 
 def list_history(_: Desk, ask: Ask) -> Answer:
     """What changed since a history id."""
-    start = ask.query.get("startHistoryId")
-    if start is None:
-        raise invalid("Missing required parameter: startHistoryId")
+    start = require(ask.query.get("startHistoryId"), invalid("Missing required parameter: startHistoryId"))
     if not FIRST_HISTORY_ID <= start <= ask.mailbox.history_id:
         raise not_found()
     if start < _oldest(ask):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.mail.methods import Answer, Ask, Desk
 from workspace_sandbox.mail.refusals import conflict, invalid, not_found
 from workspace_sandbox.mail.state import SHOWN, SYSTEM, Label
@@ -79,9 +80,7 @@ def delete_label(_: Desk, ask: Ask) -> Answer:
 
 
 def _label(ask: Ask) -> Label:
-    if ask.ids["id"] not in ask.mailbox.labels:
-        raise not_found()
-    return ask.mailbox.labels[ask.ids["id"]]
+    return require(ask.mailbox.labels.get(ask.ids["id"]), not_found())
 
 
 def checked_name(name: str, others: Mapping[str, Label]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.mail.listing import filter_of, matching, page
 from workspace_sandbox.mail.methods import Answer, Ask, Desk
 from workspace_sandbox.mail.office import HEX_ID
@@ -150,9 +151,7 @@ def existing(known: Mapping[str, T], wanted: str) -> T:
     """What is *known* by the identifier that is *wanted*."""
     if not HEX_ID.fullmatch(wanted.lower()):
         raise invalid("Invalid id value")
-    if wanted.lower() not in known:
-        raise not_found()
-    return known[wanted.lower()]
+    return require(known.get(wanted.lower()), not_found())
 
 
 def _message(ask: Ask, name: str = "id") -> Message:

@@ -1,6 +1,7 @@
 """Every error body that the vendor sends, by name."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from aiohttp import web
 
@@ -20,9 +21,13 @@ RPC = "caribou.api.proto.MailboxService."
 NO_RAW = "'raw' RFC822 payload message string or uploading message via /upload/* URL required"
 
 
-def invalid(message: str) -> Refusal:
-    """A request that cannot mean anything."""
-    return Refusal(400, "INVALID_ARGUMENT", "invalidArgument", message)
+invalid = partial(Refusal, 400, "INVALID_ARGUMENT", "invalidArgument")
+not_found = partial(Refusal, 404, "NOT_FOUND", "notFound", "Requested entity was not found.")
+# The reason was seen in several spellings. Only the status is to be relied on.
+conflict = partial(Refusal, 409, "ALREADY_EXISTS", "duplicate")
+too_large = partial(Refusal, 413, "INVALID_ARGUMENT", "uploadTooLarge", "Request Entity Too Large")
+absent = partial(Refusal, 501, "UNIMPLEMENTED", "notImplemented")
+failed = partial(Refusal, 500, "INTERNAL", "backendError", "Internal error encountered.")
 
 
 def unbindable(message: str, path: str = "") -> Refusal:
@@ -70,22 +75,6 @@ def bad_mask(mask: str) -> Refusal:
 def precondition(message: str = "Precondition check failed.") -> Refusal:
     """A request that this object cannot take now."""
     return Refusal(400, "FAILED_PRECONDITION", "failedPrecondition", message)
-
-
-def not_found() -> Refusal:
-    """An object that is not in this mailbox."""
-    return Refusal(404, "NOT_FOUND", "notFound", "Requested entity was not found.")
-
-
-def conflict(message: str) -> Refusal:
-    """An object that exists already."""
-    # The reason was seen in several spellings. Only the status is to be relied on.
-    return Refusal(409, "ALREADY_EXISTS", "duplicate", message)
-
-
-def too_large() -> Refusal:
-    """An upload beyond the limit of the method."""
-    return Refusal(413, "INVALID_ARGUMENT", "uploadTooLarge", "Request Entity Too Large")
 
 
 def payload_too_large(limit: int) -> Refusal:
@@ -176,19 +165,9 @@ def unknown(request: web.Request, _: int) -> Refusal:
     return page_not_found(request.method, request.path)
 
 
-def absent(message: str) -> Refusal:
-    """A method that is not played."""
-    return Refusal(501, "UNIMPLEMENTED", "notImplemented", message)
-
-
 def throttled(stage: Stage, seconds: float) -> Refusal:
     """The minute's units are spent, in the dialect that the knob ``throttle`` names."""
     return THROTTLES[stage.knobs["throttle"]](stage.now() + seconds)
-
-
-def failed() -> Refusal:
-    """The vendor's own failure."""
-    return Refusal(500, "INTERNAL", "backendError", "Internal error encountered.")
 
 
 def page_not_found(method: str, path: str) -> Refusal:

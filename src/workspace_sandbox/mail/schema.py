@@ -6,6 +6,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from workspace_sandbox.kit.strict_json import parse_json
 from workspace_sandbox.mail.refusals import bad_mask, invalid_value, unknown_name, unparsable
 
 Kind: TypeAlias = "str | tuple[str, ...] | Mapping[str, Kind] | list[Kind]"
@@ -173,7 +174,7 @@ def read_json(content: bytes, shape: Shape) -> dict[str, Any]:
     if not content.strip():
         return {}
     try:
-        raw = json.loads(content, parse_constant=_no_constant)
+        raw = parse_json(content)
     except (ValueError, RecursionError):
         raise unparsable("Unexpected token.") from None
     if not isinstance(raw, dict):
@@ -222,10 +223,6 @@ def text_value(value: Any, path: str) -> str:
 
 def _refuse(value: Any, kind: str, path: str) -> Any:
     raise invalid_value(path, kind, json.dumps(value))
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(name)
 
 
 def _snake(name: str) -> str:

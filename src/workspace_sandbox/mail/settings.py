@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.mail.methods import Answer, Ask, Desk
 from workspace_sandbox.mail.office import ADDRESS
 from workspace_sandbox.mail.refusals import invalid, not_found, precondition
@@ -92,9 +93,7 @@ def list_forwarding(_: Desk, ask: Ask) -> Answer:
 def get_forwarding(_: Desk, ask: Ask) -> Answer:
     """One of them."""
     address = ask.ids["forwardingEmail"].lower()
-    if address not in ask.mailbox.forwarding:
-        raise not_found()
-    return _address(address, ask.mailbox.forwarding[address])
+    return _address(address, require(ask.mailbox.forwarding.get(address), not_found()))
 
 
 def create_forwarding(desk: Desk, ask: Ask) -> Answer:
@@ -164,9 +163,7 @@ def delete_filter(_: Desk, ask: Ask) -> Answer:
 
 
 def _filter(ask: Ask) -> Settings:
-    if ask.ids["id"] not in ask.mailbox.filters:
-        raise not_found()
-    return ask.mailbox.filters[ask.ids["id"]]
+    return require(ask.mailbox.filters.get(ask.ids["id"]), not_found())
 
 
 # Addresses that mail is sent from

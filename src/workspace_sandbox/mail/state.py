@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from workspace_sandbox.kit.hooks import unheard
 from workspace_sandbox.mail.index import Index, snippet
 from workspace_sandbox.mail.mime import Part, decoded, parse, read_headers, split_head
 
@@ -137,10 +138,6 @@ class Message:
         return any(label_id in self.label_ids for label_id in label_ids)
 
 
-def _unheard(_: "Mailbox", __: Mapping[str, Any]) -> None:
-    """Nobody is told."""
-
-
 class Mailbox:
     """Everything one account holds."""
 
@@ -158,7 +155,7 @@ class Mailbox:
         self.forwarding: dict[str, str] = {}
         """Addresses that mail may be forwarded to, with how far each is verified."""
 
-        self.heard: Callable[[Mailbox, Mapping[str, Any]], None] = _unheard
+        self.heard: Callable[[Mailbox, Mapping[str, Any]], None] = unheard
         """Is told of every record of the history."""
 
         self._new_id = new_id

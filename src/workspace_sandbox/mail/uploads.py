@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.mail.methods import Ask
 from workspace_sandbox.mail.mime import Part, parameters, read_headers, sections, split_head
 from workspace_sandbox.mail.refusals import invalid, not_found, too_large
@@ -52,9 +53,7 @@ class Uploads:
     def take(self, call: Call) -> Ask | Reply:
         """Take in one piece: an incomplete upload is answered at once, a complete one is to be done."""
         upload_id = call.first("upload_id")
-        upload = self._open.get(upload_id)
-        if upload is None:
-            raise not_found()
+        upload = require(self._open.get(upload_id), not_found())
         start, total = _placed(call, upload)
         if start is not None:
             _append(upload, start, call.body)

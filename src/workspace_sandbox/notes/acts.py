@@ -1,10 +1,12 @@
 """What a person does in the application, told in plain values, and in the settings of a connection."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, optional, reading
 from workspace_sandbox.kit.asking import object_of
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.notes import checks, edits, richtext, writes
 from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
 
@@ -63,13 +65,8 @@ def _update(notion: "NotesEmulator", page: Page, properties: Mapping[str, Any]) 
     return {"page_id": page.id}
 
 
-def _trash(notion: "NotesEmulator", page: Page) -> Done:
-    edits.trash(notion.workspace, page, notion.person, into=True)
-    return {"page_id": page.id}
-
-
-def _restore(notion: "NotesEmulator", page: Page) -> Done:
-    edits.trash(notion.workspace, page, notion.person, into=False)
+def _trash(notion: "NotesEmulator", page: Page, *, into: bool) -> Done:
+    edits.trash(notion.workspace, page, notion.person, into=into)
     return {"page_id": page.id}
 
 
@@ -90,9 +87,7 @@ def _rename_property(notion: "NotesEmulator", source: DataSource, column: str, n
 
 def _rename_option(notion: "NotesEmulator", source: DataSource, column: str, former: str, name: str) -> Done:
     prop = _property(source, column)
-    option = prop.option(former)
-    if option is None:
-        raise ValueError(f"{prop.name} has no option {former!r}")
+    option = require(prop.option(former), ValueError(f"{prop.name} has no option {former!r}"))
     edits.rename_option(notion.workspace, source, prop, option, writes.option_name(name, "name"), author=notion.person)
     return {"option_id": option.id}
 
@@ -135,10 +130,7 @@ def _source(notion: "NotesEmulator", value: Any) -> DataSource:
 
 
 def _page(notion: "NotesEmulator", value: Any) -> Page:
-    page = notion.workspace.pages.get(str(value))
-    if page is None:
-        raise ValueError(f"is {value!r}, and there is no such page")
-    return page
+    return require(notion.workspace.pages.get(str(value)), ValueError(f"is {value!r}, and there is no such page"))
 
 
 def _options(_: Any, value: Any) -> list[str]:
@@ -163,8 +155,8 @@ ACTS: Acts = {
         (PAGE, TEXT, optional("discussion_id", "the discussion that it goes to; otherwise a new one")),
         "`comment_id`, `discussion_id`",
     ),
-    "trash_page": Act(_trash, "Moves a page into the trash.", (PAGE,), "`page_id`"),
-    "restore_page": Act(_restore, "Takes a page out of the trash.", (PAGE,), "`page_id`"),
+    "trash_page": Act(partial(_trash, into=True), "Moves a page into the trash.", (PAGE,), "`page_id`"),
+    "restore_page": Act(partial(_trash, into=False), "Takes a page out of the trash.", (PAGE,), "`page_id`"),
     "add_property": Act(
         _add_property,
         "Adds a column.",

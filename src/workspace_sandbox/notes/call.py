@@ -3,11 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from aiohttp import web
 
 from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.strict_json import parse_json
 from workspace_sandbox.notes import checks, wire
 from workspace_sandbox.notes.answers import VERSIONS, WITH_SOURCES, WITHOUT_ARCHIVED, Answers
 from workspace_sandbox.notes.paging import Cursors
@@ -76,10 +77,6 @@ async def body_of(request: web.Request) -> dict[str, Any]:
     if len(sent) > MOST_BYTES:
         raise checks.unfit("body.length", f"≤ `{MOST_BYTES}`", len(sent))
     try:
-        return checks.obj(json.loads(sent, parse_constant=_refuse_constant) if sent else {}, "body")
+        return checks.obj(parse_json(sent) if sent else {}, "body")
     except (ValueError, RecursionError) as fault:
         raise Refusal(400, "invalid_json", "Error parsing JSON body.") from fault
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(name)

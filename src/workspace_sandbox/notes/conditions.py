@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.notes import checks, times
 
 Holds = Callable[[Any], bool]
@@ -141,8 +142,6 @@ def condition(kind: str, raw: Any, path: str, now: float) -> Holds:
     if KINDS[kind] is DATE and name in times.WINDOWS:
         _nothing(operand, f"{path}.{name}")
         return lambda value: value is not None and times.within(name, value, now)
-    operator = KINDS[kind].get(name)
-    if operator is None:
-        raise checks.unfit(f"{path}.{name}", "not present", operand)
+    operator = require(KINDS[kind].get(name), checks.unfit(f"{path}.{name}", "not present", operand))
     read = operator.read(operand, f"{path}.{name}")
     return lambda value: operator.holds(value, read)

@@ -9,6 +9,7 @@ from workspace_sandbox.kit.asking import Field, number, one_of
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null
 from workspace_sandbox.kit.oauth import bearer
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.notes import acts, seed, sowing, wire
 from workspace_sandbox.notes.access import TOKEN, Authorisations
 from workspace_sandbox.notes.answers import Answers
@@ -128,9 +129,7 @@ class NotesEmulator(Emulator):
         return wire.answered(200, route.handler(call), self.stage.request_id())
 
     def _admit(self, value: str) -> Home:
-        token = self.oauth.living(value, "access")
-        if token is None:
-            raise Refusal(401, "unauthorized", "API token is invalid.")
+        token = require(self.oauth.living(value, "access"), Refusal(401, "unauthorized", "API token is invalid."))
         self.limits.spend(value)
         home: Home = token.grant.account
         return home

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.notes import checks
 
 Items = list[dict[str, Any]]
@@ -97,9 +98,7 @@ def _equation(raw: Any, path: str) -> dict[str, Any]:
 
 def _mention(raw: Any, path: str) -> dict[str, Any]:
     given = checks.obj(raw, path, "type", *MENTIONS)
-    kind = next((kind for kind in MENTIONS if kind in given), None)
-    if kind is None:
-        raise checks.unfit(f"{path}.user", "defined")
+    kind = require(next((kind for kind in MENTIONS if kind in given), None), checks.unfit(f"{path}.user", "defined"))
     target = checks.obj(given[kind], f"{path}.{kind}")
     if kind == "date":
         target = {"start": checks.need(target, "start", f"{path}.date"), "end": None, "time_zone": None} | target

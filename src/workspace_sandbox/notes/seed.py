@@ -11,17 +11,7 @@ from typing import Any
 from workspace_sandbox.notes import everything, richtext, values
 from workspace_sandbox.notes.access import CLIENT_ID, INTEGRATION_ID
 from workspace_sandbox.notes.seeding import Seeder
-from workspace_sandbox.notes.state import (
-    Database,
-    DataSource,
-    Home,
-    Offer,
-    Page,
-    Parent,
-    Property,
-    User,
-    Workspace,
-)
+from workspace_sandbox.notes.state import Database, DataSource, Home, Offer, Page, Parent, Property, User, Workspace
 
 EPOCH = datetime(2025, 6, 2, 9, 30, 12, 345_000, tzinfo=UTC).timestamp()
 """The last edit of the newest object."""

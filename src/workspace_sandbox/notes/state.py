@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
+from workspace_sandbox.kit.hooks import unheard
 from workspace_sandbox.notes import richtext
 from workspace_sandbox.notes.wire import archived, invalid, not_shared, several_sources
 
@@ -207,10 +208,6 @@ class Home:
     offers: tuple[Offer, ...]
 
 
-def _unheard(_: Change) -> None:
-    """Nobody is told."""
-
-
 class Workspace:
     """Everything in one workspace of the vendor's."""
 
@@ -225,7 +222,7 @@ class Workspace:
         self.pages: dict[str, Page] = {}
         self.blocks: dict[str, Block] = {}
         self.comments: dict[str, Comment] = {}
-        self.emit: Callable[[Change], None] = _unheard
+        self.emit: Callable[[Change], None] = unheard
         """Is told of every change."""
 
     def new_id(self) -> str:

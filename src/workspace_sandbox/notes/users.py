@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.notes import wire
 from workspace_sandbox.notes.answers import listing
 from workspace_sandbox.notes.call import Call
@@ -27,9 +28,7 @@ def retrieve_user(call: Call) -> dict[str, Any]:
     """One user."""
     _require_capability(call)
     uid = call.uid("user_id")
-    found = call.workspace.users.get(uid)
-    if found is None:
-        raise wire.not_shared("user", uid, call.bot.integration_id, call.bot.name)
+    found = require(call.workspace.users.get(uid), wire.not_shared("user", uid, call.bot.integration_id, call.bot.name))
     return _shown(call, found)
 
 

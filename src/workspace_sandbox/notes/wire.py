@@ -1,6 +1,7 @@
 """How the vendor answers, and what it says when it turns a request down."""
 
 import math
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -32,9 +33,21 @@ class Refusal(Refused):
         return response
 
 
+bad_url = partial(Refusal, 400, "invalid_request_url", "Invalid request URL.")
+absent = partial(Refusal, 501, "not_implemented")
+failed = partial(Refusal, 500, "internal_server_error", "Unexpected error occurred.")
+overloaded = partial(
+    Refusal, 529, "service_overload", "Notion is temporarily overloaded. Please try again later.", retry_after=1
+)
+
+
 def invalid(message: str, **additional: Any) -> Refusal:
     """A request that does not fit what it is about."""
     return Refusal(400, "validation_error", message, additional=additional or None)
+
+
+archived = partial(invalid, "Can't edit block that is archived. You must unarchive the block before editing.")
+too_large = partial(invalid, "body failed validation: body.length is too large.")
 
 
 def not_shared(kind: str, uid: str, integration_id: str, name: str) -> Refusal:
@@ -45,11 +58,6 @@ def not_shared(kind: str, uid: str, integration_id: str, name: str) -> Refusal:
         f'with your integration "{name}".'
     )
     return Refusal(404, "object_not_found", message, additional={"integration_id": integration_id})
-
-
-def archived() -> Refusal:
-    """An edit of something that lies in the trash."""
-    return invalid("Can't edit block that is archived. You must unarchive the block before editing.")
 
 
 def several_sources(database_id: str, source_ids: list[str]) -> Refusal:
@@ -64,34 +72,14 @@ def several_sources(database_id: str, source_ids: list[str]) -> Refusal:
     )
 
 
-def bad_url() -> Refusal:
-    """A path or method the API does not have."""
-    return Refusal(400, "invalid_request_url", "Invalid request URL.")
-
-
 def unknown(_: web.Request, __: int) -> Refusal:
     """A path or method the API does not have."""
     return bad_url()
 
 
-def too_large() -> Refusal:
-    """A body that is too large."""
-    return invalid("body failed validation: body.length is too large.")
-
-
-def absent(message: str) -> Refusal:
-    """A route that is not played."""
-    return Refusal(501, "not_implemented", message)
-
-
 def throttled(_: Stage, seconds: float) -> Refusal:
     """A connection that has spent its budget of requests."""
     return rate_limited(math.ceil(seconds))
-
-
-def failed() -> Refusal:
-    """The vendor's internal error."""
-    return Refusal(500, "internal_server_error", "Unexpected error occurred.")
 
 
 def rate_limited(seconds: int) -> Refusal:
@@ -120,9 +108,6 @@ def unavailable(committed_id: str | None = None) -> Refusal:
 
 
 # 529 is no registered status. Libraries that know only those of the standard library fail on it.
-def overloaded() -> Refusal:
-    """A 529, to be treated like a 429."""
-    return Refusal(529, "service_overload", "Notion is temporarily overloaded. Please try again later.", retry_after=1)
 
 
 def answered(status: int, shown: dict[str, Any], request_id: str) -> web.Response:

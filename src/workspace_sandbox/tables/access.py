@@ -10,7 +10,7 @@ from aiohttp import web
 
 from workspace_sandbox.kit.consent import Account, Box, Decision, Fields, Question, told
 from workspace_sandbox.kit.oauth import Grant, OAuth, Token, back, basic, bearer
-from workspace_sandbox.kit.refusals import Refused, RefusedWith
+from workspace_sandbox.kit.refusals import Refused, RefusedWith, require
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.tables.state import Base, User
 from workspace_sandbox.tables.wire import unauthenticated
@@ -104,9 +104,7 @@ class Authorisations(OAuth):
     def authenticate(self, request: web.Request) -> Access:
         """Return what the token of *request* opens. Refuses one that opens nothing."""
         value = bearer(request)
-        token = self.living(value, "access")
-        if token is None:
-            raise unauthenticated(value)
+        token = require(self.living(value, "access"), unauthenticated(value))
         scopes = token.scopes if token.grant.client_id else self.stage.knobs["scopes"].split()
         return Access(value, token.grant, frozenset(scopes))
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, optional, reading, text
 from workspace_sandbox.kit.asking import object_of
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import comments, queries, seed, wire
 from workspace_sandbox.tables.definitions import Definitions
 from workspace_sandbox.tables.state import Base, Table, find
@@ -48,25 +49,17 @@ def _add_field(airtable: "TablesEmulator", base: Base, key: str, name: str, kind
 
 
 def _comment(airtable: "TablesEmulator", base: Base, key: str, record_id: str, said: str) -> Done:
-    record = _table(base, key).records.get(record_id)
-    if record is None:
-        raise ValueError(f"no record {record_id!r}")
+    record = require(_table(base, key).records.get(record_id), ValueError(f"no record {record_id!r}"))
     made = comments.add(record, airtable.workspace.new_id("com"), seed.COLLEAGUE, said, airtable.stage.now())
     return {"comment_id": made.id}
 
 
 def _base(airtable: "TablesEmulator", value: Any) -> Base:
-    base = airtable.workspace.base(str(value))
-    if base is None:
-        raise ValueError(f"is {value!r}, and there is no such base")
-    return base
+    return require(airtable.workspace.base(str(value)), ValueError(f"is {value!r}, and there is no such base"))
 
 
 def _table(base: Base, key: str) -> Table:
-    table = find(base.tables, key)
-    if table is None:
-        raise ValueError(f"no table {key!r}")
-    return table
+    return require(find(base.tables, key), ValueError(f"no table {key!r}"))
 
 
 TABLE = (Field("base_id", "the base", _base), Field("table", "the table, by name or id", text))

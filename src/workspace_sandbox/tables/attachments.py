@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.tables import queries
 from workspace_sandbox.tables.access import Authorisations
@@ -23,9 +24,7 @@ PATH = "/v3/u/{until}/{attachment}/{signature}/{filename}"
 
 def upload_attachment(call: Call) -> dict[str, Any]:
     """Append a file to a cell, wherever in the base the record is; answered with field ids."""
-    home = call.base.home(call.path["record"])
-    if home is None:
-        raise not_found()
+    home = require(call.base.home(call.path["record"]), not_found())
     table, record = home
     if table.synced:
         raise forbidden()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import definitions, queries, wire
 from workspace_sandbox.tables.call import Call
 from workspace_sandbox.tables.definitions import Definitions
@@ -70,9 +71,7 @@ def create_field(call: Call) -> dict[str, Any]:
 def update_field(call: Call) -> dict[str, Any]:
     """Another name or description of a field."""
     table = call.table()
-    column = find(table.fields, call.path["field"])
-    if column is None:
-        raise wire.not_found()
+    column = require(find(table.fields, call.path["field"]), wire.not_found())
     definitions.rename_field(table, column, call.body)
     return column.shape()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from multidict import MultiMapping
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import queries, wire
 from workspace_sandbox.tables.access import Access
 from workspace_sandbox.tables.state import PERMISSIONS, Base, Record, Table, find
@@ -43,10 +44,7 @@ class Call:
 
     def table(self) -> Table:
         """The table of the path, by id or name."""
-        table = find(self.base.tables, self.path["table"])
-        if table is None:
-            raise wire.no_such_model()
-        return table
+        return require(find(self.base.tables, self.path["table"]), wire.no_such_model())
 
     def written_table(self) -> Table:
         """The table of the path, if it takes writes."""
@@ -57,10 +55,7 @@ class Call:
 
     def own_record(self, table: Table) -> Record:
         """The record of the path, which must be one of *table*."""
-        record = table.records.get(self.path["record"])
-        if record is None:
-            raise wire.no_such_record(self.path["record"])
-        return record
+        return require(table.records.get(self.path["record"]), wire.no_such_record(self.path["record"]))
 
     def manner(self) -> Manner:
         """How it is to be written."""

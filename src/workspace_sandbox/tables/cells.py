@@ -4,16 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import times
 from workspace_sandbox.tables.casts import LOOSE
 from workspace_sandbox.tables.draft import Cell, Draft, Write
 from workspace_sandbox.tables.state import Attachment, Field, Record, User, plain
-from workspace_sandbox.tables.wire import (
-    computed_field,
-    invalid_attachment,
-    invalid_record_id,
-    no_such_row,
-)
+from workspace_sandbox.tables.wire import computed_field, invalid_attachment, invalid_record_id, no_such_row
 
 LARGEST = 1e300
 """Beyond this, and not being a number at all, is refused."""
@@ -66,10 +62,7 @@ def _selects(cell: Cell, raw: Any) -> list[str]:
 
 
 def _collaborator(cell: Cell, raw: Any) -> User:
-    known = _people(cell, raw) if isinstance(raw, Mapping) else None
-    if known is None:
-        raise cell.refused()
-    return known
+    return require(_people(cell, raw) if isinstance(raw, Mapping) else None, cell.refused())
 
 
 def _people(cell: Cell, raw: Mapping[str, Any]) -> User | None:
@@ -86,10 +79,7 @@ def _collaborators(cell: Cell, raw: Any) -> list[User]:
 
 def _date(cell: Cell, raw: Any) -> str:
     text = _text(cell, raw)
-    day = times.read_date(text) if text else ""
-    if day is None:
-        raise cell.refused()
-    return day
+    return require(times.read_date(text) if text else "", cell.refused())
 
 
 def _date_time(cell: Cell, raw: Any) -> float | None:

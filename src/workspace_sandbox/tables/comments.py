@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import queries, times, wire
 from workspace_sandbox.tables.call import Call
 from workspace_sandbox.tables.state import Base, Comment, Record, User
@@ -73,9 +74,7 @@ def _own(call: Call) -> Comment:
 
 
 def _text(call: Call) -> str:
-    text = call.body.get("text")
-    if text is None:
-        raise wire.missing("text")
+    text = require(call.body.get("text"), wire.missing("text"))
     if not isinstance(text, str) or not text:
         raise wire.invalid_request()
     return text

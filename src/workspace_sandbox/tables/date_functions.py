@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import date_formats, times
 from workspace_sandbox.tables.operands import (
     Erroneous,
@@ -165,9 +166,7 @@ def _parsed(value: Any, form: Any = None, locale: Any = None) -> str | None:
         return None
     if form is None:
         return like(value, known(value))
-    at = date_formats.parsed(text(value), text(form))
-    if at is None:
-        raise Erroneous
+    at = require(date_formats.parsed(text(value), text(form)), Erroneous)
     return like(None, at)
 
 
@@ -184,9 +183,7 @@ def _formatted(value: Any, form: Any = date_formats.DEFAULT) -> str:
 
 def _from_now(parts: list[Formula]) -> Formula:
     def told(row: Row) -> str:
-        at = moment(parts[0](row))
-        if at is None:
-            raise Erroneous
+        at = require(moment(parts[0](row)), Erroneous)
         return date_formats.told(abs(row.reader.now - at))
 
     return told

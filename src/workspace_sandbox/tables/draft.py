@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables.state import Attachment, Base, Cells, Field, Record, Table, find
 from workspace_sandbox.tables.wire import Refusal, invalid_value, missing_option
 
@@ -84,10 +85,7 @@ class Cell:
 
     def linked(self) -> Table:
         """The table that the field links to."""
-        table = find(self.draft.base.tables, self.field.option("linkedTableId"))
-        if table is None:
-            raise self.refused()
-        return table
+        return require(find(self.draft.base.tables, self.field.option("linkedTableId")), self.refused())
 
 
 Write = Callable[[Cell, Any], Any]

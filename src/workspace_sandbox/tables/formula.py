@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables.functions import FUNCTIONS, equal
 from workspace_sandbox.tables.number_functions import divided
 from workspace_sandbox.tables.operands import (
@@ -134,9 +135,7 @@ class _Parser:
         return make(arguments)
 
     def _field(self, name: str) -> Formula:
-        field = find(self._table.fields, name)
-        if field is None:
-            raise invalid_formula(f"Unknown field names: {name.casefold()}")
+        field = require(find(self._table.fields, name), invalid_formula(f"Unknown field names: {name.casefold()}"))
         return _cell(field)
 
     def _peek(self) -> Token:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import times
 from workspace_sandbox.tables.date_functions import DATES
 from workspace_sandbox.tables.number_functions import NUMBERS
@@ -91,9 +92,7 @@ def _matched(value: Any, pattern: Any) -> re.Match[str] | None:
 
 
 def _extracted(value: Any, pattern: Any) -> str:
-    found = _matched(value, pattern)
-    if found is None:
-        raise Erroneous
+    found = require(_matched(value, pattern), Erroneous)
     return found[1] if found.re.groups else found[0]
 
 

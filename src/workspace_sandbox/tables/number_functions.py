@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables.operands import MOST, Erroneous, Function, finite, flat, number, numbers, of, whole
 from workspace_sandbox.tables.operands import written as text
 
@@ -75,9 +76,7 @@ def _read(value: Any) -> float:
     """The number in a text, without the signs around it; an error where there is none."""
     if isinstance(value, int | float):
         return value
-    found = NUMERAL.search(re.sub(r"[,\s]", "", text(value)))
-    if found is None:
-        raise Erroneous
+    found = require(NUMERAL.search(re.sub(r"[,\s]", "", text(value))), Erroneous)
     return finite(float(found[0]))
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from workspace_sandbox.kit.clock import instant
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import times
 from workspace_sandbox.tables.state import Record, Table
 from workspace_sandbox.tables.values import Reader, text_of
@@ -120,9 +121,7 @@ def moment(value: Any) -> float | None:
 
 def known(value: Any) -> datetime:
     """The instant that a value is, in its zone; an error where it is none."""
-    at = moment(value)
-    if at is None:
-        raise Erroneous
+    at = require(moment(value), Erroneous)
     try:
         return instant(at).astimezone(times.zone(value.zone if isinstance(value, Zoned) else "utc"))
     except (OverflowError, ValueError):

@@ -8,6 +8,7 @@ from typing import Any
 
 from multidict import MultiMapping
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import wire
 from workspace_sandbox.tables.formula import parse
 from workspace_sandbox.tables.operands import Row
@@ -126,10 +127,7 @@ def _sort(given: Any) -> tuple[str, bool]:
 
 def column_of(table: Table, name: str) -> Field:
     """The field of that name or id; refused if there is none."""
-    column = find(table.fields, name)
-    if column is None:
-        raise wire.unknown_field(name)
-    return column
+    return require(find(table.fields, name), wire.unknown_field(name))
 
 
 def select(query: ListQuery, table: Table, reader: Reader) -> list[Record]:
@@ -150,10 +148,7 @@ def select(query: ListQuery, table: Table, reader: Reader) -> list[Record]:
 def _view(table: Table, wanted: str | None) -> View:
     if wanted is None:
         return View("", "")
-    view = find(table.views, wanted)
-    if view is None:
-        raise wire.no_such_view(wanted)
-    return view
+    return require(find(table.views, wanted), wire.no_such_view(wanted))
 
 
 def _order(column: Field, table: Table, reader: Reader) -> Callable[[Record], tuple[int, float, str]]:

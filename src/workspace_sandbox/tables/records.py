@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import queries, wire
 from workspace_sandbox.tables.call import Call
 from workspace_sandbox.tables.state import Field, Record, Table
@@ -45,9 +46,7 @@ def get_record(call: Call) -> dict[str, Any]:
     """A record; one of another table of the base is found too."""
     call.table()
     # The reference says that a record of another table is found too. Hence a GET proves nothing about the table.
-    home = call.base.home(call.path["record"])
-    if home is None:
-        raise wire.not_found()
+    home = require(call.base.home(call.path["record"]), wire.not_found())
     query = queries.from_query(call.query)
     return _shown(call, query, *home)
 

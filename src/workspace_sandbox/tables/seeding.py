@@ -1,7 +1,7 @@
 """Makes the seeded tables: fields, options and views with identifiers that are the same every time."""
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -36,7 +36,7 @@ def fields(new_id: Identifiers, columns: Mapping[str, Any]) -> list[Field]:
     return made
 
 
-def choices(new_id: Identifiers, names: Sequence[str]) -> dict[str, Any]:
+def choices(new_id: Callable[[str], str], names: Sequence[str]) -> dict[str, Any]:
     """The options of a select."""
     colours = (COLOURS[index % len(COLOURS)] for index in range(len(names)))
     pairs = zip(names, colours, strict=True)

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.tables import seed
-from workspace_sandbox.tables.draft import COLOURS
-from workspace_sandbox.tables.seeding import CHECK, ISO_DATE, STARS, date_time
+from workspace_sandbox.tables.seeding import CHECK, ISO_DATE, STARS, choices, date_time
 from workspace_sandbox.tables.state import Base, Field, Table, View
 from workspace_sandbox.tables.wire import Refusal
 from workspace_sandbox.tables.workspace import Manner, Workspace
@@ -56,17 +55,12 @@ def _field(workspace: Workspace, name: str, given: SeedValue) -> Field:
     kind, options = given.value, None
     if isinstance(kind, dict) and len(kind) == 1 and next(iter(kind)) in CHOSEN:
         kind = next(iter(kind))
-        names = [one.as_text() for one in given.each(kind)]
-        options = {"choices": [_choice(workspace, number, choice) for number, choice in enumerate(names)]}
+        options = choices(workspace.new_id, [one.as_text() for one in given.each(kind)])
     elif kind not in OPTIONS:
         raise given.wrong(
             f"No such type of field; there are {', '.join((*OPTIONS, *CHOSEN))}, the last two with names."
         )
     return Field(workspace.new_id("fld"), name, kind, options or OPTIONS[kind])
-
-
-def _choice(workspace: Workspace, number: int, name: str) -> dict[str, Any]:
-    return {"id": workspace.new_id("sel"), "name": name, "color": COLOURS[number % len(COLOURS)]}
 
 
 def _record(workspace: Workspace, base: Base, table: Table, given: SeedValue) -> str:

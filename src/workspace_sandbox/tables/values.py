@@ -7,16 +7,7 @@ from typing import Any
 
 from workspace_sandbox.kit.clock import has_passed
 from workspace_sandbox.tables import times
-from workspace_sandbox.tables.state import (
-    Attachment,
-    Base,
-    Field,
-    Record,
-    Table,
-    User,
-    find,
-    plain,
-)
+from workspace_sandbox.tables.state import Attachment, Base, Field, Record, Table, User, find, plain
 
 NOT_A_NUMBER = {"specialValue": "NaN"}
 ERROR = {"error": "#ERROR!"}

@@ -9,20 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.stage import Stage
 from workspace_sandbox.tables import cells, wire
 from workspace_sandbox.tables.draft import Draft, change, unlink
-from workspace_sandbox.tables.state import (
-    Attachment,
-    Base,
-    Cells,
-    Field,
-    Record,
-    Table,
-    User,
-    find,
-    media_type,
-)
+from workspace_sandbox.tables.state import Attachment, Base, Cells, Field, Record, Table, User, find, media_type
 from workspace_sandbox.tables.webhooks import Webhook
 
 ALPHABET = string.ascii_letters + string.digits
@@ -183,9 +174,7 @@ class Workspace:
 
 
 def _writable(table: Table, key: str) -> Field:
-    column = find(table.fields, key)
-    if column is None:
-        raise wire.unknown_field(key)
+    column = require(find(table.fields, key), wire.unknown_field(key))
     if column.type not in cells.STRICT:
         raise wire.computed_field(column.name)
     return column

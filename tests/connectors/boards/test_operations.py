@@ -51,21 +51,6 @@ def test_a_card_without_anything_else_takes_two_requests_and_stands_at_the_botto
     assert desk.sent() == [("GET", f"/1/lists/{reply.data['list_id']}"), ("POST", "/1/cards")]
 
 
-@requirement("boards-3")
-@pytest.mark.parametrize(
-    ("given", "stored"),
-    [
-        ("2026-12-01", "2026-12-01T00:00:00.000Z"),
-        ("2026-12-01T09:00:00.123456-05:30", "2026-12-01T14:30:00.123Z"),
-    ],
-)
-def test_a_due_date_is_stored_in_utc_whatever_its_offset(desk: Desk, given: str, stored: str) -> None:
-    reply = desk.create("Due", due=given)
-
-    due = desk.emulator.store.cards[reply.data["card_id"]].due
-    assert due == stored
-
-
 @requirement("boards-5", "boards-6")
 def test_every_missing_label_is_named_and_nothing_is_created(desk: Desk) -> None:
     reply = desk.create("Labelled", labels=["urgent", "nope", "Urgent", "press", "nope"])
@@ -92,23 +77,6 @@ def test_of_many_missing_labels_the_message_names_the_first_ones(desk: Desk) -> 
     first = ", ".join(f"“{number} {'x' * 37}…”" for number in range(5))
     assert reply.body["error"]["message"] == f"The board has no label {first} and 3 more."
     assert 8 == len(reply.details)
-
-
-def test_a_label_named_twice_is_applied_once(desk: Desk) -> None:
-    reply = desk.create("Twice", labels=["press", "urgent", "press"])
-
-    assert ["press", "urgent"] == reply.data["labels_applied"]
-
-
-def test_of_two_labels_with_one_name_the_first_is_taken(desk: Desk) -> None:
-    labels = desk.emulator.store.boards[desk.examples["board_id"]].labels.values()
-
-    reply = desk.create("Doubled", labels=["bug"])
-
-    namesakes = [label.id for label in labels if label.name == "bug"]
-    worn = [label.id for label in desk.emulator.store.cards[reply.data["card_id"]].labels]
-    assert 2 == len(namesakes)
-    assert worn == namesakes[:1]
 
 
 # Lists that are none
@@ -220,19 +188,6 @@ def test_a_card_is_moved_when_the_application_says_so_and_else_when_it_was_last_
     assert datetime.fromisoformat(moved_at) == datetime.fromisoformat(reply.data["moved_at"])
 
 
-@requirement("boards-11")
-def test_when_the_comment_is_refused_the_move_stands(desk: Desk) -> None:
-    path = f"/1/cards/{desk.card_id}/actions/comments"
-    desk.gateway.fault("boards", path=path, fault="status", status=403, body="comments are disabled")
-
-    reply = desk.move(desk.examples["list_ids"][1], comment="Never seen")
-
-    assert (200, "ok") == (reply.status, reply.body["status"])
-    assert reply.data["comment_posted"] is False
-    assert desk.list_id() == desk.examples["list_ids"][1]
-    assert [] == desk.comments()
-
-
 # Comments
 
 
@@ -302,16 +257,6 @@ def test_a_card_of_a_hidden_board_is_not_authorised(desk: Desk, what: str, body:
 
     assert (403, "board_not_authorised") == (reply.status, reply.code)
     assert "details" in reply.body["error"]
-
-
-@pytest.mark.parametrize("path", ["..%2Fboards/comments", "%2E%2E/comments", "a%20b/comments", "%00/comments"])
-def test_a_path_trick_reaches_nothing(desk: Desk, path: str) -> None:
-    desk.gateway.clear("boards")
-
-    reply = desk.gateway.post(f"/boards/cards/{path}", text="x")
-
-    assert 400 <= reply.status < 500
-    assert [] == desk.sent()
 
 
 @requirement("boards-27")

@@ -353,15 +353,6 @@ def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Ga
     assert ["question 0", "question 1", "question 2"] == watch.texts
 
 
-def test_what_is_throttled_is_waited_for(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id])
-    say(gateway, channel_id, "timeouts")
-    gateway.fault("chat", path="/api/conversations.history", fault="status", status=429, headers={"Retry-After": "0"})
-    watch.poll(behind_since=watch.began)
-
-    assert ["timeouts"] == watch.texts
-
-
 @requirement("chat-47")
 def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_next(
     gateway: Gateway, channel_id: str

@@ -7,7 +7,6 @@ import pytest
 
 from connector_gateway.connectors.chat import client
 from connectors.chat.reading import (
-    ARCHIVED,
     GENERAL,
     OURS,
     PERSON,
@@ -344,31 +343,6 @@ def test_a_reaction_that_cannot_be_looked_for_is_completed_all_the_same(gateway:
 
 
 # Repetition
-
-
-@requirement("common-92")
-def test_a_refusal_gives_the_key_free(gateway: Gateway) -> None:
-    refused = gateway.post("/chat/messages", channel=ARCHIVED, text="try again", idempotency_key="freed")
-    gateway.clear("chat")
-
-    posted = gateway.post("/chat/messages", channel=RANDOM, text="try again", idempotency_key="freed")
-
-    assert "channel_archived" == refused.code
-    assert 200 == posted.status
-    assert 0 == asked(gateway, "conversations.history")
-
-
-def test_many_calls_at_once_read_the_names_once(gateway: Gateway) -> None:
-    fresh = another_connection(gateway)
-    posts = [
-        partial(gateway.post, "/chat/messages", connection_id=fresh, channel="general", text=f"crowd {number}")
-        for number in range(20)
-    ]
-
-    replies = gateway.together(*posts)
-
-    assert {200} == {reply.status for reply in replies}
-    assert (1, 1) == (asked(gateway, "users.conversations"), asked(gateway, "auth.test"))
 
 
 def test_a_name_beyond_the_channels_that_can_be_listed_is_not_called_unknown(

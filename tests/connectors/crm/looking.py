@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from harness.serving import Gateway
 from workspace_sandbox.crm import CrmEmulator
 from workspace_sandbox.crm.records import Record
 
@@ -52,15 +50,3 @@ class Looking:
 
     def _has(self, record: Record, **properties: str) -> bool:
         return all(record.properties.get(name) == value for name, value in properties.items())
-
-
-def every_contact(gateway: Gateway, **query: Any) -> list[dict[str, Any]]:
-    """The contacts of all pages."""
-    found: list[dict[str, Any]] = []
-    cursor: dict[str, str] = {}
-    while True:
-        reply = gateway.get("/crm/contacts", **query, **cursor)
-        found += reply.data
-        if reply.body["next_cursor"] is None:
-            return found
-        cursor = {"cursor": reply.body["next_cursor"]}

@@ -1,7 +1,6 @@
 """What happens when the application, the way to it, or the caller's key fails."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ from harness.requirement import requirement
 from harness.rooms import only
 from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
-
-INVALID = {"category": "VALIDATION_ERROR"}
 
 
 @pytest.fixture(scope="module")
@@ -50,32 +47,6 @@ READS = [
 
 
 # Writes in doubt
-
-
-@requirement("common-94")
-def test_a_deal_that_one_process_lost_is_found_by_another(sandbox: Sandbox, portal: Looking, tmp_path: Path) -> None:
-    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
-        gateway.clear("crm")
-        first = new_writer(gateway, portal)
-        gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_after")
-        gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals/search", fault="status", status=500, times=6)
-        lost = first.open(headers={"Idempotency-Key": first.mark})
-        with serving(sandbox, tmp_path, connectors=only("crm"), alone=False) as other:
-            second = replace(first, gateway=replace(gateway, base_url=other.base_url))
-            found = second.open(headers={"Idempotency-Key": first.mark})
-
-    assert "outcome_unknown" == lost.code
-    assert found.data["dealname"] == first.mark
-    assert 1 == first.traces()
-
-
-def test_an_older_deal_alike_is_not_taken_for_a_lost_one(writer: Writer) -> None:
-    writer.open()
-    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="drop_before")
-    lost = writer.open()
-
-    assert "outcome_unknown" == lost.code
-    assert 1 == writer.traces()
 
 
 def test_a_company_whose_answer_is_lost_is_not_made_twice(writer: Writer) -> None:
@@ -163,17 +134,6 @@ def test_a_note_that_may_still_come_is_in_doubt_and_logged_once_by_a_repeat(
     assert 1 == len(writer.portal.notes(writer.deal_id, "some words"))
 
 
-@pytest.mark.parametrize("method", ["PATCH", "POST"])
-def test_a_note_is_logged_once_if_the_answer_to_it_or_to_the_change_is_lost(writer: Writer, method: str) -> None:
-    path = {"PATCH": f"{OBJECTS}/deals", "POST": f"{OBJECTS}/notes"}[method]
-    writer.gateway.fault("crm", method=method, path=path, fault="drop_after")
-    reply = writer.move(note="kept words", headers={"Idempotency-Key": writer.mark})
-
-    assert reply.data["note_logged"] is True
-    assert ("qualifiedtobuy", "closedlost") == (reply.data["dealstage_from"], reply.data["dealstage_to"])
-    assert 1 == len(writer.portal.notes(writer.deal_id, "kept words"))
-
-
 @requirement("crm-30")
 def test_a_note_whose_fate_cannot_be_told_is_not_denied(writer: Writer) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="drop_after")
@@ -184,16 +144,6 @@ def test_a_note_whose_fate_cannot_be_told_is_not_denied(writer: Writer) -> None:
     assert "outcome_unknown" == doubtful.code
     assert repeated.data["note_logged"] is True
     assert 1 == len(writer.portal.notes(writer.deal_id, "some words"))
-
-
-# Reading
-
-
-def test_many_calls_at_once_ask_for_the_portal_and_its_properties_once(hasty: Writer) -> None:
-    hasty.gateway.together(*[hasty.upsert] * 20)
-    asked = [path for method, path, _ in hasty.gateway.journal("crm") if method == "GET"]
-
-    assert ["/account-info/2026-09/details", "/crm/properties/2026-09/contacts"] == sorted(asked)
 
 
 # Throttling

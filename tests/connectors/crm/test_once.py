@@ -15,7 +15,6 @@ from workspace_sandbox.sandbox import Sandbox
 
 UPSERT = ("POST", f"{OBJECTS}/contacts/batch/upsert")
 CREATE_DEAL = ("POST", f"{OBJECTS}/deals")
-CREATE_NOTE = ("POST", f"{OBJECTS}/notes")
 CREATE_COMPANY = ("POST", f"{OBJECTS}/companies")
 
 SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "1.5"}
@@ -33,31 +32,12 @@ def keyed(writer: Writer, key: str = "") -> dict[str, Any]:
     return {"headers": {"Idempotency-Key": f"{writer.mark}{key}"}}
 
 
-def hide(writer: Writer, path: str) -> None:
-    """Let the next look for what was made fail."""
-    writer.gateway.fault("crm", method="POST", path=path, fault="status", status=500, times=6)
-
-
 def deal_of(writer: Writer, **more: str) -> dict[str, str]:
     """What a deal holds that the writer opens."""
     return {"dealname": writer.mark, "pipeline": "default", "dealstage": "closedwon", "amount": "1.5"} | more
 
 
 # The first body counts
-
-
-@requirement("crm-38")
-@pytest.mark.parametrize(("write", "path"), [("open", f"{OBJECTS}/deals/search"), ("open_for", "/crm/associations")])
-def test_a_repeat_that_names_another_deal_gets_the_first(writer: Writer, write: str, path: str) -> None:
-    writer.harm(CREATE_DEAL, fault="drop_after")
-    hide(writer, path)
-    lost = getattr(writer, write)(**keyed(writer))
-    repeated = getattr(writer, write)(dealname=f"other than {writer.mark}", **keyed(writer))
-
-    assert "outcome_unknown" == lost.code
-    assert repeated.data["dealname"] == writer.mark
-    assert 0 == writer.portal.count("deals", dealname=f"other than {writer.mark}")
-    assert 1 == writer.traces()
 
 
 @requirement("crm-31")
@@ -205,17 +185,6 @@ def test_a_contact_belongs_to_the_key_that_made_it(writer: Writer) -> None:
 
 
 # Time
-
-
-@requirement("crm-41")
-def test_a_slow_note_behind_a_change_is_logged_once_and_told_so(slow: Writer) -> None:
-    slow.harm(CREATE_NOTE, fault="delay", seconds=1.1)
-    silent = slow.move(note="slow words", **keyed(slow))
-    done = slow.insist("move", note="slow words", **keyed(slow))
-
-    assert "outcome_unknown" == silent.code
-    assert done.data["note_logged"] is True
-    assert 1 == len(slow.portal.notes(slow.deal_id, "slow words"))
 
 
 @requirement("crm-41")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.kit.casts import NO_INSTANT
-from connectors.crm.looking import Looking, every_contact
+from connectors.crm.looking import Looking
 from harness.requirement import requirement
 from harness.serving import Gateway
 from workspace_sandbox.crm.definitions import Definition
@@ -531,15 +531,15 @@ def test_the_search_learns_of_a_contact_after_a_while(gateway: Gateway) -> None:
 
 @requirement("crm-13", "crm-17")
 def test_all_contacts_are_listed_page_by_page(gateway: Gateway, portal: Looking) -> None:
-    found = every_contact(gateway, limit=100)
+    found = gateway.items("/crm/contacts", limit=100)
 
     assert [item["contact_id"] for item in found] == portal.live_ids("contacts")
 
 
 def test_a_search_goes_on_past_the_cap_of_the_application(gateway: Gateway) -> None:
-    whole = every_contact(gateway, property="tier", value="gold", limit=100)
+    whole = gateway.items("/crm/contacts", property="tier", value="gold", limit=100)
     gateway.knob("crm", search_cap=10)
-    capped = every_contact(gateway, property="tier", value="gold", limit=7)
+    capped = gateway.items("/crm/contacts", property="tier", value="gold", limit=7)
 
     assert len(whole) > 50
     assert capped == whole
@@ -551,7 +551,7 @@ def test_a_search_goes_on_past_the_cap_of_the_application(gateway: Gateway) -> N
     [("Rita.Poe@fjordlicht.example", 50), ("former.rep@fjordlicht.example", 50), ("nobody@fjordlicht.example", 0)],
 )
 def test_contacts_are_looked_up_by_the_address_of_their_owner(gateway: Gateway, email: str, at_least: int) -> None:
-    found = every_contact(gateway, property="owner_email", value=email, limit=100)
+    found = gateway.items("/crm/contacts", property="owner_email", value=email, limit=100)
 
     assert len(found) >= at_least
     assert {item["owner_email"] for item in found} <= {email.lower()}
@@ -582,7 +582,7 @@ def test_owners_are_asked_for_once_for_many_lookups(gateway: Gateway) -> None:
 def test_a_property_of_any_type_is_matched(gateway: Gateway, name: str, value: str, shown: str) -> None:
     gateway.knob("crm", search_lag_seconds=0)
     contact(gateway, "typed.search@acme.test", {name: shown})
-    found = every_contact(gateway, property=name, value=value, limit=100)
+    found = gateway.items("/crm/contacts", property=name, value=value, limit=100)
 
     assert {item[name] for item in found} == {shown}
     assert "typed.search@acme.test" in {item["email"] for item in found}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from connectors.crm.looking import Looking, every_contact
+from connectors.crm.looking import Looking
 from harness.requirement import requirement
 from harness.serving import Gateway
 
@@ -30,7 +30,7 @@ def kept(portal: Looking, email: str) -> dict[str, str]:
 
 
 def looked_up(gateway: Gateway, name: str, value: str, email: str) -> Any:
-    found = every_contact(gateway, property=name, value=value)
+    found = gateway.items("/crm/contacts", property=name, value=value)
     return next(item[name] for item in found if item["email"] == email)
 
 

@@ -67,18 +67,6 @@ def read(raw: bytes) -> EmailMessage:
     return found
 
 
-def every_message(gateway: Gateway, **query: Any) -> list[dict[str, Any]]:
-    """The messages of all pages."""
-    found: list[dict[str, Any]] = []
-    cursor: dict[str, str] = {}
-    while True:
-        reply = gateway.get("/mail/messages", **{**query, **cursor})
-        found += reply.data
-        if reply.body["next_cursor"] is None:
-            return found
-        cursor = {"cursor": reply.body["next_cursor"]}
-
-
 def one(gateway: Gateway, q: str, **query: Any) -> dict[str, Any]:
     """The only message that is found."""
     (found,) = gateway.get("/mail/messages", q=q, **query).data

@@ -169,9 +169,6 @@ def test_why_the_application_does_not_allow_it_is_told(
     assert remedy in reply.body["error"]["remedy"]
 
 
-# What the caller may not do
-
-
 # Writes in doubt
 
 
@@ -255,29 +252,6 @@ def test_a_draft_is_found_beneath_newer_ones(writer: Writer, monkeypatch: pytest
     assert made == [200] * 5
     assert writer.mailbox.own.drafts[again.data["draft_id"]] == writer.mailbox.drafts(writer.mark)[0]
     assert (0, 1, 0) == writer.traces()
-
-
-@pytest.mark.parametrize(
-    ("fault", "code"),
-    [
-        ({"fault": "drop_before"}, "outcome_unknown"),
-        ({"fault": "status", "status": 500}, "outcome_unknown"),
-        ({"fault": "status", "status": 502, "body": HTML}, "outcome_unknown"),
-    ],
-)
-@pytest.mark.parametrize("name", ["send", "draft"])
-def test_what_was_not_even_drafted_is_told_and_can_be_repeated(
-    writer: Writer, name: str, fault: dict[str, Any], code: str
-) -> None:
-    writer.harm(DRAFTS, **fault)
-    first = writer.keyed(name)
-    after_first = writer.traces()
-    again = writer.keyed(name)
-
-    assert (first.status, first.code) == (502, code)
-    assert (0, 0, 0) == after_first
-    assert 200 == again.status
-    assert 1 == sum(writer.traces())
 
 
 @requirement("mail-26")
@@ -368,17 +342,6 @@ def test_a_message_that_is_refused_leaves_no_draft_behind(writer: Writer) -> Non
 
     assert (422, "upstream_refused", (0, 0, 0)) == (first.status, first.code, after_first)
     assert (200, (1, 0, 0)) == (again.status, writer.traces())
-
-
-@requirement("common-92", "mail-19")
-def test_after_a_refusal_the_key_is_free_for_a_better_letter(writer: Writer) -> None:
-    writer.harm(SEND, **REFUSAL)
-
-    refused = writer.keyed("send")
-    again = writer.keyed("send", to=["greta@kaiwerk.test"])
-
-    assert ("upstream_refused", [{"vendor_code": "invalidArgument"}]) == (refused.code, refused.facts)
-    assert ["greta@kaiwerk.test"] == again.data["to"]
 
 
 @requirement("mail-19", "mail-26")
@@ -486,17 +449,3 @@ def test_the_message_that_a_process_sent_before_it_died_is_found(writer: Writer)
 
     assert [reply.data["message_id"]] == [found.id for found in writer.mailbox.sent(writer.mark)]
     assert 1 == writer.asked(SEND)
-
-
-# Repeats
-
-
-@requirement("common-76")
-def test_requests_wait_for_the_accounts_budget_and_are_not_dropped(sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="400/1") as gateway:
-        gateway.clear("mail")
-        replies = gateway.together(*[lambda: call(gateway, "search", limit="10")] * 4)
-
-    assert [200] * 4 == [reply.status for reply in replies]
-    assert len(gateway.journal("mail")) >= 44
-    assert max(float(reply.headers["server-timing"].split("dur=")[1].split(",")[0]) for reply in replies) > 900

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from connectors.mail.looking import Looking, every_message
+from connectors.mail.looking import Looking
 from harness.requirement import requirement
 from harness.rooms import only
 from harness.serving import Gateway, serving
@@ -39,7 +39,7 @@ def test_a_page_with_bodies_ends_early_and_its_cursor_leads_to_the_others(gatewa
     made = [mailbox.receive(letter("Endless report", 3 * MEBIBYTE // 2)).id for _ in range(4)]
 
     first = gateway.get("/mail/messages", q='subject:"Endless report"', include_body=True, limit=4)
-    found = every_message(gateway, q='subject:"Endless report"', include_body=True, limit=4)
+    found = gateway.items("/mail/messages", q='subject:"Endless report"', include_body=True, limit=4)
 
     assert 2 == len(first.data)
     assert sorted(made) == sorted(each["message_id"] for each in found)
@@ -75,8 +75,8 @@ def test_the_limit_may_change_after_a_short_page(gateway: Gateway, mailbox: Look
     made = [mailbox.receive(letter("Endless minutes", 3 * MEBIBYTE // 2)).id for _ in range(4)]
     first = gateway.get("/mail/messages", q='subject:"Endless minutes"', include_body=True, limit=4)
 
-    rest = every_message(
-        gateway, q='subject:"Endless minutes"', include_body=True, limit=1, cursor=first.body["next_cursor"]
+    rest = gateway.items(
+        "/mail/messages", q='subject:"Endless minutes"', include_body=True, limit=1, cursor=first.body["next_cursor"]
     )
 
     assert sorted(made) == sorted(each["message_id"] for each in [*first.data, *rest])

@@ -60,19 +60,18 @@ def emulator_control(installation: Installation) -> str:
     return f"{installation.sandbox.address}/_control/notes"
 
 
-@requirement("common-94")
-def test_killed_before_the_write_the_repeat_makes_the_page(installation: Installation, emulator: NotesEmulator) -> None:
-    fault = {"method": "GET", "path": "/v1/databases", "fault": "delay", "seconds": 1.0}
-    name = killed_in(installation, emulator, fault)
-    again = create(installation, emulator, name)
-
-    assert 200 == again.status_code
-    assert [again.json()["data"]["page_id"]] == pages(emulator, name)
-
-
 @requirement("common-93", "common-94")
-def test_killed_after_the_write_the_repeat_finds_the_page(installation: Installation, emulator: NotesEmulator) -> None:
-    fault = {"method": "POST", "path": "/v1/pages", "fault": "slow_body", "seconds": 30}
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"method": "GET", "path": "/v1/databases", "fault": "delay", "seconds": 1.0},
+        {"method": "POST", "path": "/v1/pages", "fault": "slow_body", "seconds": 30},
+    ],
+    ids=["before the write", "after the write"],
+)
+def test_killed_before_or_after_the_write_the_repeat_returns_the_only_page(
+    installation: Installation, emulator: NotesEmulator, fault: dict[str, Any]
+) -> None:
     name = killed_in(installation, emulator, fault)
     again = create(installation, emulator, name)
 

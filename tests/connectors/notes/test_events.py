@@ -58,16 +58,6 @@ def test_what_is_made_and_changed_through_the_service_is_observed_too(watched: W
     assert [("Value", "", "4")] == watched.changes(made)
 
 
-@requirement("notes-68")
-def test_looking_again_adds_nothing(watched: Watched, page: str) -> None:
-    watched.update(page, Value=2)
-    watched.poll()
-    before = watched.events()
-    watched.poll()
-
-    assert before == watched.events()
-
-
 @requirement("notes-75")
 def test_the_way_into_the_trash_and_back_is_no_event(watched: Watched, page: str) -> None:
     before = watched.events()
@@ -136,90 +126,6 @@ def test_the_clock_of_the_application_may_be_off(watched: Watched, page: str, se
 
     assert [("Value", "1", "2")] == watched.changes(page)
     assert made in watched.created()
-
-
-FIRST: dict[str, Any] = {
-    "Title": "one",
-    "Text": "a\nb",
-    "Number": 0.1,
-    "Select": "Low",
-    "Multi-select": ["beta", "alpha"],
-    "Status": "In progress",
-    "Date": "2026-11-02",
-    "Checkbox": True,
-    "URL": "https://example.com/1",
-    "Email": "ann@example.com",
-    "Phone": "+49 30 1",
-    "People": ["Hana 佐藤"],
-    "Files & media": ["https://example.com/files/plan.pdf"],
-    "Place": {"lat": 38.7223, "lon": -9.1393, "name": "Lisboa"},
-}
-SECOND: dict[str, Any] = {
-    "Title": "two 🎉",
-    "Text": "<b>",
-    "Number": 1e21,
-    "Select": "Höchste",
-    "Multi-select": ["with space"],
-    "Status": "Done",
-    "Date": {"start": "2026-11-02", "end": "2026-11-03"},
-    "Checkbox": False,
-    "URL": "https://example.com/2",
-    "Email": "bo@example.com",
-    "Phone": "+49 30 2",
-    "People": ["Hana 佐藤", "Zoë de Vries"],
-    "Files & media": ["https://example.com/files/plan.pdf", "https://example.com/b"],
-    "Place": {"lat": 0, "lon": 1.5},
-}
-TEXTS = [
-    ("Title", "one", "two 🎉", ""),
-    ("Text", "a\nb", "<b>", ""),
-    ("Number", "0.1", "1000000000000000000000", ""),
-    ("Select", "Low", "Höchste", ""),
-    ("Multi-select", "beta, alpha", "with space", ""),
-    ("Status", "In progress", "Done", "Not started"),
-    ("Date", "2026-11-02", "2026-11-02/2026-11-03", ""),
-    ("Checkbox", "true", "false", None),
-    ("URL", "https://example.com/1", "https://example.com/2", ""),
-    ("Email", "ann@example.com", "bo@example.com", ""),
-    ("Phone", "+49 30 1", "+49 30 2", ""),
-    ("People", "Hana 佐藤", "Hana 佐藤, Zoë de Vries", ""),
-    (
-        "Files & media",
-        "https://example.com/files/plan.pdf",
-        "https://example.com/files/plan.pdf, https://example.com/b",
-        "",
-    ),
-    ("Place", "Lisboa (38.7223, -9.1393)", "(0, 1.5)", ""),
-]
-EMPTY: dict[str, Any] = dict.fromkeys(FIRST.keys() - {"Checkbox"})
-
-
-@pytest.fixture(scope="module")
-def values(room: Watched) -> list[tuple[str, str, str]]:
-    """What is seen when every type of value is set, changed and emptied again."""
-    room.gateway.clear("notes")
-    page_id = room.create("Everything", **FIRST)
-    room.poll()
-    room.update(page_id, **SECOND)
-    room.poll()
-    room.update(page_id, **EMPTY)
-    room.poll()
-    return room.changes(page_id)
-
-
-@requirement("notes-59", "notes-60")
-@pytest.mark.parametrize(("name", "first", "second", "empty"), TEXTS, ids=[row[0] for row in TEXTS])
-def test_a_change_tells_both_values_as_text(
-    values: list[tuple[str, str, str]], name: str, first: str, second: str, empty: str | None
-) -> None:
-    changed = [(first, second), *([] if empty is None else [(second, empty)])]
-
-    assert changed == [(before, after) for changed_name, before, after in values if changed_name == name]
-
-
-@requirement("notes-79")
-def test_nothing_but_values_that_people_set_is_told(values: list[tuple[str, str, str]]) -> None:
-    assert set(FIRST) == {name for name, _, _ in values}
 
 
 @requirement("notes-60")
@@ -367,21 +273,6 @@ def test_a_data_source_that_cannot_be_read_is_read_later_and_does_not_hold_up_ot
     assert [("Value", "1", "2")] == meanwhile[0]
     assert other not in meanwhile[1]
     assert other in watched.created()
-
-
-@requirement("notes-84")
-def test_changes_made_while_the_authorisation_was_withdrawn_are_seen_once_it_is_back(
-    watched: Watched, page: str
-) -> None:
-    watched.gateway.revoke("notes")
-    watched.update(page, Value=2)
-    watched.poll()
-    status = watched.gateway.operator("GET", f"/v1/connections/{watched.connection_id}").data["status"]
-    watched.gateway.authorise("notes")
-    watched.poll()
-
-    assert "revoked" == status
-    assert [("Value", "1", "2")] == watched.changes(page)
 
 
 # The period

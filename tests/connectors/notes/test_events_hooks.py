@@ -288,16 +288,3 @@ def test_what_is_signed_but_no_json_object_is_refused(watched: Watched, token: s
 
     assert (400, "invalid_json") == (reply.status, reply.code)
     assert before == stored(watched)
-
-
-@requirement("notes-88")
-def test_what_is_too_large_is_refused(watched: Watched, token: str) -> None:
-    body = delivery(watched, padding="x" * 1024 * 1024)
-    reply = deliver(watched, body, signed(body, token))
-
-    assert (413, "payload_too_large") == (reply.status, reply.code)
-
-
-@requirement("notes-88")
-def test_other_methods_are_refused(watched: Watched) -> None:
-    assert 405 == watched.gateway.request("GET", "/hooks/notes").status

@@ -10,9 +10,6 @@ from harness.requirement import requirement
 from harness.serving import Gateway
 from workspace_sandbox.notes import NotesEmulator
 
-# Connections
-
-
 # Databases and pages
 
 
@@ -65,14 +62,6 @@ def test_no_option_is_ever_created_on_the_way(gateway: Gateway, leads: str, name
     assert "select_option_missing" == reply.code
 
 
-@requirement("notes-16")
-def test_a_body_block_of_another_kind_is_refused_and_nothing_is_created(gateway: Gateway, leads: str) -> None:
-    reply = create(gateway, leads, "x", children=["fine", {"type": "image", "text": "x"}])
-
-    assert (422, "unsupported_block") == (reply.status, reply.code)
-    assert [] == gateway.journal("notes")
-
-
 @requirement("notes-42")
 def test_of_several_sources_the_one_that_has_the_properties_is_written_to(gateway: Gateway) -> None:
     database_id, name = gateway.examples("notes")["multi_source_database_id"], new_name()
@@ -80,15 +69,6 @@ def test_of_several_sources_the_one_that_has_the_properties_is_written_to(gatewa
     reply = gateway.post("/notes/pages/search", database_id=database_id, property="Client", value=name)
 
     assert 1 == reply.data["match_count"]
-
-
-@requirement("notes-43")
-def test_properties_of_several_sources_together_are_ambiguous(gateway: Gateway) -> None:
-    database_id = gateway.examples("notes")["multi_source_database_id"]
-    reply = gateway.post("/notes/pages", database_id=database_id, properties={"Client": "x", "Budget": 1})
-
-    assert (409, "ambiguous_database") == (reply.status, reply.code)
-    assert ["Projects", "Clients"] == [detail["data_source"] for detail in reply.details]
 
 
 def test_a_database_of_several_sources_is_listed_by_its_own_title(gateway: Gateway) -> None:
@@ -261,14 +241,6 @@ def test_many_blocks_arrive_in_order(gateway: Gateway, leads: str) -> None:
 
     assert texts == body_of(gateway, created["page_id"])
     assert [("POST", PAGES), *[("PATCH", f"{BLOCKS}/{created['page_id']}/children")] * 2] == writes(gateway)
-
-
-@requirement("notes-18")
-def test_long_text_arrives_whole(gateway: Gateway, leads: str) -> None:
-    text = "🎉 fête " * 2000
-    created = create(gateway, leads, text, children=[text]).data
-
-    assert [text] == body_of(gateway, created["page_id"])
 
 
 # Idempotency

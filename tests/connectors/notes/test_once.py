@@ -63,9 +63,6 @@ def posts(gateway: Gateway) -> list[int | None]:
     return [status for method, path, status in gateway.journal("notes") if (method, path) == ("POST", PAGES)]
 
 
-# The first call counts
-
-
 # Whose a page is
 
 
@@ -174,12 +171,6 @@ def test_a_lost_answer_is_found_after_each_reset_of_the_sandbox(tmp_path: Path) 
             gateway.fault("notes", method="POST", path=PAGES, fault="drop_after")
 
             assert 200 == create(gateway, leads, "Again", idempotency_key=new_name()).status
-
-
-# When something may still come
-
-
-# Answers of another shape
 
 
 # Blocks that follow
@@ -297,37 +288,6 @@ def test_what_is_refused_by_a_remembered_schema_is_tried_once_by_the_one_of_toda
 
     assert 200 == created.status
     assert [400, 200] == posts(gateway)
-
-
-@requirement("notes-24")
-def test_what_was_refused_is_not_sent_again_by_a_repeat_that_completes_the_second_try(
-    gateway: Gateway, leads: str
-) -> None:
-    name = new_name()
-    create(gateway, leads, new_name())
-    gateway.clear("notes")
-    answers(gateway, "POST", PAGES, 400, body={"object": "error", "code": "validation_error"})
-    gateway.fault("notes", method="POST", path=PAGES, fault="drop_before")
-    first = create(gateway, leads, name, idempotency_key=name)
-    again = create(gateway, leads, name, idempotency_key=name)
-
-    assert (502, "outcome_unknown", []) == (first.status, first.code, first.details)
-    assert 200 == again.status
-    assert [400, None, 200] == posts(gateway)
-
-
-@requirement("common-92")
-def test_what_is_refused_by_both_gives_the_key_free(gateway: Gateway, leads: str) -> None:
-    name, other = new_name(), new_name()
-    create(gateway, leads, new_name())
-    answers(gateway, "POST", PAGES, 400, times=2, body={"object": "error", "code": "validation_error"})
-    refused = create(gateway, leads, name, idempotency_key=name)
-    created = create(gateway, leads, other, idempotency_key=name)
-
-    assert (422, "upstream_refused") == (refused.status, refused.code)
-    assert [{"vendor_code": "validation_error"}] == refused.facts
-    assert 200 == created.status
-    assert 1 == found(gateway, leads, other)
 
 
 def test_what_is_refused_by_a_schema_just_read_is_refused_at_once(

@@ -1,6 +1,5 @@
 """The notes operations, from the caller's side, against the emulator on real HTTP."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,15 +13,6 @@ from harness.serving import Gateway, serving
 from workspace_sandbox.notes import NotesEmulator
 
 
-def walked(gateway: Gateway, **query: Any) -> Iterator[list[dict[str, Any]]]:
-    """Every page of the listing of databases."""
-    cursor: dict[str, str] | None = {}
-    while cursor is not None:
-        reply = gateway.get("/notes/databases", **query, **cursor)
-        yield reply.data
-        cursor = {"cursor": reply.body["next_cursor"]} if reply.body["next_cursor"] else None
-
-
 def search(gateway: Gateway, database_id: str, name: str, value: str) -> Any:
     return gateway.post("/notes/pages/search", database_id=database_id, property=name, value=value).data
 
@@ -32,7 +22,7 @@ def search(gateway: Gateway, database_id: str, name: str, value: str) -> Any:
 
 @requirement("common-5", "notes-1", "notes-3", "notes-6")
 def test_every_shared_database_is_listed_once_newest_first(gateway: Gateway) -> None:
-    listed = [item for page in walked(gateway, limit=100) for item in page]
+    listed = gateway.items("/notes/databases", limit=100)
 
     assert len(listed) >= 150
     assert len({item["database_id"] for item in listed}) == len(listed)
@@ -42,7 +32,7 @@ def test_every_shared_database_is_listed_once_newest_first(gateway: Gateway) -> 
 @requirement("notes-5")
 @pytest.mark.parametrize("limit", [1, 7, 100])
 def test_pages_are_full_up_to_the_last(gateway: Gateway, limit: int) -> None:
-    pages = list(walked(gateway, limit=limit, query="marketing"))
+    pages = [page.data for page in gateway.pages("/notes/databases", limit=limit, query="marketing")]
 
     assert {limit} >= {len(page) for page in pages[:-1]}
     assert 1 <= len(pages[-1]) <= limit
@@ -61,7 +51,7 @@ def test_what_is_edited_while_a_caller_pages_is_neither_lost_nor_doubled(gateway
 
 @requirement("common-3", "common-16", "notes-2")
 def test_a_database_is_described_by_its_properties(gateway: Gateway, leads: str) -> None:
-    (listed,) = [item for page in walked(gateway, query="leads") for item in page if item["database_id"] == leads]
+    (listed,) = [item for item in gateway.items("/notes/databases", query="leads") if item["database_id"] == leads]
 
     assert {"database_id", "title", "properties", "last_edited_at"} == listed.keys()
     assert {"Name", "Stage", "Status", "Value", "Due", "Tags", "Email", "Hot", "Owner", "Score"} == set(
@@ -168,9 +158,6 @@ def test_only_the_properties_sent_are_changed(gateway: Gateway, leads: str) -> N
     assert (["Value"], False) == (updated["updated"], updated["archived"])
     assert [page_id] == [page["page_id"] for page in search(gateway, leads, "Value", "4242")["pages"]]
     assert page_id in {page["page_id"] for page in search(gateway, leads, "Stage", "Open")["pages"]}
-
-
-# Events
 
 
 # Pace

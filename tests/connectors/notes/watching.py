@@ -92,10 +92,7 @@ class Watched:
 
     def events(self, **query: Any) -> list[dict[str, Any]]:
         """Every event, oldest first."""
-        reply = self.gateway.get("/notes/events", limit=200, **query)
-        found: list[dict[str, Any]] = reply.data
-        cursor = reply.body["next_cursor"]
-        return found + self.events(**{**query, "cursor": cursor}) if cursor else found
+        return self.gateway.items("/notes/events", limit=200, **query)
 
     def created(self) -> list[str]:
         """The pages that were made, in order."""

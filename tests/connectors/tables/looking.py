@@ -1,11 +1,11 @@
 """What is in the bases, as somebody sees it who looks into the application itself."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.serving import Gateway, Reply
+from harness.serving import Gateway
 from harness.waiting import wait_until
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.state import Base, Field, Table, find
@@ -90,17 +90,6 @@ def copied(bases: Sequence[Base]) -> list[Base]:
 def _copied_table(table: Table) -> Table:
     records = {key: replace(record, cells=dict(record.cells)) for key, record in table.records.items()}
     return replace(table, fields=deepcopy(table.fields), views=list(table.views), records=records)
-
-
-def every_page(ask: Callable[..., Reply]) -> list[Sequence[dict[str, Any]]]:
-    """The items of all pages that *ask* gives, one after the other."""
-    pages, cursor = [], None
-    while True:
-        reply = ask(**({"cursor": cursor} if cursor else {}))
-        pages.append(reply.data)
-        cursor = reply.body["next_cursor"]
-        if cursor is None:
-            return pages
 
 
 def looking_at(gateway: Gateway) -> Looking:

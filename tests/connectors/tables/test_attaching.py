@@ -94,26 +94,12 @@ def test_a_file_is_named_by_its_link(gateway: Gateway, site: str) -> None:
     assert "Büro plan.pdf" == attach(gateway, f"{site}/B%C3%BCro%20plan.pdf?version=2").data["filename"]
 
 
-def test_a_file_is_named_by_its_link_even_when_that_leads_on(gateway: Gateway, site: str) -> None:
-    assert "moved" == attach(gateway, f"{site}/moved").data["filename"]
-
-
-def test_a_link_without_a_name_gives_a_name_by_type(gateway: Gateway, site: str) -> None:
-    assert "file.png" == attach(gateway, f"{site}/").data["filename"]
-
-
 @requirement("tables-22")
 def test_a_file_may_be_given_another_name(gateway: Gateway, inside: Looking, site: str) -> None:
     reply = attach(gateway, f"{site}/logo.png", filename="Logo, neu.png")
 
     assert "Logo, neu.png" == reply.data["filename"]
     assert "Logo, neu.png" == files(inside, reply.data["record_id"])[-1]["filename"]
-
-
-def test_the_same_file_may_be_attached_twice(gateway: Gateway, inside: Looking, site: str) -> None:
-    replies = [attach(gateway, f"{site}/logo.png"), attach(gateway, f"{site}/logo.png")]
-
-    assert 2 == len({reply.data["attachment_id"] for reply in replies})
 
 
 def test_files_attached_at_the_same_time_are_all_there(gateway: Gateway, inside: Looking, site: str) -> None:

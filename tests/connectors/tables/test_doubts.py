@@ -184,17 +184,6 @@ def test_of_two_records_that_it_may_have_made_none_is_taken(
     assert [] == inside.sent("POST")
 
 
-@requirement("common-98")
-def test_a_record_that_was_made_without_a_key_is_not_taken_for_one(gateway: Gateway, inside: Looking) -> None:
-    fail(gateway, fault="drop_before")
-    create(gateway, {"Name": "unkeyed"}, key="late")
-    unkeyed = create(gateway, {"Name": "unkeyed"})
-    again = create(gateway, {"Name": "unkeyed"}, key="late")
-
-    assert unkeyed.data["created"] != again.data["created"]
-    assert 2 == len(inside.records(Name="unkeyed"))
-
-
 # Half done
 
 

@@ -55,9 +55,6 @@ def test_a_token_without_its_scopes_is_forbidden(gateway: Gateway, call: Call) -
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
 
 
-# An application that fails while it is read
-
-
 # An application that fails while it is written to
 
 
@@ -80,6 +77,3 @@ def test_a_write_that_certainly_was_not_done_is_sent_again(
     assert "ok" == reply.body["status"]
     assert 2 == len(inside.sent(method))
     assert 1 == len(inside.records(Name="faulty"))
-
-
-# An application that has had enough

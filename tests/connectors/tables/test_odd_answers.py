@@ -1,6 +1,6 @@
 """Answers of the application in another shape than it documents: told as such, never a fault of the service."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,8 +8,6 @@ import pytest
 from connectors.tables.looking import Looking
 from harness.publishing import published, publishing
 from harness.serving import Gateway, Reply
-
-Ask = Callable[[Gateway, str], Reply]
 
 NAME = {"id": "fld1", "name": "Name", "type": "singleLineText"}
 TABLE = {"id": "tbl1", "name": "Leads", "primaryFieldId": "fld1", "fields": [NAME]}

@@ -498,7 +498,7 @@ async def test_a_stopped_process_leaves_word_since_when_nobody_listens(pushed: N
 async def test_a_poll_goes_by_the_clock_that_all_processes_share(node: Node) -> None:
     connection = await node.connect()
     watchers = node.app._watchers(node.app._gateway())
-    watchers._clock = HandClock(node.clock.at + 3600)
+    watchers.clock = HandClock(node.clock.at + 3600)
     node.tasks.append(await watchers.__aenter__())
     await polled(node)
 

@@ -145,20 +145,3 @@ def test_a_call_is_told_of_before_it_is_noted(gateway: Gateway) -> None:
 
     assert (None, made) == (before, listed["connection_id"])
     assert listed["last_used_at"] == shown(gateway, made)["last_used_at"] is not None
-
-
-@requirement("connections-23")
-def test_a_connection_tells_when_it_was_last_used(gateway: Gateway) -> None:
-    made = create(gateway).data["connection_id"]
-    call = gateway.get("/notes/databases", connection_id=made)
-    gateway.run(gateway.app.connections.last_used.store_last_used())
-
-    assert (200, True) == (call.status, shown(gateway, made)["last_used_at"] is not None)
-
-
-@requirement("connections-25")
-def test_removing_a_connection_gives_its_tokens_back(gateway: Gateway, someone: User) -> None:
-    connection_id = connected(someone)
-    gateway.operator("DELETE", f"/v1/connections/{connection_id}")
-
-    assert ("POST", "/v1/oauth/revoke", 200) == gateway.journal("notes")[-1]

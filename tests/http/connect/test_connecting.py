@@ -288,20 +288,6 @@ def test_connecting_again_keeps_the_connection_and_its_account(gateway: Gateway,
     assert 200 == gateway.get("/notes/databases", connection_id=connection_id).status
 
 
-@requirement("connections-12")
-def test_another_account_is_refused_unless_it_is_allowed(gateway: Gateway, someone: User) -> None:
-    connection_id = connected(someone)
-    other = second_account(someone)
-    refused = someone.allow(reconnecting(gateway, connection_id), account=other)
-    between = shown(gateway, connection_id)
-    done = someone.allow(reconnecting(gateway, connection_id, allow_other_account=True), account=other)
-    after = shown(gateway, connection_id)
-
-    assert (400, "This is another account", "Connected") == (refused.status_code, heading(refused), heading(done))
-    assert between["account_id"] != after["account_id"]
-    assert "active" == between["status"] == after["status"]
-
-
 @requirement("administration-7", "administration-9")
 def test_what_becomes_of_a_connection_and_its_links_is_recorded(gateway: Gateway, someone: User) -> None:
     connection_id = connected(someone)

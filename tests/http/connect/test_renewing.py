@@ -54,16 +54,7 @@ def calls(gateway: Gateway, connection_id: str, count: int) -> list[tuple[int, s
 
 def rested(gateway: Gateway) -> None:
     """Let the pause after a failure pass."""
-    gateway.app.connections._renewals._resting.clear()
-
-
-@requirement("connections-18", "connections-23")
-def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(gateway: Gateway, connection: str) -> None:
-    reply = gateway.get("/notes/databases", connection_id=connection)
-    after = shown(gateway, connection)
-
-    assert (200, 1) == (reply.status, asked(gateway))
-    assert ("active", True) == (after["status"], after["last_refreshed_at"] is not None)
+    gateway.app.connections.renewals._resting.clear()
 
 
 @requirement("connections-18")
@@ -76,16 +67,6 @@ def test_a_write_is_sent_again_with_a_new_token_and_writes_once(gateway: Gateway
 
     assert (200, 1) == (reply.status, asked(gateway))
     assert 1 == len([seen for seen in created if seen[2] == 200])
-
-
-@requirement("connections-19")
-def test_two_hundred_calls_on_an_ended_token_renew_it_once_and_are_all_answered(
-    gateway: Gateway, connection: str
-) -> None:
-    replies = calls(gateway, connection, 200)
-
-    assert [(200, "")] * 200 == replies
-    assert 1 == asked(gateway)
 
 
 @requirement("connections-21")
@@ -125,38 +106,6 @@ def test_tokens_are_not_waited_for_longer_than_a_lease_lasts(
 
     assert (504, "upstream_timeout") == (reply.status, reply.code)
     assert "active" == shown(gateway, connection)["status"]
-
-
-@requirement("connections-22")
-def test_a_renewal_that_is_refused_for_good_revokes_the_connection(gateway: Gateway, connection: str) -> None:
-    gateway.fault("notes", path=TOKEN, fault="status", status=400, body={"error": "invalid_grant"}, times=1)
-    reply = gateway.get("/notes/databases", connection_id=connection)
-    after = shown(gateway, connection)
-
-    assert (401, "connection_revoked") == (reply.status, reply.code)
-    assert ("revoked", "withdrawn") == (after["status"], after["reason"])
-
-
-@requirement("connections-22")
-@pytest.mark.parametrize(
-    ("fault", "code"),
-    [
-        ({"fault": "drop_after"}, "upstream_error"),
-        ({"fault": "garbage"}, "upstream_error"),
-    ],
-    ids=["cut", "garbage"],
-)
-def test_tokens_that_were_lost_on_the_way_back_are_told(
-    gateway: Gateway, connection: str, fault: dict[str, object], code: str
-) -> None:
-    gateway.fault("notes", path=TOKEN, times=1, **fault)
-    first = gateway.get("/notes/databases", connection_id=connection)
-    rested(gateway)
-    second = gateway.get("/notes/databases", connection_id=connection)
-    after = shown(gateway, connection)
-
-    assert (code, "connection_revoked") == (first.code, second.code)
-    assert ("revoked", "refresh_interrupted") == (after["status"], after["reason"])
 
 
 @requirement("connections-24")

@@ -144,17 +144,6 @@ def test_the_trail_is_shown_by_what_it_is_about(operator: Browser, things: dict[
     assert ["operator", "create key", "127.0.0.1 http"] == [row[1], row[2], row[6]]
 
 
-@requirement("administration-14")
-def test_the_trail_comes_page_by_page_in_the_console(operator: Browser, gateway: Gateway) -> None:
-    for number in range(51):
-        gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"name": f"Renamed {number}"})
-    first = operator.open("/console/audit", act="change_workspace")
-    second = operator.open(first.link("Older"))
-
-    assert int(first.rows()[-1][-1]) > int(second.rows()[0][-1])
-    assert "change_workspace" == second.one("#act")["value"]
-
-
 def test_a_time_that_is_none_is_told(operator: Browser) -> None:
     page = operator.open("/console/audit", since="yesterday")
 

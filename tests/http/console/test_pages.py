@@ -160,22 +160,6 @@ def test_a_key_is_shown_once_works_and_says_when_it_was_used(operator: Browser, 
     assert "2099-01-01 10:00:00" == row_after[5]
 
 
-def test_keys_come_page_by_page_for_all_or_one_workspace(operator: Browser, gateway: Gateway) -> None:
-    workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "Keys", "plan": "free"}).data[
-        "workspace_id"
-    ]
-    body = {"workspace_id": workspace_id, "scope": "read"}
-    made = [gateway.operator("POST", "/v1/keys", json=body | {"name": f"Key {n}"}).status for n in range(51)]
-    workspace = operator.open(f"/console/workspaces/{workspace_id}")
-    page = operator.open(workspace.link("All keys of this workspace"))
-    older = operator.open(page.link("Older"))
-    foreign = operator.open("/console/keys", cursor=older.path.partition("cursor=")[2], workspace_id="ws_other")
-
-    assert [200] * 51 == made
-    assert (50, ["Key 0"]) == (len(page.rows()), [row[0] for row in older.rows()])
-    assert 422 == foreign.status
-
-
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [
@@ -303,17 +287,6 @@ def test_connections_come_page_by_page_under_the_same_filters(operator: Browser,
     assert made[::-1] == list(dict.fromkeys(shown))
     assert workspace_id == second.one("#workspace-id option[selected]")["value"]
     assert second.link("Newest").endswith(f"?workspace_id={workspace_id}")
-
-
-def test_a_cursor_of_connections_holds_for_its_own_filters_only(operator: Browser, gateway: Gateway) -> None:
-    workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "Many"}).data["workspace_id"]
-    body = {"workspace_id": workspace_id, "connector": "shelf", "credentials": {"token": "shelf-token-1"}}
-    made = [gateway.operator("POST", "/v1/connections", json=body).status for _ in range(51)]
-    older = operator.open("/console/connections", connector="shelf").link("Older")
-    page = operator.open(older.replace("connector=shelf", "connector=notes"))
-
-    assert {200} == set(made)
-    assert (422, True) == (page.status, page.alert.startswith("The cursor was not issued for this request."))
 
 
 def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser, gateway: Gateway) -> None:

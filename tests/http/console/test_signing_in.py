@@ -166,13 +166,6 @@ def test_signing_out_ends_the_session_for_copies_too(operator: Browser) -> None:
     assert 303 == _status(operator, copied)
 
 
-def test_a_session_ends_after_its_time(gateway: Gateway, operator: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = gateway.app.clock
-    monkeypatch.setattr(gateway.app._sessions, "_clock", _Later(clock.now() + SESSION_SECONDS + 1))
-
-    assert "Sign in to the console" == operator.open("/console").heading
-
-
 def test_a_session_outlives_a_restart_but_not_another_operator_token(tmp_path: Path) -> None:
     with restarting(Sandbox({}), tmp_path, connectors={})() as gateway:
         browser = Browser(gateway)
@@ -218,16 +211,6 @@ def test_making_and_using_a_link_is_recorded(visitor: Browser, gateway: Gateway)
 
     assert ("cli", "create_sign_in_link") == (made["actor"], made["act"])
     assert ("operator", "sign_in", {"by": "link"}) == (used["actor"], used["act"], used["details"])
-
-
-class _Later:
-    """A clock that stands still."""
-
-    def __init__(self, at: float) -> None:
-        self._at = at
-
-    def now(self) -> float:
-        return self._at
 
 
 def _status(place: Browser | Gateway, session: str) -> int:

@@ -86,15 +86,6 @@ def test_a_move_to_where_it_is_leaves_no_action(trello: Trello) -> None:
     assert [] == trello.get(f"/cards/{card['id']}/actions", filter="updateCard:idList")
 
 
-def test_a_list_of_another_board_is_refused_without_that_board(trello: Trello) -> None:
-    card, other = trello.card(), trello.examples["other_board_list_id"]
-
-    answer = trello.ask("PUT", f"/1/cards/{card['id']}", json={"idList": other})
-
-    assert (404, TEXT, f"List {other} does not exist on board {card['idBoard']}") == refused(answer)
-    assert card["idList"] == trello.get(f"/cards/{card['id']}")["idList"]
-
-
 def test_with_that_board_a_card_does_cross(trello: Trello) -> None:
     card, other = trello.card(), trello.examples["other_board_list_id"]
 

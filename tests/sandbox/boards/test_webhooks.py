@@ -4,23 +4,16 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import requests
 
-from harness.receiving import Inbox, receiving
+from harness.receiving import Inbox
 from harness.waiting import wait_until
 from sandbox.boards.trello import UNKNOWN, Trello
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.deliveries import MOST_FAILURES
-
-
-@pytest.fixture
-def inbox() -> Iterator[Inbox]:
-    with receiving() as inbox:
-        yield inbox
 
 
 def hooked(trello: Trello, inbox: Inbox, **values: Any) -> Any:

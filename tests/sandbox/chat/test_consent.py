@@ -9,7 +9,6 @@ from harness.clocks import HandClock
 from sandbox.chat.calling import GENERAL, Chat, code_of, consent
 from workspace_sandbox.chat import access
 from workspace_sandbox.chat.emulator import SCOPES
-from workspace_sandbox.kit.oauth import challenge_of
 
 
 def exchange(chat: Chat, *, basic: bool = True, **fields: str) -> dict[str, Any]:
@@ -103,15 +102,6 @@ def test_a_code_is_bound_to_the_path_below_the_registered_address_that_it_was_is
 
     assert "bad_redirect_uri" in beside.text
     assert "bad_redirect_uri" == exchange(chat, code=code, redirect_uri="https://gateway.test/back/2")["error"]
-
-
-def test_a_challenge_needs_its_verifier(chat: Chat) -> None:
-    challenge = {"code_challenge": challenge_of("v" * 43), "code_challenge_method": "S256"}
-
-    wrong = exchange(chat, code=code_of(consent(chat, auto_approve="1", **challenge)))
-    right = exchange(chat, code=code_of(consent(chat, auto_approve="1", **challenge)), code_verifier="v" * 43)
-
-    assert ["invalid_code_verifier", True] == [wrong["error"], right["ok"]]
 
 
 def refresh(chat: Chat, token: str) -> dict[str, Any]:

@@ -7,18 +7,6 @@ import pytest
 from sandbox.crm.portal import OBJECTS, Api, ids
 
 
-def test_an_upsert_tells_whether_the_record_is_new(crm: Api) -> None:
-    inputs = [{"idProperty": "email", "id": "New@example.test", "properties": {"firstname": "Ana"}}]
-    first = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
-    again = crm("POST", f"{OBJECTS}/contacts/batch/upsert", {"inputs": inputs})
-
-    assert (200, 200) == (first.status_code, again.status_code)
-    assert "COMPLETE" == first.json()["status"]
-    assert [True, False] == [one["new"] for one in first.json()["results"] + again.json()["results"]]
-    assert "new@example.test" == first.json()["results"][0]["properties"]["email"]
-    assert first.json()["results"][0]["id"] == again.json()["results"][0]["id"]
-
-
 def test_an_upsert_with_one_bad_input_writes_nothing(crm: Api) -> None:
     inputs = [
         {"idProperty": "email", "id": "good@example.test", "properties": {}},

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.clocks import HandClock
-from sandbox.crm.portal import OBJECTS, Api, equal
+from sandbox.crm.portal import OBJECTS, Api
 
 
 @pytest.mark.parametrize(
@@ -48,23 +47,6 @@ def test_unknown_routes_are_answered_with_a_page(crm: Api, method: str, path: st
 
     assert answer.status_code == status
     assert answer.headers["Content-Type"].startswith("text/html")
-
-
-def test_a_reset_repeats_the_same_records_and_correlations_but_no_ids(limited: Api, clock: HandClock) -> None:
-    def story() -> tuple[set[str], list[Any]]:
-        made = {limited.make("contacts", email="again@example.test"), limited.make("deals", dealname="again")}
-        return made, [
-            limited("GET", f"{OBJECTS}/contacts/1").json(),
-            limited.find("contacts", equal("tier", "gold"), limit=3),
-            limited.emulator.examples(),
-        ]
-
-    made, first = story()
-    limited.control("reset")
-    made_again, second = story()
-
-    assert first == second
-    assert not made & made_again
 
 
 def test_the_seed_is_large_and_has_rough_edges(crm: Api) -> None:

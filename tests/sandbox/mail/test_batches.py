@@ -6,7 +6,6 @@ import httpx
 import pytest
 
 from sandbox.mail.calling import USER, Mail, inner, written
-from workspace_sandbox.mail.batch import MAX_INNER
 
 # --- batches
 
@@ -68,13 +67,6 @@ def test_inner_calls_are_in_the_journal(mail: Mail) -> None:
 
     assert [200, 400, 200] == [exchange["status"] for exchange in journal]
     assert "/batch" == journal[-1]["path"]
-
-
-def test_a_batch_has_at_most_100_calls(mail: Mail) -> None:
-    answer = batch(mail, *[f"GET {USER}/profile"] * (MAX_INNER + 1))
-
-    expected = "Inner request count exceeds the limit. Received: 101, Limit: 100"
-    assert (400, expected) == (answer.status_code, answer.json()["error"]["message"])
 
 
 @pytest.mark.parametrize(

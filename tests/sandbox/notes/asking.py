@@ -140,3 +140,10 @@ def pair(notes: Notes) -> dict[str, Any]:
 
 def status_with(notes: Notes, token: str) -> int:
     return notes.http.get("/v1/users/me", headers={"Authorization": f"Bearer {token}"}).status_code
+
+
+def me(sandbox: Sandbox) -> httpx.Response:
+    """The response to a request for the connection itself, with the token that is let in from the start."""
+    notes = sandbox.emulators["notes"]
+    headers = {"Authorization": f"Bearer {notes.credentials()['token']}", "Notion-Version": "2026-03-11"}
+    return httpx.get(f"{notes.stage.addresses['base']}/v1/users/me", headers=headers)

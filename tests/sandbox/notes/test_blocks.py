@@ -82,16 +82,6 @@ def test_blocks_that_do_not_fit_are_refused(notes: Notes, children: Any) -> None
     assert (400, "validation_error") == (status, code)
 
 
-def test_children_are_listed_in_pages(notes: Notes) -> None:
-    page = notes.create({}, children=[paragraph(str(number)) for number in range(5)])
-    path = f"/v1/blocks/{page['id']}/children"
-
-    first = notes.ask("GET", path, params={"page_size": "3"})
-    second = notes.ask("GET", path, params={"page_size": "3", "start_cursor": first["next_cursor"]})
-
-    assert (3, 2) == (len(first["results"]), len(second["results"]))
-
-
 def test_a_deleted_block_goes_to_the_trash_and_so_does_a_page(notes: Notes) -> None:
     page = notes.create({}, children=[paragraph("gone")])
     path = f"/v1/blocks/{page['id']}/children"

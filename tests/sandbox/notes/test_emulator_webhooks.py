@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 
 from harness.playing import playing
-from harness.receiving import Answer, Inbox, receiving
+from harness.receiving import Answer, Inbox
 from sandbox.notes.asking import Notes, text
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 
@@ -75,12 +75,6 @@ def clock(notes: Notes) -> Iterator[Standstill]:
     notes.emulator.stage.clock = made = Standstill()
     yield made
     notes.emulator.stage.clock = own
-
-
-@pytest.fixture
-def inbox() -> Iterator[Inbox]:
-    with receiving() as listening:
-        yield listening
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.clocks import HandClock
-from sandbox.notes.asking import Notes, pair, plain, status_with, text, title
+from sandbox.notes.asking import Notes, pair, plain, status_with, title
 
 
 def test_a_burst_is_taken_and_then_three_requests_a_second(notes: Notes, clock: HandClock) -> None:
@@ -29,19 +29,6 @@ def test_each_token_has_a_budget_of_its_own(notes: Notes, clock: HandClock) -> N
 
     assert 429 == spent[-1]
     assert 200 == status_with(notes, other)
-
-
-def test_a_reset_repeats_everything_but_new_identifiers(notes: Notes) -> None:
-    def play() -> tuple[set[str], list[Any]]:
-        notes.reset()
-        page = notes.create({"Name": {"title": text("Again")}, "Stage": {"select": {"name": "New option"}}})
-        raw = notes.ask("POST", "/v1/search", {"page_size": 7})
-        return {page["id"], raw["next_cursor"]}, [plain(page, "Stage"), raw["request_id"], notes.examples]
-
-    (made, first), (made_again, second) = play(), play()
-
-    assert first == second
-    assert not made & made_again
 
 
 def test_the_examples_are_what_they_say(notes: Notes) -> None:

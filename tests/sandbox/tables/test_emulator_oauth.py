@@ -115,16 +115,6 @@ def test_registered_addresses_must_be_met_exactly(airtable: Played) -> None:
     assert 200 == airtable.ask("GET", "/oauth2/v1/authorize", params=asked()).status_code
 
 
-def test_a_code_is_used_once_and_in_time(airtable: Played) -> None:
-    used, late = consented(airtable)["code"], consented(airtable)["code"]
-    exchange(airtable, **code_form(used))
-    again = exchange(airtable, **code_form(used))
-    airtable.clock.at += 301
-
-    assert "invalid_grant" == again.json()["error"]
-    assert "invalid_grant" == exchange(airtable, **code_form(late)).json()["error"]
-
-
 def test_a_client_with_a_secret_says_it_by_basic_only(airtable: Played) -> None:
     form = code_form("x")
     wrong = exchange(airtable, secret="nope", **form)

@@ -12,7 +12,7 @@ from pyairtable.models import WebhookNotification
 from requests.adapters import HTTPAdapter
 
 from harness.playing import playing
-from harness.receiving import Inbox, receiving
+from harness.receiving import Inbox
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.access import TOKEN
@@ -45,12 +45,6 @@ def api(sandbox: Sandbox) -> Iterator[pyairtable.Api]:
     with api.session:
         api.session.mount("http://content.airtable.com", ContentHost(stage.addresses["content"]))
         yield api
-
-
-@pytest.fixture
-def inbox() -> Iterator[Inbox]:
-    with receiving() as inbox:
-        yield inbox
 
 
 @pytest.fixture

@@ -23,14 +23,6 @@ def test_the_path_of_the_official_clients_is_taken(airtable: Played) -> None:
     assert 200 == answer.status_code
 
 
-def test_ten_records_are_made_in_their_order(airtable: Played) -> None:
-    rows = [{"fields": {"Name": f"Row {number}"}} for number in range(10)]
-
-    made = airtable.send("POST", airtable.leads, {"records": rows, "typecast": False, "returnFieldsByFieldId": False})
-
-    assert [f"Row {number}" for number in range(10)] == [record["fields"]["Name"] for record in made["records"]]
-
-
 @pytest.mark.parametrize("count", [0, 11])
 def test_more_than_ten_or_no_records_are_refused(airtable: Played, count: int) -> None:
     body = {"records": [{"fields": {"Name": "x"}}] * count}
@@ -64,16 +56,6 @@ def test_fields_may_be_written_by_id(airtable: Played) -> None:
     assert "Won" == made["fields"][airtable.field("Stage")["id"]]
 
 
-def test_a_patch_keeps_what_a_put_clears(airtable: Played) -> None:
-    made = airtable.create(Name="Acme", Stage="Open", Value=3)
-    path = f"{airtable.leads}/{made['id']}"
-    patched = airtable.send("PATCH", path, {"fields": {"Stage": "Won"}})["fields"]
-    put = airtable.send("PUT", path, {"fields": {"Name": "Acme"}})["fields"]
-
-    assert ("Won", 3) == (patched["Stage"], patched["Value"])
-    assert not {"Stage", "Value"} & set(put)
-
-
 def test_a_change_is_dated(airtable: Played) -> None:
     made = airtable.create(Name="Acme")
     airtable.clock.at += 60
@@ -97,30 +79,6 @@ def test_the_same_record_twice_in_a_batch_is_refused(airtable: Played) -> None:
     row = {"id": airtable.examples["record_id"], "fields": {"Name": "x"}}
 
     assert (422, "INVALID_RECORDS") == airtable.refused("PATCH", airtable.leads, {"records": [row, row]})
-
-
-def test_records_are_deleted_alone_and_together(airtable: Played) -> None:
-    one, two, three = (airtable.create(Name=name)["id"] for name in ("One", "Two", "Three"))
-    alone = airtable.send("DELETE", f"{airtable.leads}/{one}", None)
-    together = airtable.send("DELETE", f"{airtable.leads}?records[]={two}&records[]={three}", None)
-
-    assert {"id": one, "deleted": True} == alone
-    assert {"records": [{"id": two, "deleted": True}, {"id": three, "deleted": True}]} == together
-    assert (404, "NOT_FOUND") == airtable.refused("GET", f"{airtable.leads}/{two}")
-
-
-def test_an_upsert_changes_what_agrees_and_makes_the_rest(airtable: Played) -> None:
-    known = airtable.create(Name="Known", Email="known@example.com")["id"]
-    rows = [
-        {"fields": {"Email": "known@example.com", "Stage": "Won"}},
-        {"fields": {"Email": "new@example.com", "Name": "New"}},
-    ]
-
-    merged = airtable.send("PATCH", airtable.leads, {"records": rows, "performUpsert": {"fieldsToMergeOn": ["Email"]}})
-
-    assert [known] == merged["updatedRecords"]
-    assert [merged["records"][1]["id"]] == merged["createdRecords"]
-    assert ["Known", "New"] == [record["fields"]["Name"] for record in merged["records"]]
 
 
 @pytest.mark.parametrize(

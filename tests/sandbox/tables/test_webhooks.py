@@ -1,20 +1,13 @@
 """Webhooks of the tables stand-in: what is listened to, for how long, and pings that nobody takes."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from harness.receiving import Inbox, receiving
+from harness.receiving import Inbox
 from harness.waiting import wait_until
 from sandbox.tables.played import Played
 from workspace_sandbox.tables.webhooks import WEEK
-
-
-@pytest.fixture
-def inbox() -> Iterator[Inbox]:
-    with receiving() as inbox:
-        yield inbox
 
 
 def address(airtable: Played, path: str = "") -> str:

@@ -1,18 +1,6 @@
 """boards: a kanban card board."""
 
-from connector_gateway.connectors.boards import operations
-from connector_gateway.connectors.boards.client import (
-    ADDRESS,
-    CONSENT_ADDRESS,
-    KEY_BUDGET,
-    MEMBER_BUDGET,
-    SETTLE_SECONDS,
-    SITE_ADDRESS,
-    TOKEN_BUDGET,
-    BoardsClient,
-    authorise,
-    throttled,
-)
+from connector_gateway.connectors.boards import client, operations
 from connector_gateway.connectors.boards.oauth import OAUTH, give_back, identify
 from connector_gateway.connectors.boards.refusals import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
@@ -20,10 +8,10 @@ from connector_gateway.kit.operation import Connector, SampleCall
 BOARDS = Connector(
     name="boards",
     summary="Cards, lists, comments and checklists of kanban boards.",
-    addresses={"base": ADDRESS, "consent": CONSENT_ADDRESS, "site": SITE_ADDRESS},
-    budgets={"token": TOKEN_BUDGET, "key": KEY_BUDGET, "members": MEMBER_BUDGET},
-    authorise=authorise,
-    client=BoardsClient,
+    addresses={"base": client.ADDRESS, "consent": client.CONSENT_ADDRESS, "site": client.SITE_ADDRESS},
+    budgets={"token": client.TOKEN_BUDGET, "key": client.KEY_BUDGET, "members": client.MEMBER_BUDGET},
+    authorise=client.authorise,
+    client=client.BoardsClient,
     operations=(
         operations.create_card,
         operations.move_card,
@@ -31,9 +19,9 @@ BOARDS = Connector(
         operations.describe_board,
         operations.attach_checklist,
     ),
-    throttled=throttled,
+    throttled=client.throttled,
     error_table=ERRORS,
-    settle_seconds=SETTLE_SECONDS,
+    settle_seconds=client.SETTLE_SECONDS,
     credentials=("key", "token"),
     oauth=OAUTH,
     identify=identify,

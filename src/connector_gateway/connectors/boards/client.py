@@ -1,4 +1,7 @@
-"""The vendor's wire: one method per request, version 1."""
+"""The vendor's wire: one method per request, version 1.
+
+Sources of methods stand below developer.atlassian.com/cloud/trello/rest/, and were read 2026-11.
+"""
 
 from __future__ import annotations  # functions are made in each call (decision 45)
 
@@ -11,14 +14,8 @@ from urllib.parse import quote
 
 from connector_gateway.connectors.boards import wire
 from connector_gateway.connectors.boards.refusals import ERRORS, Sought, refusal_of, unwrap
+from connector_gateway.kit import errors
 from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.errors import (
-    BoardNotAuthorised,
-    CardNotFound,
-    ConnectionRevoked,
-    ListNotFound,
-    UpstreamRateLimited,
-)
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import fitting, walk
@@ -105,7 +102,7 @@ def throttled(answer: Answer) -> Pause | None:
 
 def expired(answer: Answer) -> bool:
     """Whether an answer says that the token is not good; most 401 speak of boards that an account may not see."""
-    return answer.status == 401 and refusal_of(answer, None) is ConnectionRevoked
+    return answer.status == 401 and refusal_of(answer, None) is errors.ConnectionRevoked
 
 
 class BoardsClient:
@@ -115,35 +112,26 @@ class BoardsClient:
         self._upstream = upstream
 
     async def get_list(self, list_id: str) -> wire.CardList:
-        """A list. Source: developer.atlassian.com/cloud/trello/rest/api-group-lists, read 2026-11."""
+        """A list. Source: api-group-lists."""
         query = {"fields": "name,closed,idBoard"}
         return await self._read(f"/1/lists/{list_id}", _list(list_id), wire.CardList, **query)
 
     async def get_list_actions(self, list_id: str, kind: str, since: float) -> list[wire.Action]:
-        """What happened in a list. Source: developer.atlassian.com/cloud/trello/rest/api-group-lists, read 2026-11."""
+        """What happened in a list. Source: api-group-lists."""
         return await self._actions(f"/1/lists/{list_id}/actions", _list(list_id), kind, since)
 
     async def get_board(self, board_id: str, *, labels: bool) -> wire.Board:
-        """A board, and its labels only if they are wanted.
-
-        Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
-        """
+        """A board, and its labels only if they are wanted. Source: api-group-boards."""
         nested = {"labels": "all", "label_fields": "name", "labels_limit": str(MAX_LABELS)} if labels else {}
         return await self._read(f"/1/boards/{board_id}", _board(board_id), wire.Board, fields="name", **nested)
 
     async def get_board_lists(self, board_id: str) -> list[wire.BoardList]:
-        """The open lists of a board.
-
-        Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
-        """
+        """The open lists of a board. Source: api-group-boards."""
         query = {"filter": "open", "fields": "name,pos"}
         return await self._read(f"/1/boards/{board_id}/lists", _board(board_id), list[wire.BoardList], **query)
 
     async def get_board_cards(self, board_id: str) -> list[wire.Placed]:
-        """The open cards of a board, each once, however many there are and however few the vendor tells at once.
-
-        Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11.
-        """
+        """The open cards of a board, each once, however few the vendor returns at a time. Source: api-group-boards."""
         path = f"/1/boards/{board_id}/cards"
         query = {"fields": "idList", "sort": "-id"}
 
@@ -160,16 +148,16 @@ class BoardsClient:
         return list({card.id: card async for card in walk(fetch, most=MAX_PAGES)}.values())
 
     async def get_board_labels(self, board_id: str) -> list[wire.Label]:
-        """The labels of a board. Source: developer.atlassian.com/cloud/trello/rest/api-group-boards, read 2026-11."""
+        """The labels of a board. Source: api-group-boards."""
         path = f"/1/boards/{board_id}/labels"
         return await self._read(path, _board(board_id), list[wire.Label], fields="name", limit=str(MAX_LABELS))
 
     async def create_card(self, body: Mapping[str, Any]) -> wire.NewCard:
-        """A new card. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
+        """A new card. Source: api-group-cards."""
         return await self._write("POST", "/1/cards", _list(body["idList"]), wire.NewCard, body)
 
     async def get_card(self, card_id: str) -> wire.Card:
-        """A card with its list. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
+        """A card with its list. Source: api-group-cards."""
         more = {"list": "true", "list_fields": "name"}
         return await self._read(f"/1/cards/{card_id}", _card(card_id), wire.Card, fields=CARD_FIELDS, **more)
 
@@ -177,57 +165,45 @@ class BoardsClient:
         """The identifier of a card that was moved, and when that was by the vendor's clock.
 
         A move within one list is no activity, so the answer's date tells; without one, the last activity does.
-        Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11.
+        Source: api-group-cards.
         """
         answer = await self._upstream.send("PUT", f"/1/cards/{card_id}", *CHARGES, writes=True, json=body)
         moved = await self._accept(answer, _card(card_id), wire.MovedCard)
         return moved.id, answer.date or moved.date_last_activity
 
     async def get_card_actions(self, card_id: str, kind: str, since: float) -> list[wire.Action]:
-        """What happened to a card. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
+        """What happened to a card. Source: api-group-cards."""
         return await self._actions(f"/1/cards/{card_id}/actions", _card(card_id), kind, since)
 
     async def add_comment(self, card_id: str, text: str) -> wire.Action:
-        """A new comment. Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11."""
+        """A new comment. Source: api-group-cards."""
         path = f"/1/cards/{card_id}/actions/comments"
         # In the body: the vendor refuses addresses beyond about 8 kB with 414, which a long comment reaches.
         return await self._write("POST", path, _card(card_id), wire.Action, {"text": text})
 
     async def get_card_checklists(self, card_id: str) -> list[wire.Checklist]:
-        """The checklists of a card, with their items.
-
-        Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11.
-        """
+        """The checklists of a card, with their items. Source: api-group-cards."""
         more = {"checkItems": "all", "checkItem_fields": "name,pos"}
         path = f"/1/cards/{card_id}/checklists"
         return await self._read(path, _card(card_id), list[wire.Checklist], fields="name", **more)
 
     async def create_checklist(self, card_id: str, name: str) -> wire.Checklist:
-        """A new checklist, the last on its card.
-
-        Source: developer.atlassian.com/cloud/trello/rest/api-group-cards, read 2026-11.
-        """
+        """A new checklist, the last on its card. Source: api-group-cards."""
         body = {"name": name, "pos": "bottom"}
         return await self._write("POST", f"/1/cards/{card_id}/checklists", _card(card_id), wire.Checklist, body)
 
     async def create_check_item(self, card_id: str, checklist_id: str, name: str, pos: int) -> wire.CheckItem:
-        """A new item of a card's checklist.
-
-        Source: developer.atlassian.com/cloud/trello/rest/api-group-checklists, read 2026-11.
-        """
+        """A new item of a card's checklist. Source: api-group-checklists."""
         body = {"name": name, "pos": pos}
         path = f"/1/checklists/{checklist_id}/checkItems"
         return await self._write("POST", path, _card(card_id), wire.CheckItem, body)
 
     async def get_me(self) -> wire.Me:
-        """The account itself. Source: developer.atlassian.com/cloud/trello/rest/api-group-members, read 2026-11."""
+        """The account itself. Source: api-group-members."""
         return unwrap(await self._ask_for_me(), wire.Me)
 
     async def get_token(self) -> wire.Token | None:
-        """The token of an API key itself; None for others, of which the vendor does not say that it tells of them.
-
-        Source: developer.atlassian.com/cloud/trello/rest/api-group-tokens, read 2026-11.
-        """
+        """The token of an API key; None for other tokens, which it may not describe. Source: api-group-tokens."""
         if not await self._has_key():
             return None
         answer = await self._upstream.send("GET", GRANT_PATH, *CHARGES, writes=False, query=TOKEN_FIELDS)
@@ -240,7 +216,6 @@ class BoardsClient:
         return (await self._upstream.send("DELETE", GRANT_PATH, *CHARGES, writes=True)).accepted
 
     async def _has_key(self) -> bool:
-        """Return whether the token is one of an API key."""
         return "key" in await self._upstream.credential_source.credentials()
 
     async def _actions(self, path: str, sought: Sought, kind: str, since: float) -> list[wire.Action]:
@@ -269,14 +244,14 @@ class BoardsClient:
     async def _accept(self, answer: Answer, sought: Sought, shape: type[W]) -> W:
         """What an accepted request was answered with; of a refused one, whether the vendor still knows the account."""
         # Users report that the texts of a 401 are not reliable. One cheap request decides before anything is revoked.
-        unclear = answer.status == 401 and refusal_of(answer, sought) is BoardNotAuthorised
+        unclear = answer.status == 401 and refusal_of(answer, sought) is errors.BoardNotAuthorised
         if unclear and not await self._is_known():
-            raise ERRORS.create_error(answer, ConnectionRevoked)
+            raise ERRORS.create_error(answer, errors.ConnectionRevoked)
         return unwrap(answer, shape, sought)
 
     async def _is_known(self) -> bool:
         """Whether the authorisation still stands; taken for granted where asking too often is refused."""
-        with suppress(UpstreamRateLimited):
+        with suppress(errors.UpstreamRateLimited):
             return (await self._ask_for_me()).status != 401
         return True
 
@@ -285,15 +260,15 @@ class BoardsClient:
 
 
 def _list(list_id: str) -> Sought:
-    return Sought(ListNotFound, "list_id", list_id)
+    return Sought(errors.ListNotFound, "list_id", list_id)
 
 
 def _board(board_id: str) -> Sought:
-    return Sought(BoardNotAuthorised, "board_id", board_id)
+    return Sought(errors.BoardNotAuthorised, "board_id", board_id)
 
 
 def _card(card_id: str) -> Sought:
-    return Sought(CardNotFound, "card_id", card_id)
+    return Sought(errors.CardNotFound, "card_id", card_id)
 
 
 def _before(cursor: str | None) -> dict[str, str]:

@@ -6,16 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from connector_gateway.connectors.boards import wire
-from connector_gateway.connectors.boards.models import (
-    BoardDescription,
-    BoardList,
-    Checklist,
-    Comment,
-    CreateCard,
-    CreatedCard,
-    MovedCard,
-)
+from connector_gateway.connectors.boards import models, wire
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.nearest import nearest_first
 from connector_gateway.kit.shapes import timestamp
@@ -57,10 +48,7 @@ def list_identifier(text: str) -> str:
 
 
 def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
-    """The labels called *names*, each once; of several with one name the first.
-
-    ``LabelNotOnBoard`` lists every name that the board lacks.
-    """
+    """The labels called *names*, the first of each name; ``LabelNotOnBoard`` lists those that the board lacks."""
     by_name: dict[str, str] = {}
     for label in labels:
         # The vendor lets several labels of a board have one name, or none.
@@ -90,7 +78,7 @@ def quoted(names: Collection[str]) -> str:
     return ", ".join(shown[:MOST_QUOTED]) + more
 
 
-def new_card(list_id: str, wanted: CreateCard, labels: Sequence[str]) -> Kept:
+def new_card(list_id: str, wanted: models.CreateCard, labels: Sequence[str]) -> Kept:
     """The vendor's form of a card to be made."""
     optional = {
         "desc": wanted.desc,
@@ -112,9 +100,9 @@ def told_card(kept: Kept) -> Kept:
     return {"card_id": kept["id"]}
 
 
-def created_card(kept: Kept, names: Sequence[str]) -> CreatedCard:
+def created_card(kept: Kept, names: Sequence[str]) -> models.CreatedCard:
     """The result of a creation for which labels called *names* were asked."""
-    return CreatedCard(
+    return models.CreatedCard(
         card_id=kept["id"],
         short_url=kept["shortUrl"],
         list_id=kept["idList"],
@@ -145,9 +133,9 @@ def assumed_move(intent: Intent) -> Kept:
     return {"id": intent["card_id"], "moved_at": stamp(datetime.fromtimestamp(0, UTC))}
 
 
-def moved_card(planned: Kept, kept: Kept, *, comment_posted: bool) -> MovedCard:
+def moved_card(planned: Kept, kept: Kept, *, comment_posted: bool) -> models.MovedCard:
     """The result of a move."""
-    return MovedCard(
+    return models.MovedCard(
         card_id=kept["id"],
         list_from=planned["list_from"],
         list_to=planned["list_to"],
@@ -166,29 +154,27 @@ def told_comment(kept: Kept) -> Kept:
     return {"comment_id": kept["id"]}
 
 
-def comment(kept: Kept) -> Comment:
+def comment(kept: Kept) -> models.Comment:
     """The comment that was posted."""
-    return Comment(card_id=kept["card_id"], comment_id=kept["id"], posted_at=instant(kept["date"]))
+    return models.Comment(card_id=kept["card_id"], comment_id=kept["id"], posted_at=instant(kept["date"]))
 
 
 # Boards
 
 
-def board(board: wire.Board, lists: Iterable[wire.BoardList], cards: Iterable[wire.Placed]) -> BoardDescription:
+def board(board: wire.Board, lists: Iterable[wire.BoardList], cards: Iterable[wire.Placed]) -> models.BoardDescription:
     """The description of a board with these open *lists* and *cards*; with labels if they were asked for."""
     counts = Counter(card.id_list for card in cards)
-    return BoardDescription(
+    return models.BoardDescription(
         board_name=board.name,
         lists=[
-            BoardList(list_id=item.id, name=item.name, card_count=counts[item.id])
+            models.BoardList(list_id=item.id, name=item.name, card_count=counts[item.id])
             for item in sorted(lists, key=lambda item: item.pos)
         ],
-        labels=None if board.labels is None else [name for name in _names(board.labels) if name],
+        labels=None
+        if board.labels is None
+        else list(dict.fromkeys(label.name for label in board.labels if label.name)),
     )
-
-
-def _names(labels: Iterable[wire.Label]) -> Iterable[str]:
-    return dict.fromkeys(label.name for label in labels)
 
 
 # Checklists
@@ -215,9 +201,9 @@ def told_checklist(kept: Kept) -> Kept:
     return {"checklist_id": kept["id"]}
 
 
-def checklist(kept: Kept, card_id: str, items_added: int, *, skipped: bool = False) -> Checklist:
+def checklist(kept: Kept, card_id: str, items_added: int, *, skipped: bool = False) -> models.Checklist:
     """What is told of a checklist."""
-    return Checklist(
+    return models.Checklist(
         card_id=card_id, checklist_id=kept["id"], name=kept["name"], items_added=items_added, skipped=skipped
     )
 
@@ -264,10 +250,7 @@ def missing_items(kept: Kept, wanted: Sequence[str]) -> list[tuple[int, str, int
 
 
 def is_by(action: wire.Action, member_id: str, app_id: str | None) -> bool:
-    """Whether the member did an action through an application, and through ours if its identifier is known.
-
-    An action by hand names no application.
-    """
+    """Whether the member acted through an application, and through ours if its identifier is known; not by hand."""
     app = action.app_creator
     # Comments and cards have no place for a mark, so who made them is the only evidence (decision 20).
     return action.id_member_creator == member_id and app is not None and app_id in {None, app.id}

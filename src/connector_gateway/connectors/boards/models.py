@@ -137,16 +137,12 @@ class BoardList(Result):
     """Cards in it that are not archived."""
 
 
-def _is_absent(value: object) -> bool:
-    return value is None
-
-
 class BoardDescription(Result):
     """A board with its open lists, from left to right."""
 
     board_name: str
     lists: list[BoardList]
-    labels: list[str] | None = Field(default=None, exclude_if=_is_absent)
+    labels: list[str] | None = Field(default=None, exclude_if=lambda labels: labels is None)
     """Label names, each once; present when labels are included. Labels without a name are left out."""
 
 

@@ -8,27 +8,17 @@ from typing import TypeVar
 from msgspec import Raw
 
 from connector_gateway.connectors.boards import wire
+from connector_gateway.kit import errors
 from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection
-from connector_gateway.kit.errors import (
-    BoardNotAuthorised,
-    CardNotFound,
-    ConnectionRevoked,
-    ConnectionScopeMissing,
-    GatewayError,
-    ListNotFound,
-    UpstreamConflict,
-    UpstreamForbidden,
-    UpstreamRefused,
-)
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
 
-TEXTS: Sequence[tuple[re.Pattern[str], type[GatewayError]]] = (
-    (re.compile(r"(invalid|expired) (app )?(token|key)", re.IGNORECASE), ConnectionRevoked),
-    (re.compile(r"missing scopes", re.IGNORECASE), ConnectionScopeMissing),
-    (re.compile(r"List \S+ does not exist|model not found|could not find the board"), ListNotFound),
-    (re.compile(r"invalid value for idList$"), ListNotFound),
+TEXTS: Sequence[tuple[re.Pattern[str], type[errors.GatewayError]]] = (
+    (re.compile(r"(invalid|expired) (app )?(token|key)", re.IGNORECASE), errors.ConnectionRevoked),
+    (re.compile(r"missing scopes", re.IGNORECASE), errors.ConnectionScopeMissing),
+    (re.compile(r"List \S+ does not exist|model not found|could not find the board"), errors.ListNotFound),
+    (re.compile(r"invalid value for idList$"), errors.ListNotFound),
 )
 """Refusals that are known by their first words."""
 
@@ -42,7 +32,7 @@ _CREDENTIALS = re.compile(r"((?:key|token|\boauth_\w+)=)[^&\s\"']+|\bATTA[0-9A-Z
 class Sought:
     """What a request names, and the refusal when the vendor knows nothing of it."""
 
-    refusal: type[GatewayError]
+    refusal: type[errors.GatewayError]
     parameter: str
     value: str
 
@@ -73,23 +63,23 @@ ERRORS = ErrorTable(
     read_reason,
     # A 429 that is not resent says "too much", not "later".
     by_status={
-        401: BoardNotAuthorised,
-        409: UpstreamConflict,
-        413: UpstreamRefused,
-        414: UpstreamRefused,
-        429: UpstreamRefused,
+        401: errors.BoardNotAuthorised,
+        409: errors.UpstreamConflict,
+        413: errors.UpstreamRefused,
+        414: errors.UpstreamRefused,
+        429: errors.UpstreamRefused,
     },
     messages={
-        BoardNotAuthorised: "The board does not exist, or the account may not do that on it.",
-        CardNotFound: "There is no such card that the account can see.",
-        ConnectionScopeMissing: "This connection was authorised for reading only.",
-        ListNotFound: "There is no such list on the board.",
-        UpstreamConflict: "The application refused the change because of another one.",
-        UpstreamForbidden: "The application does not allow this, because of a limit, its plan or its policy.",
+        errors.BoardNotAuthorised: "The board does not exist, or the account may not do that on it.",
+        errors.CardNotFound: "There is no such card that the account can see.",
+        errors.ConnectionScopeMissing: "This connection was authorised for reading only.",
+        errors.ListNotFound: "There is no such list on the board.",
+        errors.UpstreamConflict: "The application refused the change because of another one.",
+        errors.UpstreamForbidden: "The application does not allow this, because of a limit, its plan or its policy.",
     },
     # Most of these are for a limit, which nobody can lift.
     remedies={
-        UpstreamForbidden: "Read the application's reason in details: stay below its limit, or have the board's "
+        errors.UpstreamForbidden: "Read the application's reason in details: stay below its limit, or have the board's "
         "administrators allow it.",
     },
     rejections=(
@@ -102,7 +92,7 @@ ERRORS = ErrorTable(
 )
 
 
-def refusal_of(answer: Answer, sought: Sought | None) -> type[GatewayError]:
+def refusal_of(answer: Answer, sought: Sought | None) -> type[errors.GatewayError]:
     """Return the error of a failed request; a 401 that names no credentials does not speak of them."""
     said = str(ERRORS.reason(answer).message)
     # A 401 means a dead token as well as a board that one may not see. Only the words tell which.
@@ -119,6 +109,6 @@ def unwrap(answer: Answer, shape: type[W], sought: Sought | None = None) -> W:
     if answer.accepted:
         return answer.read(shape)
     refusal = refusal_of(answer, sought)
-    named = sought is not None and refusal in {sought.refusal, BoardNotAuthorised}
+    named = sought is not None and refusal in {sought.refusal, errors.BoardNotAuthorised}
     names = [{"parameter": sought.parameter, "value": sought.value}] if sought and named else []
     raise ERRORS.create_error(answer, refusal, *names)

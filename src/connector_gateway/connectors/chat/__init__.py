@@ -1,7 +1,6 @@
 """chat: a team chat workspace."""
 
-from connector_gateway.connectors.chat import events, operations
-from connector_gateway.connectors.chat.client import ADDRESS, BUDGETS, SETTLE_SECONDS, ChatClient, authorise, throttled
+from connector_gateway.connectors.chat import client, events, operations
 from connector_gateway.connectors.chat.models import Watching
 from connector_gateway.connectors.chat.oauth import OAUTH, identify
 from connector_gateway.connectors.chat.refusals import ERRORS
@@ -11,10 +10,9 @@ from connector_gateway.kit.operation import Connector, SampleCall
 CHAT = Connector(
     name="chat",
     summary="Messages, reactions and channels of a team chat workspace.",
-    addresses={"base": ADDRESS},
-    budgets=BUDGETS,
-    authorise=authorise,
-    client=ChatClient,
+    addresses={"base": client.ADDRESS},
+    budgets=client.BUDGETS,
+    client=client.ChatClient,
     operations=(
         operations.post_message,
         operations.edit_message,
@@ -22,9 +20,9 @@ CHAT = Connector(
         operations.add_reaction,
         operations.read_events,
     ),
-    throttled=throttled,
+    throttled=client.throttled,
     error_table=ERRORS,
-    settle_seconds=SETTLE_SECONDS,
+    settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,
     settings=Watching,

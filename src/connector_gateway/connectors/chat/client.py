@@ -1,4 +1,7 @@
-"""The vendor's wire: one method per request; the vendor numbers no versions."""
+"""The vendor's wire: one method per request; the vendor numbers no versions.
+
+Sources of methods stand below docs.slack.dev/reference/methods/, and were read 2026-11.
+"""
 
 from __future__ import annotations  # functions are made in each call (decision 45)
 
@@ -19,11 +22,7 @@ from connector_gateway.connectors.chat.refusals import (
     verdict_of,
 )
 from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.errors import (
-    MessageNotFound,
-    OutcomeUnknown,
-    ThreadNotFound,
-)
+from connector_gateway.kit.errors import MessageNotFound, OutcomeUnknown, ThreadNotFound
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import DEFAULT_PAUSE_SECONDS, Upstream, retry_after
 from connector_gateway.kit.walking import Pages, fitting
@@ -96,11 +95,6 @@ ENDED = (b"token_expired", b"token_revoked")
 """Codes of refusal that say that a token has ended: by its time, or because two newer ones have been issued."""
 
 
-def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
-    """The headers of every request."""
-    return {"Authorization": f"Bearer {credentials['token']}"}
-
-
 def throttled(answer: Answer) -> float | None:
     """Seconds to wait when the vendor throttles: by status, whatever the body, or in a body of status 200."""
     # A throttle of a post may come with status 200, in either of two spellings.
@@ -122,18 +116,12 @@ class ChatClient:
         self._upstream = upstream
 
     async def auth_test(self) -> tuple[wire.Identity, Scopes]:
-        """Whose the token is, and where; and the token's scopes.
-
-        Source: docs.slack.dev/reference/methods/auth.test, read 2026-11.
-        """
+        """Whose the token is, and where; and the token's scopes. Source: auth.test."""
         answer = await self._read("auth.test", "identity", {})
         return unwrap(answer, wire.Identity), scopes_of(answer)
 
     async def post_message(self, channel_id: str, text: str, thread_ts: str | None, marker: str) -> wire.Posted:
-        """A new message, with a *marker* that it can be found by.
-
-        Source: docs.slack.dev/reference/methods/chat.postMessage, read 2026-11.
-        """
+        """A new message, with a *marker* that it can be found by. Source: chat.postMessage."""
         # The vendor has no idempotency key. Metadata is the place for a mark, and edits keep it (decision 22).
         metadata = {"event_type": MARK, "event_payload": {"k": marker}}
         body = {"channel": channel_id, "text": text, "metadata": metadata}
@@ -142,15 +130,12 @@ class ChatClient:
         return unwrap(await self._write("chat.postMessage", body | thread, *charges), wire.Posted)
 
     async def update_message(self, channel_id: str, ts: str, text: str) -> wire.Updated:
-        """A message with a new body. Source: docs.slack.dev/reference/methods/chat.update, read 2026-11."""
+        """A message with a new body. Source: chat.update."""
         body = {"channel": channel_id, "ts": ts, "text": text}
         return unwrap(await self._write("chat.update", body, Charge("edits")), wire.Updated)
 
     async def add_reaction(self, channel_id: str, ts: str, name: str) -> bool:
-        """React to a message; whether the app had done so before.
-
-        Source: docs.slack.dev/reference/methods/reactions.add, read 2026-11.
-        """
+        """React to a message; whether the app had done so before. Source: reactions.add."""
         body = {"channel": channel_id, "timestamp": ts, "name": name}
         answer = await self._write("reactions.add", body, Charge("reactions"))
         if ERRORS.reason(answer).code == DONE_BEFORE:
@@ -159,27 +144,18 @@ class ChatClient:
         return False
 
     async def open_conversation(self, user_id: str) -> wire.Place:
-        """The conversation with a person, opened if it is not; doing that twice does it once.
-
-        Source: docs.slack.dev/reference/methods/conversations.open, read 2026-11.
-        """
+        """The conversation with a person, opened once however often that is asked. Source: conversations.open."""
         # Not a write to us, since opening again changes nothing: it may be resent freely.
         path, charge = "/api/conversations.open", Charge("conversations")
         answer = await self._upstream.send("POST", path, charge, writes=False, json={"users": user_id}, headers=JSON)
         return unwrap(answer, wire.Opened).channel
 
     async def require_channel(self, channel_id: str) -> None:
-        """Refuse a conversation that there is not, or that the app may not see.
-
-        Source: docs.slack.dev/reference/methods/conversations.info, read 2026-11.
-        """
+        """Refuse a conversation that there is not, or that the app may not see. Source: conversations.info."""
         require_accepted(await self._read("conversations.info", "channel info", {"channel": channel_id}))
 
     async def list_conversations(self, types: str, limit: int, cursor: str | None) -> tuple[wire.Conversations, Scopes]:
-        """A page of what the app sees, without archived ones, and the permissions it has.
-
-        Source: docs.slack.dev/reference/methods/conversations.list, read 2026-11.
-        """
+        """A page of what the app sees, without archived ones, and its permissions. Source: conversations.list."""
         # The vendor filters after it has cut a page: short and empty pages come before the last.
         query = {"types": types, "exclude_archived": "true"} | _from(cursor)
 
@@ -190,10 +166,7 @@ class ChatClient:
         return unwrap(answer, wire.Conversations), scopes_of(answer)
 
     async def channels(self) -> tuple[Sequence[wire.Conversation], bool]:
-        """The channels the app is in, then those it sees, archived ones too; and whether these are all that it sees.
-
-        Source: as of the lists themselves.
-        """
+        """The channels the app is in, then those it sees, archived ones too; and whether these are all."""
         own = self.own_conversations(CHANNELS)
         query = {"types": CHANNELS}
         seen = self._pages("conversations.list", "channels", query, wire.Conversations, most=CHANNEL_PAGES)
@@ -201,52 +174,34 @@ class ChatClient:
         return found, seen.complete
 
     def own_conversations(self, types: str) -> Pages[wire.Conversations]:
-        """Pages of what the app is in, archived ones too; they may be short, or empty, before the last.
-
-        Source: docs.slack.dev/reference/methods/users.conversations, read 2026-11.
-        """
+        """Pages of what the app is in, archived or not; any may be short or empty. Source: users.conversations."""
         return self._pages(
             "users.conversations", "own channels", {"types": types}, wire.Conversations, most=CHANNEL_PAGES
         )
 
     def history_pages(self, channel_id: str) -> Pages[wire.Messages]:
-        """Pages of the messages of a channel, newest first, without replies.
-
-        Source: docs.slack.dev/reference/methods/conversations.history, read 2026-11.
-        """
+        """Pages of the messages of a channel, newest first, without replies. Source: conversations.history."""
         return self._pages(
             "conversations.history", "history", {"channel": channel_id}, wire.Messages, most=MESSAGE_PAGES
         )
 
     def reply_pages(self, channel_id: str, ts: str, oldest: str) -> Pages[wire.Messages]:
-        """Pages of a thread: its first message, then the replies after *oldest*, oldest first.
-
-        Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
-        """
+        """Pages of a thread: its first message, then replies after *oldest*. Source: conversations.replies."""
         query = {"channel": channel_id, "ts": ts, "oldest": oldest}
         return self._pages("conversations.replies", "replies", query, wire.Messages, most=MESSAGE_PAGES)
 
     def history(self, channel_id: str, oldest: float) -> AsyncIterator[wire.Message]:
-        """The messages of a channel since an instant, newest first, without replies.
-
-        Source: docs.slack.dev/reference/methods/conversations.history, read 2026-11.
-        """
+        """The messages of a channel since an instant, newest first, without replies. Source: conversations.history."""
         query = {"channel": channel_id} | _since(oldest)
         return self._messages("conversations.history", "history", query)
 
     def replies(self, channel_id: str, ts: str, oldest: float) -> AsyncIterator[wire.Message]:
-        """A thread's first message, then its replies since an instant, oldest first; of a reply, that reply alone.
-
-        Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
-        """
+        """A thread's first message, then its replies since an instant; of a reply, that alone. Source: as above."""
         query = {"channel": channel_id, "ts": ts} | _since(oldest)
         return self._messages("conversations.replies", "replies", query)
 
     async def retrieve_message(self, channel_id: str, ts: str) -> wire.Message:
-        """One message to which something was done, in a thread or not; ``OutcomeUnknown`` if it may not be read.
-
-        Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
-        """
+        """One message, in a thread or not; ``OutcomeUnknown`` if it cannot be read. Source: as above."""
         answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
         page = unwrap(answer, wire.Messages, {**BLINDNESS, "thread_not_found": MessageNotFound})
         for message in page.messages:
@@ -255,10 +210,7 @@ class ChatClient:
         raise ERRORS.create_error(answer, MessageNotFound)
 
     async def thread_root(self, channel_id: str, ts: str) -> str:
-        """The message that begins the thread of a message; ``OutcomeUnknown`` if it may not be read.
-
-        Source: docs.slack.dev/reference/methods/conversations.replies, read 2026-11.
-        """
+        """The message that begins the thread of another; ``OutcomeUnknown`` if it cannot be read. Source: as above."""
         answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
         page = unwrap(answer, wire.Messages, {**BLINDNESS, "message_not_found": ThreadNotFound})
         if not page.messages:

@@ -4,28 +4,12 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from connector_gateway.connectors.chat import wire
+from connector_gateway.kit import errors
 from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection
-from connector_gateway.kit.errors import (
-    ChannelArchived,
-    ChannelNotFound,
-    ConnectionRevoked,
-    ConnectionScopeMissing,
-    EmojiNotFound,
-    GatewayError,
-    InvalidCursor,
-    MessageNotFound,
-    NotInChannel,
-    NotMessageAuthor,
-    OutcomeUnknown,
-    ThreadNotFound,
-    UpstreamError,
-    UpstreamForbidden,
-    UpstreamRefused,
-)
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
-Refusals = Mapping[str, type[GatewayError]]
+Refusals = Mapping[str, type[errors.GatewayError]]
 
 FAILURES = frozenset(
     {
@@ -42,54 +26,54 @@ FAILURES = frozenset(
 """Codes of failures, which come with status 200 as well."""
 
 REFUSALS: Refusals = {
-    "access_denied": UpstreamForbidden,
-    "accesslimited": UpstreamForbidden,
-    "account_inactive": ConnectionRevoked,
-    "bad_timestamp": MessageNotFound,
-    "cannot_dm_bot": ChannelNotFound,
-    "cannot_reply_to_message": ThreadNotFound,
-    "cant_update_message": NotMessageAuthor,
-    "channel_not_found": ChannelNotFound,
-    "edit_window_closed": UpstreamForbidden,
-    "ekm_access_denied": UpstreamForbidden,
-    "enterprise_is_restricted": UpstreamForbidden,
-    "invalid_arguments": UpstreamRefused,
-    "invalid_auth": ConnectionRevoked,
-    "invalid_cursor": InvalidCursor,
-    "invalid_name": EmojiNotFound,
-    "invalid_thread_ts": ThreadNotFound,
-    "invalid_user_combination": ChannelNotFound,
-    "is_archived": ChannelArchived,
-    "is_inactive": ChannelArchived,
-    "message_not_found": MessageNotFound,
-    "messages_tab_disabled": UpstreamForbidden,
-    "missing_scope": ConnectionScopeMissing,
-    "msg_blocks_too_long": UpstreamRefused,
-    "msg_too_long": UpstreamRefused,
-    "no_access": NotInChannel,
-    "no_permission": ConnectionScopeMissing,
-    "no_text": UpstreamRefused,
-    "not_allowed_token_type": ConnectionScopeMissing,
-    "not_authed": ConnectionRevoked,
-    "not_in_channel": NotInChannel,
-    "not_reactable": UpstreamRefused,
-    "restricted_action": UpstreamForbidden,
-    "restricted_action_non_threadable_channel": UpstreamForbidden,
-    "restricted_action_read_only_channel": UpstreamForbidden,
-    "restricted_action_thread_locked": UpstreamForbidden,
-    "restricted_action_thread_only_channel": UpstreamForbidden,
-    "streaming_state_conflict": UpstreamForbidden,
-    "team_access_not_granted": ConnectionScopeMissing,
-    "thread_locked": UpstreamForbidden,
-    "thread_not_found": ThreadNotFound,
-    "token_expired": ConnectionRevoked,
-    "token_revoked": ConnectionRevoked,
-    "too_many_emoji": UpstreamRefused,
-    "too_many_reactions": UpstreamRefused,
-    "two_factor_setup_required": UpstreamForbidden,
-    "user_disabled": ChannelNotFound,
-    "user_not_found": ChannelNotFound,
-    "user_not_visible": ChannelNotFound,
+    "access_denied": errors.UpstreamForbidden,
+    "accesslimited": errors.UpstreamForbidden,
+    "account_inactive": errors.ConnectionRevoked,
+    "bad_timestamp": errors.MessageNotFound,
+    "cannot_dm_bot": errors.ChannelNotFound,
+    "cannot_reply_to_message": errors.ThreadNotFound,
+    "cant_update_message": errors.NotMessageAuthor,
+    "channel_not_found": errors.ChannelNotFound,
+    "edit_window_closed": errors.UpstreamForbidden,
+    "ekm_access_denied": errors.UpstreamForbidden,
+    "enterprise_is_restricted": errors.UpstreamForbidden,
+    "invalid_arguments": errors.UpstreamRefused,
+    "invalid_auth": errors.ConnectionRevoked,
+    "invalid_cursor": errors.InvalidCursor,
+    "invalid_name": errors.EmojiNotFound,
+    "invalid_thread_ts": errors.ThreadNotFound,
+    "invalid_user_combination": errors.ChannelNotFound,
+    "is_archived": errors.ChannelArchived,
+    "is_inactive": errors.ChannelArchived,
+    "message_not_found": errors.MessageNotFound,
+    "messages_tab_disabled": errors.UpstreamForbidden,
+    "missing_scope": errors.ConnectionScopeMissing,
+    "msg_blocks_too_long": errors.UpstreamRefused,
+    "msg_too_long": errors.UpstreamRefused,
+    "no_access": errors.NotInChannel,
+    "no_permission": errors.ConnectionScopeMissing,
+    "no_text": errors.UpstreamRefused,
+    "not_allowed_token_type": errors.ConnectionScopeMissing,
+    "not_authed": errors.ConnectionRevoked,
+    "not_in_channel": errors.NotInChannel,
+    "not_reactable": errors.UpstreamRefused,
+    "restricted_action": errors.UpstreamForbidden,
+    "restricted_action_non_threadable_channel": errors.UpstreamForbidden,
+    "restricted_action_read_only_channel": errors.UpstreamForbidden,
+    "restricted_action_thread_locked": errors.UpstreamForbidden,
+    "restricted_action_thread_only_channel": errors.UpstreamForbidden,
+    "streaming_state_conflict": errors.UpstreamForbidden,
+    "team_access_not_granted": errors.ConnectionScopeMissing,
+    "thread_locked": errors.UpstreamForbidden,
+    "thread_not_found": errors.ThreadNotFound,
+    "token_expired": errors.ConnectionRevoked,
+    "token_revoked": errors.ConnectionRevoked,
+    "too_many_emoji": errors.UpstreamRefused,
+    "too_many_reactions": errors.UpstreamRefused,
+    "two_factor_setup_required": errors.UpstreamForbidden,
+    "user_disabled": errors.ChannelNotFound,
+    "user_not_found": errors.ChannelNotFound,
+    "user_not_visible": errors.ChannelNotFound,
 }
 """What a refusal means; it comes with status 200."""
 
@@ -118,12 +102,12 @@ UNMAPPED = frozenset(
 """Documented codes of requests that this connector does not send, so that none has an error of its own."""
 
 BLINDNESS: Refusals = {
-    "channel_not_found": OutcomeUnknown,
-    "is_archived": OutcomeUnknown,
-    "is_inactive": OutcomeUnknown,
-    "missing_scope": OutcomeUnknown,
-    "no_access": OutcomeUnknown,
-    "not_in_channel": OutcomeUnknown,
+    "channel_not_found": errors.OutcomeUnknown,
+    "is_archived": errors.OutcomeUnknown,
+    "is_inactive": errors.OutcomeUnknown,
+    "missing_scope": errors.OutcomeUnknown,
+    "no_access": errors.OutcomeUnknown,
+    "not_in_channel": errors.OutcomeUnknown,
 }
 """What refusals mean where a write in doubt is looked for: a channel may be open to posts and closed to readers."""
 
@@ -167,16 +151,16 @@ ERRORS = ErrorTable(
     read_reason,
     by_code=REFUSALS,
     messages={
-        ChannelArchived: "The channel is archived.",
-        ChannelNotFound: "The channel does not exist, or is private and the app was not invited.",
-        ConnectionScopeMissing: "The connection lacks a permission that this needs.",
-        EmojiNotFound: "The workspace has no emoji of that name.",
-        InvalidCursor: "The application no longer knows this place of the list.",
-        MessageNotFound: "The channel holds no such message.",
-        NotInChannel: "The app is not a member of the channel.",
-        NotMessageAuthor: "The message was not posted through this connection.",
-        OutcomeUnknown: "Whether it was done cannot be looked up, since the app may not read the channel.",
-        ThreadNotFound: "The channel holds no such thread, or none that can be replied to.",
+        errors.ChannelArchived: "The channel is archived.",
+        errors.ChannelNotFound: "The channel does not exist, or is private and the app was not invited.",
+        errors.ConnectionScopeMissing: "The connection lacks a permission that this needs.",
+        errors.EmojiNotFound: "The workspace has no emoji of that name.",
+        errors.InvalidCursor: "The application no longer knows this place of the list.",
+        errors.MessageNotFound: "The channel holds no such message.",
+        errors.NotInChannel: "The app is not a member of the channel.",
+        errors.NotMessageAuthor: "The message was not posted through this connection.",
+        errors.OutcomeUnknown: "Whether it was done cannot be looked up, since the app may not read the channel.",
+        errors.ThreadNotFound: "The channel holds no such thread, or none that can be replied to.",
     },
     remedies={
         "edit_window_closed": "Post a new message; the workspace no longer lets this one be edited.",
@@ -212,8 +196,10 @@ def require_accepted(answer: Answer, refusals: Refusals | None = None) -> None:
     if verdict.ok is True:
         return
     if code_of(verdict) in FAILURES:
-        raise UpstreamError("The application failed over the request.", private=answer.text)
+        raise errors.UpstreamError("The application failed over the request.", private=answer.text)
     # Neither accepted nor refused in words that are known: after a write, this must not pass for a refusal.
     if answer.accepted and (verdict.ok is not False or not verdict.error):
-        raise UpstreamError("The application answered something unreadable.", private=answer.text, doubt=answer.doubt)
+        raise errors.UpstreamError(
+            "The application answered something unreadable.", private=answer.text, doubt=answer.doubt
+        )
     raise ERRORS.create_error(answer, ERRORS.classify(answer, codes=refusals))

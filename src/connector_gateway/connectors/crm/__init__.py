@@ -1,16 +1,6 @@
 """crm: a customer relationship manager."""
 
-from connector_gateway.connectors.crm import operations
-from connector_gateway.connectors.crm.client import (
-    ADDRESS,
-    CONSENT_ADDRESS,
-    PORTAL_BUDGET,
-    SEARCH_BUDGET,
-    SETTLE_SECONDS,
-    CrmClient,
-    authorise,
-    throttled,
-)
+from connector_gateway.connectors.crm import client, operations
 from connector_gateway.connectors.crm.oauth import OAUTH, identify
 from connector_gateway.connectors.crm.refusals import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
@@ -18,10 +8,9 @@ from connector_gateway.kit.operation import Connector, SampleCall
 CRM = Connector(
     name="crm",
     summary="Contacts, deals and properties of a customer relationship manager.",
-    addresses={"base": ADDRESS, "consent": CONSENT_ADDRESS},
-    budgets={"portal": PORTAL_BUDGET, "search": SEARCH_BUDGET},
-    authorise=authorise,
-    client=CrmClient,
+    addresses={"base": client.ADDRESS, "consent": client.CONSENT_ADDRESS},
+    budgets={"portal": client.PORTAL_BUDGET, "search": client.SEARCH_BUDGET},
+    client=client.CrmClient,
     operations=(
         operations.create_or_update_contact,
         operations.look_up_contacts,
@@ -29,9 +18,9 @@ CRM = Connector(
         operations.update_deal,
         operations.list_properties,
     ),
-    throttled=throttled,
+    throttled=client.throttled,
     error_table=ERRORS,
-    settle_seconds=SETTLE_SECONDS,
+    settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,
     sample=SampleCall(

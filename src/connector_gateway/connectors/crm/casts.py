@@ -30,24 +30,12 @@ def _text(_: Definition, value: Any) -> str:
     return text
 
 
-def _number(_: Definition, value: Any) -> str:
-    return plain(casts.decimal(value))
-
-
-def _flag(_: Definition, value: Any) -> str:
-    return "true" if casts.flag(value) else "false"
-
-
 def _date(_: Definition, value: Any) -> str:
     moment = _given(value)
     # The vendor keeps a day as midnight in UTC; the time of day of any other instant would be lost.
     if moment != moment.replace(hour=0, minute=0, second=0, microsecond=0):
         raise casts.Unfit("it is not midnight in UTC")
     return moment.date().isoformat()
-
-
-def _datetime(_: Definition, value: Any) -> str:
-    return timestamp(casts.in_milliseconds(_given(value)))
 
 
 def _choice(definition: Definition, value: Any) -> str:
@@ -73,10 +61,10 @@ def _options(definition: Definition, wanted: Sequence[str]) -> Sequence[str]:
 
 
 CASTS: Mapping[str, Callable[[Definition, Any], str]] = {
-    "number": _number,
-    "bool": _flag,
+    "number": lambda _, value: plain(casts.decimal(value)),
+    "bool": lambda _, value: "true" if casts.flag(value) else "false",
     "date": _date,
-    "datetime": _datetime,
+    "datetime": lambda _, value: timestamp(casts.in_milliseconds(_given(value))),
     "enumeration": _choice,
 }
 

@@ -1,4 +1,7 @@
-"""The vendor's wire: one method per request, version 2026-09."""
+"""The vendor's wire: one method per request, version 2026-09.
+
+Sources of methods stand below developers.hubspot.com/docs/api-reference/latest/crm/, and were read 2026-11.
+"""
 
 from __future__ import annotations  # functions are made in each call (decision 45)
 
@@ -9,14 +12,8 @@ from urllib.parse import quote
 
 from connector_gateway.connectors.crm import wire
 from connector_gateway.connectors.crm.refusals import refuse_taken, refused_within, unwrap
+from connector_gateway.kit import errors
 from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.errors import (
-    CompanyNotFound,
-    ContactNotFound,
-    DealNotFound,
-    GatewayError,
-    UpstreamUnexpected,
-)
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, retry_after
 from connector_gateway.kit.walking import Pages, fitting, walk
@@ -73,20 +70,15 @@ MOVING_SECONDS = 60.0
 """How long to rest when a portal is being moved (477) and it is not told for how long."""
 
 
-MISSING: Mapping[str, type[GatewayError]] = {
-    "contacts": ContactNotFound,
-    "companies": CompanyNotFound,
-    "deals": DealNotFound,
+MISSING: Mapping[str, type[errors.GatewayError]] = {
+    "contacts": errors.ContactNotFound,
+    "companies": errors.CompanyNotFound,
+    "deals": errors.DealNotFound,
 }
 
 DEAL_TO_CONTACT = 3
 NOTE_TO_DEAL = 214
 """Association types have a direction; these are the vendor's own, without a label."""
-
-
-def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
-    """The headers of every request."""
-    return {"Authorization": f"Bearer {credentials['token']}"}
 
 
 def throttled(answer: Answer) -> float | None:
@@ -111,10 +103,7 @@ class CrmClient:
     # Records
 
     async def read_object(self, kind: str, object_id: str, properties: Iterable[str]) -> wire.Record:
-        """A record by its id.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/deals/guide, read 2026-11.
-        """
+        """A record by its id. Source: objects/deals/guide."""
         query = {"properties": ",".join(properties)}
         answer = await self._read(f"/crm/objects/{VERSION}/{kind}/{quote(object_id, safe='')}", query)
         return unwrap(answer, wire.Record, MISSING[kind], object_id)
@@ -125,7 +114,7 @@ class CrmClient:
         """Those records that exist, by id or by a unique property; never from the lagging index.
 
         A record that is missing is no refusal here, of which the vendor tolerates only a share.
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/guide, read 2026-11.
+        Source: objects/contacts/guide.
         """
         # The published document requires the history of properties to be chosen, be it none.
         wanted: dict[str, Any] = {"properties": list(properties), "propertiesWithHistory": []}
@@ -147,10 +136,7 @@ class CrmClient:
     async def list_objects(
         self, kind: str, properties: Iterable[str], limit: int, after: str | None
     ) -> wire.Page[wire.Record]:
-        """A page of records behind the id *after*, in order of their ids.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/guide, read 2026-11.
-        """
+        """A page of records behind the id *after*, in order of their ids. Source: objects/contacts/guide."""
         query = {"properties": ",".join(properties)} | _behind(after)
 
         async def fetch(size: int) -> Answer:
@@ -159,10 +145,7 @@ class CrmClient:
         return unwrap(await fitting(fetch, limit), wire.Page[wire.Record])
 
     async def objects_behind(self, kind: str, properties: Sequence[str], after: str | None) -> list[wire.Record]:
-        """The next records behind the id *after*, some hundreds at most: nothing is concluded from what is not there.
-
-        Source: as of ``list_objects``.
-        """
+        """The next records behind the id *after*, some hundreds at most: what is not there proves nothing."""
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Record], str | None]:
             page = await self.list_objects(kind, properties, PAGE_SIZE, cursor)
@@ -176,17 +159,14 @@ class CrmClient:
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Record], str | None]:
             page = await self.search_objects(kind, search(cursor))
             if page.after and not page.results:
-                raise UpstreamUnexpected("The application's search went on behind a page without records.")
+                raise errors.UpstreamUnexpected("The application's search went on behind a page without records.")
             # By identifier: the vendor's positions shift when records change, and end at ten thousand.
             return page.results, page.results[-1].id if page.after else None
 
         return [record async for record in walk(fetch, most=MAX_PAGES)]
 
     async def search_objects(self, kind: str, body: Mapping[str, Any]) -> wire.Page[wire.Record]:
-        """A page of records that a filter finds; new and changed ones are found only after a while.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/search-the-crm, read 2026-11.
-        """
+        """A page of records that a filter finds; new and changed ones appear late. Source: search-the-crm."""
 
         async def fetch(size: int) -> Answer:
             return await self._ask(f"/crm/objects/{VERSION}/{kind}/search", {**body, "limit": size}, SEARCH)
@@ -194,10 +174,7 @@ class CrmClient:
         return unwrap(await fitting(fetch, body.get("limit", PAGE_SIZE)), wire.Page[wire.Record])
 
     async def upsert_contact(self, email: str, properties: Mapping[str, str]) -> wire.Upserted:
-        """The contact of that address with other values, or a ``new`` one; ``ContactExists`` for a second address.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/batch/upsert-contacts, 2026-11.
-        """
+        """A contact by its address, changed or new. Source: objects/contacts/batch/upsert-contacts."""
         # A batch of one: the vendor has no upsert of a single record.
         body = {"inputs": [{"idProperty": "email", "id": email, "properties": properties}]}
         answer = await self._write("POST", f"/crm/objects/{VERSION}/contacts/batch/upsert", body)
@@ -208,50 +185,35 @@ class CrmClient:
         return done.results[0]
 
     async def create_contact(self, email: str, properties: Mapping[str, str]) -> wire.Record:
-        """A new contact; ``ContactExists`` if the address is taken.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/guide, read 2026-11.
-        """
+        """A new contact; ``ContactExists`` if the address is taken. Source: objects/contacts/guide."""
         body = {"properties": {"email": email, **properties}, "associations": []}
         answer = await self._write("POST", f"/crm/objects/{VERSION}/contacts", body)
         refuse_taken(answer)
         return unwrap(answer, wire.Record)
 
     async def create_company(self, domain: str) -> wire.Record:
-        """A new company.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/companies/guide, read 2026-11.
-        """
+        """A new company. Source: objects/companies/guide."""
         # A company is found by people under its name, and nothing but the domain is known.
         body = {"properties": {"domain": domain, "name": domain}, "associations": []}
         return unwrap(await self._write("POST", f"/crm/objects/{VERSION}/companies", body), wire.Record)
 
     async def create_deal(self, properties: Mapping[str, str], contact_id: str | None) -> wire.Deal:
-        """A new deal, associated from the start.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/deals/guide, read 2026-11.
-        """
+        """A new deal, associated from the start. Source: objects/deals/guide."""
         links = [] if contact_id is None else [_link(contact_id, DEAL_TO_CONTACT)]
         answer = await self._write(
             "POST", f"/crm/objects/{VERSION}/deals", {"properties": properties, "associations": links}
         )
-        missing = UpstreamUnexpected if contact_id is None else ContactNotFound
+        missing = errors.UpstreamUnexpected if contact_id is None else errors.ContactNotFound
         return unwrap(answer, wire.Deal, missing, contact_id or "")
 
     async def create_note(self, properties: Mapping[str, str], deal_id: str) -> wire.Record:
-        """A note on a deal's timeline.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/activities/notes/guide, read 2026-11.
-        """
+        """A note on a deal's timeline. Source: activities/notes/guide."""
         body = {"properties": properties, "associations": [_link(deal_id, NOTE_TO_DEAL)]}
         answer = await self._write("POST", f"/crm/objects/{VERSION}/notes", body)
-        return unwrap(answer, wire.Record, DealNotFound, deal_id)
+        return unwrap(answer, wire.Record, errors.DealNotFound, deal_id)
 
     async def update_object(self, kind: str, object_id: str, properties: Mapping[str, str]) -> wire.Record:
-        """A record after a change.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/objects/deals/guide, read 2026-11.
-        """
+        """A record after a change. Source: objects/deals/guide."""
         path = f"/crm/objects/{VERSION}/{kind}/{quote(object_id, safe='')}"
         answer = await self._write("PATCH", path, {"properties": properties})
         return unwrap(answer, wire.Record, MISSING[kind], object_id)
@@ -259,21 +221,15 @@ class CrmClient:
     # Associations
 
     async def associate_with_company(self, contact_id: str, company_id: str) -> None:
-        """Associate without a label; doing it again changes nothing.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/associations/associate-records/guide, read 2026-11.
-        """
+        """Associate without a label; doing it again changes nothing. Source: associations/associate-records/guide."""
         path = f"/crm/objects/{VERSION}/contacts/{contact_id}/associations/default/companies/{company_id}"
         answer = await self._write("PUT", path, None)
-        done = unwrap(answer, wire.Batch[wire.Associated], CompanyNotFound, company_id)
+        done = unwrap(answer, wire.Batch[wire.Associated], errors.CompanyNotFound, company_id)
         if not done.results:
             raise refused_within(answer)
 
     async def read_associations(self, kind: str, object_id: str, other: str) -> list[str]:
-        """The ids of the *other* records that a record is associated with.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/associations/associate-records/guide, read 2026-11.
-        """
+        """The ids of the *other* records associated with one. Source: associations/associate-records/guide."""
         path = f"/crm/associations/{VERSION}/{kind}/{other}/batch/read"
 
         async def fetch(after: str | None) -> tuple[list[str], str | None]:
@@ -288,24 +244,15 @@ class CrmClient:
     # What a portal is made of
 
     async def list_pipelines(self) -> Sequence[wire.Pipeline]:
-        """Every pipeline of deals, with its stages.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/pipelines/guide, read 2026-11.
-        """
+        """Every pipeline of deals, with its stages. Source: pipelines/guide."""
         return unwrap(await self._read(f"/crm/pipelines/{VERSION}/deals"), wire.Page[wire.Pipeline]).results
 
     async def list_properties(self, kind: str) -> Sequence[wire.Definition]:
-        """Every property of an object type.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/properties/guide, read 2026-11.
-        """
+        """Every property of an object type. Source: properties/guide."""
         return unwrap(await self._read(f"/crm/properties/{VERSION}/{kind}"), wire.Page[wire.Definition]).results
 
     async def list_owners(self) -> AsyncIterator[wire.Owner]:
-        """Everybody who owns records, those who have left last.
-
-        Source: developers.hubspot.com/docs/api-reference/latest/crm/owners/guide, read 2026-11.
-        """
+        """Everybody who owns records, those who have left last. Source: owners/guide."""
 
         async def fetch(archived: str, after: str | None) -> tuple[Sequence[wire.Owner], str | None]:
             async def ask(size: int) -> Answer:
@@ -336,7 +283,6 @@ class CrmClient:
 
 
 def _behind(after: str | None) -> dict[str, str]:
-    """Where a page of a list begins."""
     return {"after": after} if after else {}
 
 

@@ -6,32 +6,17 @@ from contextlib import suppress
 from typing import TypeVar
 
 from connector_gateway.connectors.crm import wire
+from connector_gateway.kit import errors
 from connector_gateway.kit.error_table import EXPLAINED, ErrorTable, Reason, Rejection, vendor_reason
-from connector_gateway.kit.errors import (
-    CompanyNotFound,
-    ConnectionScopeMissing,
-    ContactNotFound,
-    DealNotFound,
-    Detail,
-    GatewayError,
-    OptionMissing,
-    OutcomeUnknown,
-    PropertyNotFound,
-    ReadOnlyField,
-    UniqueValueTaken,
-    UpstreamConflict,
-    UpstreamRefused,
-    UpstreamUnexpected,
-)
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
 
 W = TypeVar("W")
 
-CODES: Mapping[str, type[GatewayError]] = {
-    "PROPERTY_DOESNT_EXIST": PropertyNotFound,
-    "INVALID_OPTION": OptionMissing,
-    "READ_ONLY_VALUE": ReadOnlyField,
+CODES: Mapping[str, type[errors.GatewayError]] = {
+    "PROPERTY_DOESNT_EXIST": errors.PropertyNotFound,
+    "INVALID_OPTION": errors.OptionMissing,
+    "READ_ONLY_VALUE": errors.ReadOnlyField,
 }
 """What the code of one fault within a 400 means; others are refused values."""
 
@@ -51,8 +36,8 @@ def told_by(answer: Answer) -> wire.Refusal | None:
     if not answer.accepted:
         return answer.glance(wire.Refusal)
     batch = answer.glance(wire.Batch[object])
-    errors = [] if batch is None or batch.results else _each(batch.errors, wire.Refusal)
-    return errors[0] if errors else None
+    faults = [] if batch is None or batch.results else _each(batch.errors, wire.Refusal)
+    return faults[0] if faults else None
 
 
 def read_reason(answer: Answer) -> Reason | None:
@@ -71,16 +56,16 @@ LIMITS = "developers.hubspot.com/docs/developer-tooling/platform/usage-guideline
 
 ERRORS = ErrorTable(
     read_reason,
-    by_status={409: UpstreamConflict, 414: UpstreamRefused},
+    by_status={409: errors.UpstreamConflict, 414: errors.UpstreamRefused},
     messages={
-        CompanyNotFound: "The portal has no such company.",
-        ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
-        ContactNotFound: "The portal has no such contact.",
-        DealNotFound: "The portal has no such deal.",
-        OptionMissing: "The application does not know one of the options.",
-        PropertyNotFound: "The application does not know one of the properties.",
-        ReadOnlyField: "The application computes one of the properties itself.",
-        UpstreamConflict: "The application refused because of another record or another change.",
+        errors.CompanyNotFound: "The portal has no such company.",
+        errors.ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
+        errors.ContactNotFound: "The portal has no such contact.",
+        errors.DealNotFound: "The portal has no such deal.",
+        errors.OptionMissing: "The application does not know one of the options.",
+        errors.PropertyNotFound: "The application does not know one of the properties.",
+        errors.ReadOnlyField: "The application computes one of the properties itself.",
+        errors.UpstreamConflict: "The application refused because of another record or another change.",
     },
     rejections=(
         # The categories differ between endpoints, so any of them counts.
@@ -93,18 +78,17 @@ ERRORS = ErrorTable(
 )
 
 
-class ContactExists(UpstreamConflict):
+class ContactExists(errors.UpstreamConflict):
     """The address belongs to a contact already, perhaps as a second one."""
 
     def __init__(self, contact_id: str, private: str) -> None:
         super().__init__("Another contact has this address.", {"contact_id": contact_id}, private=private)
 
 
-def unwrap(answer: Answer, shape: type[W], missing: type[GatewayError] = UpstreamUnexpected, sought: str = "") -> W:
-    """Return the body of a successful response; raise the error of any other one.
-
-    That is *missing* if the vendor does not know what was *sought*.
-    """
+def unwrap(
+    answer: Answer, shape: type[W], missing: type[errors.GatewayError] = errors.UpstreamUnexpected, sought: str = ""
+) -> W:
+    """Return the body of a success or raise the error: *missing* if the vendor does not know what was *sought*."""
     if answer.accepted:
         return answer.read(shape)
     raise _refusal(answer, answer.status, missing, sought)
@@ -118,7 +102,7 @@ def refuse_taken(answer: Answer) -> None:
         raise ContactExists(holder[1], answer.text)
 
 
-def _value_taken(told: wire.Refusal, private: str) -> UniqueValueTaken | None:
+def _value_taken(told: wire.Refusal, private: str) -> errors.UniqueValueTaken | None:
     """Return the error for a value that another record has, if that is what the vendor says."""
     message = told.message if isinstance(told.message, str) else ""
     name, _, rest = message.partition(COORDINATES)[2].partition(", value=")
@@ -126,22 +110,22 @@ def _value_taken(told: wire.Refusal, private: str) -> UniqueValueTaken | None:
     holder = sentence.rpartition(" ")[2]
     if not (closed and name.isidentifier() and holder.isdecimal()):
         return None
-    return UniqueValueTaken(
+    return errors.UniqueValueTaken(
         f'Another record has this value of "{name}".',
         {"property": name, "value": value, "record_id": holder},
         private=private,
     )
 
 
-def refused_within(answer: Answer) -> GatewayError:
+def refused_within(answer: Answer) -> errors.GatewayError:
     """Return the error of a successful batch of one in which nothing was done: a doubt if it does not say why."""
     if told_by(answer) is not None:
-        return _refusal(answer, 400, UpstreamUnexpected, "")
+        return _refusal(answer, 400, errors.UpstreamUnexpected, "")
     message = "The application answered without what it did; whether it did the work is not known."
-    return OutcomeUnknown(message, private=answer.text, doubt="garbled")
+    return errors.OutcomeUnknown(message, private=answer.text, doubt="garbled")
 
 
-def _refusal(answer: Answer, status: int, missing: type[GatewayError], sought: str) -> GatewayError:
+def _refusal(answer: Answer, status: int, missing: type[errors.GatewayError], sought: str) -> errors.GatewayError:
     told = told_by(answer)
     told_of = told or wire.Refusal()
     taken = _value_taken(told_of, answer.text) if status == 409 else None
@@ -153,24 +137,26 @@ def _refusal(answer: Answer, status: int, missing: type[GatewayError], sought: s
     faults = _faults(told_of)
     if status == 403 and told_of.category == "MISSING_SCOPES":
         scopes = [{"scopes": list(fault.context.required_granular_scopes)} for fault in faults if fault.context]
-        return ERRORS.create_error(answer, ConnectionScopeMissing, *scopes)
+        return ERRORS.create_error(answer, errors.ConnectionScopeMissing, *scopes)
     if status == 400:
         refusal, details = _of_faults(faults, missing)
         return ERRORS.create_error(answer, refusal, *details)
     return ERRORS.create_error(answer, ERRORS.classify(answer))
 
 
-def _of_faults(faults: Sequence[wire.Fault], missing: type[GatewayError]) -> tuple[type[GatewayError], list[Detail]]:
+def _of_faults(
+    faults: Sequence[wire.Fault], missing: type[errors.GatewayError]
+) -> tuple[type[errors.GatewayError], list[errors.Detail]]:
     """What the faults of a 400 mean: the first that is known decides, and each property is told with its own code."""
     known = {**CODES, DANGLING: missing}
-    refusals = [known.get(fault.code or "", UpstreamRefused) for fault in faults]
-    refusal = next((one for one in refusals if one is not UpstreamRefused), UpstreamRefused)
+    refusals = [known.get(fault.code or "", errors.UpstreamRefused) for fault in faults]
+    refusal = next((one for one in refusals if one is not errors.UpstreamRefused), errors.UpstreamRefused)
     details = [detail for one, fault in zip(refusals, faults, strict=True) for detail in _details(one, fault)]
     first = [detail for detail in details if detail["code"] == refusal.code]
     return refusal, first + [detail for detail in details if detail not in first]
 
 
-def _details(refusal: type[GatewayError], fault: wire.Fault) -> list[Detail]:
+def _details(refusal: type[errors.GatewayError], fault: wire.Fault) -> list[errors.Detail]:
     """One fault: each property that it names, or the vendor's own reason alone."""
     context, reasons = fault.context or wire.Context(), vendor_reason(fault.code, fault.message)
     reason = reasons[0] if reasons and refusal in EXPLAINED else {}
@@ -189,11 +175,10 @@ def _faults(told: wire.Refusal) -> Sequence[wire.Fault]:
         embedded = _each(decoded((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
     except UnexpectedShape:
         return []
-    return [_unfolded(fault) for fault in embedded]
-
-
-def _unfolded(fault: wire.EmbeddedFault) -> wire.Fault:
-    return wire.Fault(code=fault.error, message=fault.message, context=wire.Context(property_name=[fault.name]))
+    return [
+        wire.Fault(code=fault.error, message=fault.message, context=wire.Context(property_name=[fault.name]))
+        for fault in embedded
+    ]
 
 
 def _each(listed: object, shape: type[W]) -> list[W]:

@@ -1,18 +1,6 @@
 """mail: a mailbox."""
 
-from connector_gateway.connectors.mail import operations
-from connector_gateway.connectors.mail.client import (
-    ADDRESS,
-    AT_ONCE,
-    CONSENT_ADDRESS,
-    SENDING_BUDGET,
-    SETTLE_SECONDS,
-    TOKENS_ADDRESS,
-    USER_BUDGET,
-    MailClient,
-    authorise,
-    throttled,
-)
+from connector_gateway.connectors.mail import client, operations
 from connector_gateway.connectors.mail.mapping.attachments import attachment_id
 from connector_gateway.connectors.mail.oauth import OAUTH, identify
 from connector_gateway.connectors.mail.refusals import ERRORS
@@ -21,10 +9,9 @@ from connector_gateway.kit.operation import Connector, SampleCall
 MAIL = Connector(
     name="mail",
     summary="Messages, labels and attachments of a mailbox.",
-    addresses={"base": ADDRESS, "consent": CONSENT_ADDRESS, "tokens": TOKENS_ADDRESS},
-    budgets={"user": USER_BUDGET, "sending": SENDING_BUDGET},
-    authorise=authorise,
-    client=MailClient,
+    addresses={"base": client.ADDRESS, "consent": client.CONSENT_ADDRESS, "tokens": client.TOKENS_ADDRESS},
+    budgets={"user": client.USER_BUDGET, "sending": client.SENDING_BUDGET},
+    client=client.MailClient,
     operations=(
         operations.search_messages,
         operations.send_message,
@@ -32,10 +19,10 @@ MAIL = Connector(
         operations.fetch_attachment,
         operations.create_draft,
     ),
-    throttled=throttled,
+    throttled=client.throttled,
     error_table=ERRORS,
-    at_once=AT_ONCE,
-    settle_seconds=SETTLE_SECONDS,
+    at_once=client.AT_ONCE,
+    settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,
     download=operations.open_attachment,

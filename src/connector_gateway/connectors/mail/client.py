@@ -1,4 +1,7 @@
-"""The vendor's wire: one method per request, version v1."""
+"""The vendor's wire: one method per request, version v1.
+
+Sources of methods stand below developers.google.com/workspace/gmail/api/reference/rest/v1/, and were read 2026-11.
+"""
 
 from __future__ import annotations  # functions are made in each call (decision 45)
 
@@ -7,7 +10,6 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import reduce
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -16,14 +18,8 @@ from pydantic_core import to_json
 
 from connector_gateway.connectors.mail import wire
 from connector_gateway.connectors.mail.refusals import reason_of, refuse, unwrap
+from connector_gateway.kit import errors
 from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.errors import (
-    AttachmentNotFound,
-    InvalidCursor,
-    MessageNotFound,
-    ThreadNotFound,
-    UpstreamError,
-)
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import walk
@@ -102,11 +98,6 @@ THREADING_HEADERS = ("Subject", "Message-ID", "Message-Id", "Message-id", "Refer
 W = TypeVar("W")
 
 
-def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
-    """The headers of every request."""
-    return {"Authorization": f"Bearer {credentials['token']}"}
-
-
 def throttled(answer: Answer) -> Pause | None:
     """How long to rest when the vendor throttles, which it says with 429 and with some of its 403."""
     if answer.status not in {403, 429}:
@@ -120,7 +111,7 @@ def throttled(answer: Answer) -> Pause | None:
     until = _resting_until(answer)
     if until is None:
         return Pause(retry_after(answer, PAUSE_SECONDS), {"user"})
-    seconds = max(PAUSE_SECONDS, (until - _answered_at(answer)).total_seconds())
+    seconds = max(PAUSE_SECONDS, (until - (answer.date or datetime.now(UTC))).total_seconds())
     # The day of sending and the minute of reading are refused in the same words. Only the length tells them apart.
     return Pause(seconds, {"sending"} if seconds > LONGEST_REST_SECONDS else {"user"})
 
@@ -132,10 +123,10 @@ class MailClient:
         self._upstream = upstream
 
     async def list_messages(self, query: Mapping[str, Any], page_token: str | None = None) -> wire.MessageList:
-        """A page of identifiers, newest first. Source: …/gmail/api/reference/rest/v1/users.messages/list, 2026-11."""
+        """A page of identifiers, newest first. Source: users.messages/list."""
         paged = {**query} | ({"pageToken": page_token} if page_token else {})
         answer = await self._read("/messages", 5, paged)
-        return unwrap(answer, wire.MessageList, InvalidCursor if page_token else None, named=bool(page_token))
+        return unwrap(answer, wire.MessageList, errors.InvalidCursor if page_token else None, named=bool(page_token))
 
     def every_message(self, query: Mapping[str, Any]) -> AsyncIterator[wire.Listed]:
         """Every message that *query* lists, newest first, by its identifiers. Source: as of ``list_messages``."""
@@ -147,15 +138,15 @@ class MailClient:
         return walk(fetch, most=MAX_PAGES)
 
     async def get_message(self, message_id: str, fields: str = "") -> wire.Message:
-        """A message with its parts. Source: …/rest/v1/users.messages/get, read 2026-11."""
+        """A message with its parts. Source: users.messages/get."""
         return await self._get_message(message_id, "full", wire.Message, fields)
 
     async def get_message_headers(self, message_id: str) -> wire.Message:
-        """A message without its parts. Source: …/rest/v1/users.messages/get, read 2026-11."""
+        """A message without its parts. Source: users.messages/get."""
         return await self._get_message(message_id, "metadata", wire.Message)
 
     async def get_message_labels(self, message_id: str) -> wire.Labelled:
-        """The labels of a message. Source: …/rest/v1/users.messages/get, read 2026-11."""
+        """The labels of a message. Source: users.messages/get."""
         return await self._get_message(message_id, "minimal", wire.Labelled)
 
     async def stream_attachment(
@@ -163,12 +154,12 @@ class MailClient:
     ) -> AsyncGenerator[bytes, None]:
         """The bytes of a part, the last ones only once all are known to have come; *at_once* as in ``Upstream.stream``.
 
-        Source: …/rest/v1/users.messages.attachments/get, read 2026-11.
+        Source: users.messages.attachments/get.
         """
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
         async with self._upstream.stream(path, _units(20), at_once=at_once) as answer:
             if not answer.accepted:
-                refuse(answer, AttachmentNotFound, named=True)
+                refuse(answer, errors.AttachmentNotFound, named=True)
             content, ready = Content(), b""
             async for piece in answer.pieces:
                 if ready:
@@ -179,23 +170,23 @@ class MailClient:
             yield ready
 
     async def modify_message(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> wire.Labelled:
-        """A message after a change of its labels. Source: …/rest/v1/users.messages/modify, read 2026-11."""
+        """A message after a change of its labels. Source: users.messages/modify."""
         body = {"addLabelIds": add, "removeLabelIds": remove}
         answer = await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body)
-        return unwrap(answer, wire.Labelled, MessageNotFound)
+        return unwrap(answer, wire.Labelled, errors.MessageNotFound)
 
     async def get_thread(self, thread_id: str) -> wire.Thread:
-        """A thread with the headers that replies follow. Source: …/rest/v1/users.threads/get, read 2026-11."""
+        """A thread with the headers that replies follow. Source: users.threads/get."""
         query = [("format", "metadata"), *(("metadataHeaders", name) for name in THREADING_HEADERS)]
         answer = await self._read(f"/threads/{_quoted(thread_id)}", 40, query)
-        return unwrap(answer, wire.Thread, ThreadNotFound, named=True)
+        return unwrap(answer, wire.Thread, errors.ThreadNotFound, named=True)
 
     async def list_labels(self) -> Sequence[wire.Label]:
-        """All labels. Source: …/rest/v1/users.labels/list, read 2026-11."""
+        """All labels. Source: users.labels/list."""
         return unwrap(await self._read("/labels", 1), wire.LabelList).labels
 
     async def create_label(self, name: str) -> wire.Label | None:
-        """A new label, or None where one of that name exists. Source: …/rest/v1/users.labels/create, read 2026-11."""
+        """A new label, or None where one of that name exists. Source: users.labels/create."""
         body = {"name": name, "labelListVisibility": "labelShow", "messageListVisibility": "show"}
         answer = await self._write("/labels", 5, body)
         # Somebody made it meanwhile, or it differs in case only: the caller then looks for it once more.
@@ -206,14 +197,11 @@ class MailClient:
         return unwrap(await self._read("/profile", 1), wire.Profile)
 
     async def list_send_as(self) -> Sequence[wire.SendAs]:
-        """The addresses that the account sends from. Source: …/rest/v1/users.settings.sendAs/list, read 2026-11."""
+        """The addresses that the account sends from. Source: users.settings.sendAs/list."""
         return unwrap(await self._read("/settings/sendAs", 1), wire.SendAsList).send_as
 
     async def create_draft(self, letter: bytes, thread_id: str | None) -> wire.Draft:
-        """A new draft of a written message; a large one is uploaded beside what is said of it.
-
-        Source: …/rest/v1/users.drafts/create, and the discovery document v1, read 2026-11.
-        """
+        """A new draft; a large one is uploaded. Source: users.drafts/create, and the discovery document v1."""
         raw = urlsafe_b64encode(letter).decode()
         thread = {"threadId": thread_id} if thread_id else {}
         # Large JSON bodies are refused at sizes that no page tells; uploads go up to 35 MiB.
@@ -221,30 +209,27 @@ class MailClient:
             answer = await self._upload("/drafts", 10, {"message": thread}, letter)
         else:
             answer = await self._write("/drafts", 10, {"message": {"raw": raw} | thread})
-        return unwrap(answer, wire.Draft, ThreadNotFound if thread_id else None)
+        return unwrap(answer, wire.Draft, errors.ThreadNotFound if thread_id else None)
 
     async def send_draft(self, draft_id: str) -> wire.Threaded | None:
-        """The message that a draft became, or None where there is no such draft any more.
-
-        Source: …/rest/v1/users.drafts/send, read 2026-11.
-        """
+        """The message that a draft became, or None where there is no such draft any more. Source: users.drafts/send."""
         answer = await self._write("/drafts/send", 100, {"id": draft_id}, SENDING)
         return None if answer.status == 404 else unwrap(answer, wire.Threaded)
 
     async def get_draft(self, draft_id: str) -> wire.Draft | None:
-        """A draft, or None where there is no such draft any more. Source: …/rest/v1/users.drafts/get, read 2026-11."""
+        """A draft, or None where there is no such draft any more. Source: users.drafts/get."""
         answer = await self._read(f"/drafts/{_quoted(draft_id)}", 20, {"format": "minimal"})
         return None if answer.status == 404 else unwrap(answer, wire.Draft)
 
     async def delete_draft(self, draft_id: str) -> None:
-        """Delete a draft for good. Source: …/rest/v1/users.drafts/delete, read 2026-11."""
+        """Delete a draft for good. Source: users.drafts/delete."""
         path = f"{PREFIX}/drafts/{_quoted(draft_id)}"
         answer = await self._upstream.send("DELETE", path, _units(10), writes=True)
         if not answer.accepted and answer.status != 404:
             refuse(answer)
 
     def list_drafts(self) -> AsyncIterator[wire.Draft]:
-        """Every draft, newest first. Source: …/rest/v1/users.drafts/list, read 2026-11."""
+        """Every draft, newest first. Source: users.drafts/list."""
 
         async def fetch(page_token: str | None) -> tuple[Sequence[wire.Draft], str | None]:
             query = {"maxResults": PAGE_SIZE} | ({"pageToken": page_token} if page_token else {})
@@ -254,10 +239,9 @@ class MailClient:
         return walk(fetch, most=MAX_PAGES)
 
     async def _get_message(self, message_id: str, form: str, shape: type[W], fields: str = "") -> W:
-        """A message in one of the vendor's forms."""
         query = {"format": form} | ({"fields": fields} if fields else {})
         answer = await self._read(f"/messages/{_quoted(message_id)}", 20, query)
-        return unwrap(answer, shape, MessageNotFound, named=True)
+        return unwrap(answer, shape, errors.MessageNotFound, named=True)
 
     async def _read(self, path: str, units: int, query: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()) -> Answer:
         return await self._upstream.send("GET", PREFIX + path, _units(units), writes=False, query=query)
@@ -280,7 +264,6 @@ class MailClient:
 
 
 def _units(units: int) -> Charge:
-    """What a request of that price takes."""
     return Charge("user", units=units)
 
 
@@ -298,24 +281,15 @@ def _resting_until(answer: Answer) -> datetime | None:
         return None
 
 
-def _answered_at(answer: Answer) -> datetime:
-    """When the vendor answered, by its own clock where it tells."""
-    try:
-        told = parsedate_to_datetime(answer.headers.get("Date", ""))
-    except ValueError:
-        return datetime.now(UTC)
-    return told if told.tzinfo else told.replace(tzinfo=UTC)
-
-
 # The shape of a message without its texts
 
 
-def _outline(deeper: str, _: int) -> str:
-    return f"partId,mimeType,filename,headers,body(size,attachmentId),parts({deeper})"
-
-
 OUTLINE = "id,threadId,labelIds,internalDate,payload({})".format(
-    reduce(_outline, range(5), "partId,mimeType,filename,headers,body,parts")
+    reduce(
+        lambda deeper, _: f"partId,mimeType,filename,headers,body(size,attachmentId),parts({deeper})",
+        range(5),
+        "partId,mimeType,filename,headers,body,parts",
+    )
 )
 """Leaves out the texts of all but absurdly nested messages, which come whole where the vendor does not heed it."""
 
@@ -356,7 +330,7 @@ class Content:
         if self._ended and b'"' in self._rest:
             return
         if self._begun or not _says_empty(self._rest):
-            raise UpstreamError(
+            raise errors.UpstreamError(
                 "The application's answer broke off or holds no content.", private=repr(self._rest[:500])
             )
 
@@ -367,7 +341,7 @@ class Content:
 
     def _require_room(self) -> None:
         if len(self._rest) > MAX_FRAME_BYTES:
-            raise UpstreamError("The application's answer holds no content.", private=repr(self._rest[:500]))
+            raise errors.UpstreamError("The application's answer holds no content.", private=repr(self._rest[:500]))
 
 
 def _bytes_of(encoded: bytes) -> bytes:
@@ -375,7 +349,7 @@ def _bytes_of(encoded: bytes) -> bytes:
     try:
         return binascii.a2b_base64(encoded.translate(TO_STANDARD) + b"=" * (-len(encoded) % 4))
     except binascii.Error as fault:
-        raise UpstreamError("The application's content cannot be decoded.", private=str(fault)) from fault
+        raise errors.UpstreamError("The application's content cannot be decoded.", private=str(fault)) from fault
 
 
 def _says_empty(text: bytes) -> bool:

@@ -1,5 +1,6 @@
 """What the mail operations accept and return."""
 
+import operator
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -32,13 +33,7 @@ AttachmentId = Annotated[
 
 
 def _absent(value: Any) -> bool:
-    """Whether a field is left out of the answer."""
     return value is None
-
-
-def _untrue(value: Any) -> bool:
-    """Whether a mark is left out of the answer."""
-    return not value
 
 
 MailId = Annotated[str, Field(max_length=200), Form(r"^[0-9a-fA-F]+$", "Should be an identifier of hexadecimal digits")]
@@ -65,7 +60,7 @@ class MessageBody(Result):
 
     text: str | None
     html: str | None
-    too_large: bool = Field(default=False, exclude_if=_untrue)
+    too_large: bool = Field(default=False, exclude_if=operator.not_)
     """Present, and true, where the message is too large to be told: over some 3 MB without its attachments."""
 
 

@@ -3,19 +3,8 @@
 from typing import NoReturn, TypeVar
 
 from connector_gateway.connectors.mail import wire
+from connector_gateway.kit import errors
 from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection
-from connector_gateway.kit.errors import (
-    AttachmentNotFound,
-    ConnectionScopeMissing,
-    GatewayError,
-    InvalidCursor,
-    MessageNotFound,
-    ThreadNotFound,
-    UpstreamConflict,
-    UpstreamForbidden,
-    UpstreamRefused,
-    UpstreamUnexpected,
-)
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -45,19 +34,19 @@ CANONICAL = "cloud.google.com/apis/design/errors, read 2026-11"
 
 ERRORS = ErrorTable(
     read_reason,
-    by_status={409: UpstreamConflict, 413: UpstreamRefused, 414: UpstreamRefused},
+    by_status={409: errors.UpstreamConflict, 413: errors.UpstreamRefused, 414: errors.UpstreamRefused},
     by_code={
-        "insufficientPermissions": ConnectionScopeMissing,
-        "accessNotConfigured": UpstreamUnexpected,
-        "failedPrecondition": UpstreamForbidden,
+        "insufficientPermissions": errors.ConnectionScopeMissing,
+        "accessNotConfigured": errors.UpstreamUnexpected,
+        "failedPrecondition": errors.UpstreamForbidden,
     },
     messages={
-        AttachmentNotFound: "The message has no such attachment.",
-        ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
-        InvalidCursor: "The application does not know the cursor any more.",
-        MessageNotFound: "The mailbox has no such message.",
-        ThreadNotFound: "The mailbox has no such thread.",
-        UpstreamConflict: "The application refused because of another change.",
+        errors.AttachmentNotFound: "The message has no such attachment.",
+        errors.ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
+        errors.InvalidCursor: "The application does not know the cursor any more.",
+        errors.MessageNotFound: "The mailbox has no such message.",
+        errors.ThreadNotFound: "The mailbox has no such thread.",
+        errors.UpstreamConflict: "The application refused because of another change.",
     },
     remedies={
         "failedPrecondition": (
@@ -74,17 +63,19 @@ ERRORS = ErrorTable(
 )
 
 
-def unwrap(answer: Answer, shape: type[W], missing: type[GatewayError] | None = None, *, named: bool = False) -> W:
+def unwrap(
+    answer: Answer, shape: type[W], missing: type[errors.GatewayError] | None = None, *, named: bool = False
+) -> W:
     """Return the body of a successful response; raise the error of any other one, as ``refuse`` does."""
     if not answer.accepted:
         refuse(answer, missing, named=named)
     return answer.read(shape)
 
 
-def refuse(answer: Answer, missing: type[GatewayError] | None = None, *, named: bool = False) -> NoReturn:
+def refuse(answer: Answer, missing: type[errors.GatewayError] | None = None, *, named: bool = False) -> NoReturn:
     """Raise the error of a failed request.
 
     That is *missing* for a 404, and for a 400 if nothing but an identifier was *named*.
     """
     error = ERRORS.classify(answer, missing)
-    raise ERRORS.create_error(answer, missing if missing and named and error is UpstreamRefused else error)
+    raise ERRORS.create_error(answer, missing if missing and named and error is errors.UpstreamRefused else error)

@@ -1,14 +1,6 @@
 """notes: a notes and database workspace."""
 
-from connector_gateway.connectors.notes import events, operations
-from connector_gateway.connectors.notes.client import (
-    ADDRESS,
-    BUDGET,
-    SETTLE_SECONDS,
-    NotesClient,
-    authorise,
-    throttled,
-)
+from connector_gateway.connectors.notes import client, events, operations
 from connector_gateway.connectors.notes.oauth import OAUTH, identify
 from connector_gateway.connectors.notes.refusals import ERRORS
 from connector_gateway.kit.observing import Observing
@@ -17,10 +9,10 @@ from connector_gateway.kit.operation import Connector, SampleCall
 NOTES = Connector(
     name="notes",
     summary="Databases and pages of a notes workspace.",
-    addresses={"base": ADDRESS},
-    budgets={"integration": BUDGET},
-    authorise=authorise,
-    client=NotesClient,
+    addresses={"base": client.ADDRESS},
+    budgets={"integration": client.BUDGET},
+    authorise=client.authorise,
+    client=client.NotesClient,
     operations=(
         operations.list_databases,
         operations.create_page,
@@ -28,9 +20,9 @@ NOTES = Connector(
         operations.search_pages,
         operations.read_events,
     ),
-    throttled=throttled,
+    throttled=client.throttled,
     error_table=ERRORS,
-    settle_seconds=SETTLE_SECONDS,
+    settle_seconds=client.SETTLE_SECONDS,
     observing=Observing(
         poll=events.polls.poll,
         every_seconds=60.0,

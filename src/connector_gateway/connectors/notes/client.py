@@ -1,4 +1,7 @@
-"""The vendor's wire: one method per request, version 2026-03-11."""
+"""The vendor's wire: one method per request, version 2026-03-11.
+
+Sources of methods stand below developers.notion.com/reference/, and were read 2026-11.
+"""
 
 from __future__ import annotations  # functions are made in each call (decision 45)
 
@@ -12,10 +15,7 @@ from connector_gateway.connectors.notes import wire
 from connector_gateway.connectors.notes.refusals import Names, collides, unwrap
 from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.clock import ahead
-from connector_gateway.kit.errors import (
-    DatabaseNotShared,
-    PageNotFound,
-)
+from connector_gateway.kit.errors import DatabaseNotShared, PageNotFound
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Upstream, failed, retry_after
 from connector_gateway.kit.walking import fitting, walk, walk_pages
@@ -86,10 +86,7 @@ class NotesClient:
         self._upstream = upstream
 
     async def search_data_sources(self) -> AsyncIterator[wire.DataSource]:
-        """Every data source shared with the connection, last edited first.
-
-        Source: developers.notion.com/reference/post-search, read 2026-11.
-        """
+        """Every data source shared with the connection, last edited first. Source: post-search."""
         async for page in self.search_data_source_pages():
             for source in page.results:
                 yield source
@@ -101,18 +98,18 @@ class NotesClient:
     async def search_pages(self) -> AsyncIterator[wire.Page]:
         """The pages shared with the connection, last edited first, as far as the vendor's late index has come.
 
-        Source: developers.notion.com/reference/post-search, read 2026-11.
+        Source: post-search.
         """
         async for listing in self._listed("/v1/search", _last_edited_first("page"), wire.Page):
             for page in listing.results:
                 yield page
 
     async def retrieve_database(self, database_id: str) -> wire.Database:
-        """A database with its data sources. Source: developers.notion.com/reference/retrieve-database, 2026-11."""
+        """A database with its data sources. Source: retrieve-database."""
         return unwrap(await self._read(f"/v1/databases/{database_id}"), wire.Database, DatabaseNotShared)
 
     async def retrieve_data_source(self, data_source_id: str) -> wire.DataSource:
-        """A data source with its schema. Source: developers.notion.com/reference/retrieve-a-data-source, 2026-11."""
+        """A data source with its schema. Source: retrieve-a-data-source."""
         return unwrap(await self._read(f"/v1/data_sources/{data_source_id}"), wire.DataSource, DatabaseNotShared)
 
     def rows(
@@ -128,7 +125,7 @@ class NotesClient:
 
         Where the vendor stops, another query begins at the minute that was *reached*.
         An empty page says that more rows were created in that minute than it lists.
-        Source: developers.notion.com/reference/query-a-data-source, read 2026-11.
+        Source: query-a-data-source.
         """
         path = f"/v1/data_sources/{data_source_id}/query"
         # The vendor tells identifiers percent-encoded, and takes them plain here; encoded twice it finds none.
@@ -146,7 +143,7 @@ class NotesClient:
 
         *names* tells by which kind and name of property other pages and people are named in it.
 
-        Source: developers.notion.com/reference/post-page, read 2026-11.
+        Source: post-page.
         """
         body = {
             "parent": {"type": "data_source_id", "data_source_id": data_source_id},
@@ -159,11 +156,11 @@ class NotesClient:
         return unwrap(answer, wire.NewPage, DatabaseNotShared, names)
 
     async def retrieve_page(self, page_id: str) -> wire.Page:
-        """A page. Source: developers.notion.com/reference/retrieve-a-page, read 2026-11."""
+        """A page. Source: retrieve-a-page."""
         return unwrap(await self._read(f"/v1/pages/{page_id}"), wire.Page, PageNotFound)
 
     def retrieve_page_property(self, page_id: str, property_id: str) -> AsyncIterator[wire.Item]:
-        """Every item of a long property. Source: developers.notion.com/reference/retrieve-a-page-property, 2026-11."""
+        """Every item of a long property. Source: retrieve-a-page-property."""
         path = f"/v1/pages/{page_id}/properties/{quote(unquote(property_id), safe='')}"
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Item], str | None]:
@@ -173,20 +170,14 @@ class NotesClient:
         return walk(fetch, most=MAX_PAGES)
 
     async def update_page(self, page_id: str, body: Mapping[str, Any], names: Names) -> wire.PageState:
-        """A page after a change, *names* as for a new one.
-
-        Source: developers.notion.com/reference/patch-page, read 2026-11.
-        """
+        """A page after a change, *names* as for a new one. Source: patch-page."""
         answer = await self._write("PATCH", f"/v1/pages/{page_id}", body)
         if answer.status == 503:
             raise failed(answer, "edge")
         return unwrap(answer, wire.PageState, PageNotFound, names)
 
     async def append_block_children(self, block_id: str, children: Sequence[Body]) -> Sequence[str]:
-        """Add blocks at the end; returns their identifiers.
-
-        Source: developers.notion.com/reference/patch-block-children, read 2026-11.
-        """
+        """Add blocks at the end; returns their identifiers. Source: patch-block-children."""
         body = {"children": children, "position": {"type": "end"}}
         answer = await self._write("PATCH", f"/v1/blocks/{block_id}/children", body)
         if answer.status == 503:
@@ -194,7 +185,7 @@ class NotesClient:
         return [block.id for block in unwrap(answer, wire.Appended, PageNotFound).results]
 
     def retrieve_block_children(self, block_id: str) -> AsyncIterator[wire.Block]:
-        """Every block of a page. Source: developers.notion.com/reference/get-block-children, read 2026-11."""
+        """Every block of a page. Source: get-block-children."""
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Block], str | None]:
             answer = await self._read_page(f"/v1/blocks/{block_id}/children", cursor)
@@ -204,7 +195,7 @@ class NotesClient:
         return walk(fetch, most=MAX_PAGES)
 
     def list_users(self) -> AsyncIterator[wire.User]:
-        """Every user of the workspace but its guests. Source: developers.notion.com/reference/get-users, 2026-11."""
+        """Every user of the workspace but its guests. Source: get-users."""
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.User], str | None]:
             users = unwrap(await self._read_page("/v1/users", cursor), wire.Listing[wire.User])
@@ -213,7 +204,7 @@ class NotesClient:
         return walk(fetch, most=MAX_PAGES)
 
     async def retrieve_me(self) -> wire.Me:
-        """The integration's own user. Source: developers.notion.com/reference/get-self, read 2026-11."""
+        """The integration's own user. Source: get-self."""
         me, _ = await self.introduce(0.0)
         return me
 
@@ -314,7 +305,6 @@ def _listing(answer: Answer, kind: type[T]) -> wire.Listing[T]:
 
 
 def _page_at(cursor: str | None, size: int) -> Body:
-    """Which page of a list is asked for."""
     return {"page_size": size} | ({"start_cursor": cursor} if cursor else {})
 
 

@@ -6,16 +6,8 @@ from typing import TypeVar
 from uuid import UUID
 
 from connector_gateway.connectors.notes import wire
+from connector_gateway.kit import errors
 from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection, vendor_reason
-from connector_gateway.kit.errors import (
-    DatabaseNotShared,
-    GatewayError,
-    PageNotFound,
-    UpstreamConflict,
-    UpstreamError,
-    UpstreamForbidden,
-    UpstreamRefused,
-)
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -42,12 +34,12 @@ LIMITS = "developers.notion.com/reference/request-limits, read 2026-11"
 ERRORS = ErrorTable(
     read_reason,
     # A 409 of any other code is a full table, and a 429 that is not resent means "blocked".
-    by_status={409: UpstreamForbidden, 413: UpstreamRefused, 429: UpstreamForbidden},
-    by_code={COLLISION: UpstreamConflict},
+    by_status={409: errors.UpstreamForbidden, 413: errors.UpstreamRefused, 429: errors.UpstreamForbidden},
+    by_code={COLLISION: errors.UpstreamConflict},
     messages={
-        DatabaseNotShared: "The database does not exist or is not shared with this connection.",
-        PageNotFound: "The page does not exist or is not shared with this connection.",
-        UpstreamConflict: "The application refused the change because another one was being saved.",
+        errors.DatabaseNotShared: "The database does not exist or is not shared with this connection.",
+        errors.PageNotFound: "The page does not exist or is not shared with this connection.",
+        errors.UpstreamConflict: "The application refused the change because another one was being saved.",
     },
     rejections=(
         Rejection(
@@ -72,7 +64,9 @@ def collides(answer: Answer) -> bool:
     return answer.status == 409 and ERRORS.reason(answer).code == COLLISION
 
 
-def unwrap(answer: Answer, shape: type[W], missing: type[GatewayError] | None = None, names: Names = NO_NAMES) -> W:
+def unwrap(
+    answer: Answer, shape: type[W], missing: type[errors.GatewayError] | None = None, names: Names = NO_NAMES
+) -> W:
     """Return the body of a successful response; raise the error of any other one, *missing* for a 404.
 
     If a value names something unknown, the error tells its property.
@@ -80,7 +74,7 @@ def unwrap(answer: Answer, shape: type[W], missing: type[GatewayError] | None = 
     if not answer.accepted:
         # The vendor's front end answers in HTML: such a 403 says nothing about rights.
         if answer.raw is None:
-            raise UpstreamError("The application's doorkeeper turned the request away.", private=answer.text)
+            raise errors.UpstreamError("The application's doorkeeper turned the request away.", private=answer.text)
         told = answer.glance(wire.Refusal) or wire.Refusal()
         if named := _named(answer, told, names):
             raise _unknown_value(answer, told, named)
@@ -97,11 +91,11 @@ def _named(answer: Answer, told: wire.Refusal, names: Names) -> Names:
     return {identifier: named for identifier, named in names.items() if identifier in mentioned}
 
 
-def _unknown_value(answer: Answer, told: wire.Refusal, names: Names) -> GatewayError:
+def _unknown_value(answer: Answer, told: wire.Refusal, names: Names) -> errors.GatewayError:
     details = [{"property": name, "value": identifier} for identifier, (_, name) in names.items()]
     listed = ", ".join(dict.fromkeys(f'"{name}"' for _, name in names.values()))
     if answer.status == 404 and {kind for kind, _ in names.values()} == {"relation"}:
         message = f"A page that {listed} names does not exist or is not shared with this connection."
-        return PageNotFound(message, *details, private=answer.text)
+        return errors.PageNotFound(message, *details, private=answer.text)
     message = f"The application refused what {listed} names."
-    return UpstreamRefused(message, *details, *vendor_reason(told.code, told.message), private=answer.text)
+    return errors.UpstreamRefused(message, *details, *vendor_reason(told.code, told.message), private=answer.text)

@@ -1,17 +1,6 @@
 """tables: a spreadsheet-style database."""
 
-from connector_gateway.connectors.tables import operations
-from connector_gateway.connectors.tables.client import (
-    ACCOUNT_BUDGET,
-    ADDRESS,
-    BASE_BUDGET,
-    CONSENT_ADDRESS,
-    CONTENT_ADDRESS,
-    SETTLE_SECONDS,
-    TablesClient,
-    authorise,
-    throttled,
-)
+from connector_gateway.connectors.tables import client, operations
 from connector_gateway.connectors.tables.oauth import OAUTH, identify
 from connector_gateway.connectors.tables.refusals import ERRORS
 from connector_gateway.kit.operation import Connector, SampleCall
@@ -19,10 +8,9 @@ from connector_gateway.kit.operation import Connector, SampleCall
 TABLES = Connector(
     name="tables",
     summary="Bases, tables and records of a spreadsheet-style database.",
-    addresses={"base": ADDRESS, "content": CONTENT_ADDRESS, "consent": CONSENT_ADDRESS},
-    budgets={"base": BASE_BUDGET, "account": ACCOUNT_BUDGET},
-    authorise=authorise,
-    client=TablesClient,
+    addresses={"base": client.ADDRESS, "content": client.CONTENT_ADDRESS, "consent": client.CONSENT_ADDRESS},
+    budgets={"base": client.BASE_BUDGET, "account": client.ACCOUNT_BUDGET},
+    client=client.TablesClient,
     operations=(
         operations.read_records,
         operations.create_records,
@@ -30,9 +18,9 @@ TABLES = Connector(
         operations.attach_file,
         operations.list_tables,
     ),
-    throttled=throttled,
+    throttled=client.throttled,
     error_table=ERRORS,
-    settle_seconds=SETTLE_SECONDS,
+    settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,
     sample=SampleCall(

@@ -1,4 +1,7 @@
-"""The vendor's wire: one method per request, version 0 (in the path)."""
+"""The vendor's wire: one method per request, version 0 (in the path).
+
+Sources of methods stand below airtable.com/developers/web/api/, and were read 2026-11.
+"""
 
 from __future__ import annotations  # functions are made in each call (decision 45)
 
@@ -10,11 +13,7 @@ from urllib.parse import quote
 from connector_gateway.connectors.tables import wire
 from connector_gateway.connectors.tables.refusals import ERRORS, PLAN_USED_UP, unwrap
 from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.errors import (
-    BaseNotFound,
-    RecordNotFound,
-    TableNotFound,
-)
+from connector_gateway.kit.errors import BaseNotFound, RecordNotFound, TableNotFound
 from connector_gateway.kit.transport import Answer
 from connector_gateway.kit.upstream import Pause, Upstream, retry_after
 from connector_gateway.kit.walking import fitting, walk
@@ -51,11 +50,6 @@ MAX_PAGES = 200
 Values = Mapping[str, Any]
 
 
-def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
-    """The headers of every request."""
-    return {"Authorization": f"Bearer {credentials['token']}"}
-
-
 def throttled(answer: Answer) -> Pause | None:
     """How long the base has to rest after a 429, or after a 503 that asks for a repeat; a used-up plan is neither."""
     kind = ERRORS.reason(answer).code
@@ -74,11 +68,11 @@ class TablesClient:
         self._upstream = upstream
 
     async def get_user(self) -> wire.Me:
-        """Whose token it is. Source: airtable.com/developers/web/api/get-user-id-scopes, read 2026-11."""
+        """Whose token it is. Source: get-user-id-scopes."""
         return unwrap(await self._upstream.send("GET", "/v0/meta/whoami", ACCOUNT, writes=False), wire.Me)
 
     def list_bases(self) -> AsyncIterator[wire.Base]:
-        """Every base that the token sees. Source: airtable.com/developers/web/api/list-bases, read 2026-11."""
+        """Every base that the token sees. Source: list-bases."""
 
         async def fetch(offset: str | None) -> tuple[Sequence[wire.Base], str | None]:
             answer = await self._upstream.send("GET", "/v0/meta/bases", ACCOUNT, writes=False, query=_from(offset))
@@ -88,10 +82,7 @@ class TablesClient:
         return walk(fetch, most=MAX_PAGES)
 
     async def get_base_schema(self, base_id: str) -> Sequence[wire.Table]:
-        """The tables of a base with fields and views.
-
-        Source: airtable.com/developers/web/api/get-base-schema, read 2026-11.
-        """
+        """The tables of a base with fields and views. Source: get-base-schema."""
         path = f"/v0/meta/bases/{_segment(base_id)}/tables"
         answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False)
         return unwrap(answer, wire.Schema, BaseNotFound, BaseNotFound).tables
@@ -99,7 +90,7 @@ class TablesClient:
     async def list_records(
         self, base_id: str, table_id: str, *, view_id: str | None, page_size: int, offset: str | None
     ) -> wire.Records:
-        """A page of a table or view, by field names. Source: airtable.com/developers/web/api/list-records, 2026-11."""
+        """A page of a table or view, by field names. Source: list-records."""
         query = {"view": view_id, "offset": offset}
         given = [(name, value) for name, value in query.items() if value is not None]
         return await self._list(base_id, table_id, given, page_size)
@@ -116,10 +107,7 @@ class TablesClient:
         return self._filter(base_id, table_id, formula)
 
     async def existing_records(self, base_id: str, table_id: str, record_ids: Sequence[str]) -> set[str]:
-        """Those of *record_ids* that are in that very table.
-
-        Source: airtable.com/developers/web/api/list-records, read 2026-11.
-        """
+        """Those of *record_ids* that are in that very table. Source: list-records."""
         found: set[str] = set()
         for start in range(0, len(record_ids), PAGE_SIZE):
             # By a filter, since reading a record by its identifier finds those of other tables too.
@@ -129,7 +117,7 @@ class TablesClient:
         return found
 
     async def get_record(self, base_id: str, table_id: str, record_id: str) -> wire.Row:
-        """A record, of whichever table of the base. Source: airtable.com/developers/web/api/get-record, 2026-11."""
+        """A record, of whichever table of the base. Source: get-record."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         query = {"returnFieldsByFieldId": "true"}
         answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
@@ -138,32 +126,25 @@ class TablesClient:
     async def create_records(
         self, base_id: str, table_id: str, rows: Sequence[Values], *, typecast: bool
     ) -> Sequence[wire.Row]:
-        """New records in the order of *rows*, all of them or none; *typecast* lets selects gain options.
-
-        Source: airtable.com/developers/web/api/create-records, read 2026-11.
-        """
+        """New records in order, all or none; *typecast* lets selects gain options. Source: create-records."""
         # ``typecast`` loosens every check of the whole request, so it is set only where options are to be made.
         body = {"records": [{"fields": row} for row in rows], "typecast": typecast, "returnFieldsByFieldId": True}
         answer = await self._write("POST", base_id, _table(base_id, table_id), body)
         return unwrap(answer, wire.Rows, TableNotFound).records
 
     async def update_record(self, base_id: str, table_id: str, record_id: str, values: Values) -> wire.Row:
-        """A record after a change. Source: airtable.com/developers/web/api/update-record, read 2026-11."""
+        """A record after a change. Source: update-record."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         body = {"fields": values, "typecast": False, "returnFieldsByFieldId": True}
         return unwrap(await self._write("PATCH", base_id, path, body), wire.Row)
 
     async def upload_attachment(self, base_id: str, record_id: str, field_id: str, file: Values) -> wire.Row:
-        """A record with that field only, after *file* was appended to it.
-
-        Source: airtable.com/developers/web/api/upload-attachment, read 2026-11.
-        """
+        """A record with that field only, after *file* was appended to it. Source: upload-attachment."""
         path = f"/v0/{_segment(base_id)}/{record_id}/{field_id}/uploadAttachment"
         answer = await self._write("POST", base_id, path, file, host="content")
         return unwrap(answer, wire.Row)
 
     def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[wire.Record]:
-        """Every record that *formula* holds for."""
         query = [("filterByFormula", formula), ("returnFieldsByFieldId", "true")]
 
         async def fetch(offset: str | None) -> tuple[Sequence[wire.Record], str | None]:
@@ -194,7 +175,6 @@ def _charges(base_id: str) -> tuple[Charge, Charge]:
 
 
 def _from(offset: str | None) -> list[tuple[str, str]]:
-    """Where a page of a list begins."""
     return [("offset", offset)] if offset else []
 
 

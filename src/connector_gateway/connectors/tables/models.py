@@ -32,12 +32,7 @@ ViewName = Annotated[Name, name_or_address(*addresses.VIEW)]
 
 
 def _absent(value: object) -> bool:
-    """Whether a field is left out of the answer."""
     return value is None
-
-
-def _no_unless_given(value: object) -> object:
-    return False if value is None else value
 
 
 class ReadRecords(Params):
@@ -80,7 +75,7 @@ class CreateRecords(Params):
     """One to ten objects of field name to value; values are cast to the field's type, and refused where that would
     lose something."""
 
-    allow_new_options: Annotated[bool, BeforeValidator(_no_unless_given)] = False
+    allow_new_options: Annotated[bool, BeforeValidator(lambda given: given is not None and given)] = False
     """Let a select field gain an option it lacks; otherwise the record fails."""
 
 

@@ -3,20 +3,8 @@
 from typing import TypeVar
 
 from connector_gateway.connectors.tables import wire
+from connector_gateway.kit import errors
 from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection
-from connector_gateway.kit.errors import (
-    BaseNotFound,
-    FieldNotFound,
-    FileTooLarge,
-    GatewayError,
-    InvalidCursor,
-    RecordNotFound,
-    SelectOptionMissing,
-    TableNotFound,
-    UpstreamForbidden,
-    UpstreamRefused,
-    ViewNotFound,
-)
 from connector_gateway.kit.transport import Answer
 
 W = TypeVar("W")
@@ -52,26 +40,26 @@ TYPE = "[A-Z][A-Z0-9]*(_[A-Z0-9]+)*"
 ERRORS = ErrorTable(
     read_reason,
     # A 429 that is not resent says "never", not "later".
-    by_status={413: FileTooLarge, 422: UpstreamRefused, 429: UpstreamForbidden},
+    by_status={413: errors.FileTooLarge, 422: errors.UpstreamRefused, 429: errors.UpstreamForbidden},
     # A missing option is told in words about permissions, but is no 403.
     by_code={
-        "INVALID_PERMISSIONS": UpstreamForbidden,
-        "LIST_RECORDS_ITERATOR_NOT_AVAILABLE": InvalidCursor,
-        "VIEW_NAME_NOT_FOUND": ViewNotFound,
-        "VIEW_ID_NOT_FOUND": ViewNotFound,
-        "UNKNOWN_FIELD_NAME": FieldNotFound,
-        "INVALID_MULTIPLE_CHOICE_OPTIONS": SelectOptionMissing,
-        PLAN_USED_UP: UpstreamForbidden,
+        "INVALID_PERMISSIONS": errors.UpstreamForbidden,
+        "LIST_RECORDS_ITERATOR_NOT_AVAILABLE": errors.InvalidCursor,
+        "VIEW_NAME_NOT_FOUND": errors.ViewNotFound,
+        "VIEW_ID_NOT_FOUND": errors.ViewNotFound,
+        "UNKNOWN_FIELD_NAME": errors.FieldNotFound,
+        "INVALID_MULTIPLE_CHOICE_OPTIONS": errors.SelectOptionMissing,
+        PLAN_USED_UP: errors.UpstreamForbidden,
     },
     messages={
-        BaseNotFound: "The base does not exist or is not shared with this connection.",
-        FieldNotFound: "The table has no such field.",
-        FileTooLarge: "The application does not take files of this size.",
-        InvalidCursor: "The list this cursor belongs to is no longer kept by the application.",
-        RecordNotFound: "The table has no such record.",
-        SelectOptionMissing: "A select value is not a configured option, and the account may not add one.",
-        TableNotFound: "The table does not exist or is not shared with this connection.",
-        ViewNotFound: "The table has no such view.",
+        errors.BaseNotFound: "The base does not exist or is not shared with this connection.",
+        errors.FieldNotFound: "The table has no such field.",
+        errors.FileTooLarge: "The application does not take files of this size.",
+        errors.InvalidCursor: "The list this cursor belongs to is no longer kept by the application.",
+        errors.RecordNotFound: "The table has no such record.",
+        errors.SelectOptionMissing: "A select value is not a configured option, and the account may not add one.",
+        errors.TableNotFound: "The table does not exist or is not shared with this connection.",
+        errors.ViewNotFound: "The table has no such view.",
     },
     remedies={PLAN_USED_UP: "Wait for the next month, or have the plan of the application's workspace enlarged."},
     rejections=(
@@ -88,11 +76,8 @@ ERRORS = ErrorTable(
 def unwrap(
     answer: Answer,
     shape: type[W],
-    missing: type[GatewayError] = RecordNotFound,
-    model: type[GatewayError] = TableNotFound,
+    missing: type[errors.GatewayError] = errors.RecordNotFound,
+    model: type[errors.GatewayError] = errors.TableNotFound,
 ) -> W:
-    """Return the body of a successful response; raise the error of any other one.
-
-    That is *missing* for a 404, and *model* where the vendor speaks of a model.
-    """
+    """Return the body of a success or raise the error: *missing* for a 404, *model* where the vendor names a model."""
     return ERRORS.unwrap(answer, shape, missing, {NOT_THERE: model})

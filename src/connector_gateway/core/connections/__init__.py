@@ -7,9 +7,8 @@ from connector_gateway.core.connections.connecting import Connecting
 from connector_gateway.core.connections.connection import Connection
 from connector_gateway.core.connections.connections import Connections
 from connector_gateway.core.connections.consent import Consents
-from connector_gateway.core.connections.idle import IdleRenewals
 from connector_gateway.core.connections.links import ConnectLinks
-from connector_gateway.core.connections.refresh import Renewals
+from connector_gateway.core.connections.refresh import IdleRenewals, Renewals
 from connector_gateway.core.connections.tokens import Tokens
 from connector_gateway.core.connections.vault import Vault
 

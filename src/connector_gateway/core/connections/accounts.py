@@ -36,25 +36,16 @@ class Unstored:
         return False
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Accounts:
     """Asks third parties whose credentials are."""
 
-    def __init__(
-        self,
-        *,
-        sites: Mapping[str, Site],
-        shared: Shared,
-        transport: Transport,
-        clock: Clock,
-        timeouts: Timeouts,
-        time: Callable[[], float],
-    ) -> None:
-        self._sites = sites
-        self._shared = shared
-        self._transport = transport
-        self._clock = clock
-        self._timeouts = timeouts
-        self._time = time
+    sites: Mapping[str, Site]
+    shared: Shared
+    transport: Transport
+    clock: Clock
+    timeouts: Timeouts
+    time: Callable[[], float]
 
     async def of(self, connector: str, secrets: Mapping[str, str]) -> Account | None:
         """Whose *secrets* are; None where the connector cannot tell. ``CredentialsRefused`` if they are not good."""
@@ -86,12 +77,12 @@ class Accounts:
 
     def handed_out(self, connection: Connection) -> bool:
         """Whether the token of *connection* is one of this installation's own API key."""
-        site = self._sites.get(connection.connector)
+        site = self.sites.get(connection.connector)
         return site is not None and bool(site.api_key) and connection.stored.get("key") == site.api_key
 
     async def give_back(self, connection: Connection) -> bool:
         """Give back the token of *connection* that this installation's token page handed out; whether it was taken."""
-        site = self._sites.get(connection.connector)
+        site = self.sites.get(connection.connector)
         if site is None or site.connector.give_back is None or not self.handed_out(connection):
             return False
         try:
@@ -103,7 +94,7 @@ class Accounts:
             return False
 
     async def _ask(self, connector: str, source: CredentialSource, whose: str) -> Account | None:
-        site = self._sites.get(connector)
+        site = self.sites.get(connector)
         if site is None or site.connector.identify is None:
             return None
         pacer = self._pacer(site, whose)
@@ -113,8 +104,8 @@ class Accounts:
         return account
 
     def _pacer(self, site: Site, whose: str) -> AnonymousPacer:
-        return AnonymousPacer(site.connector.name, stretched(site.budgets), whose, self._shared, self._clock)
+        return AnonymousPacer(site.connector.name, stretched(site.budgets), whose, self.shared, self.clock)
 
     def _upstream(self, site: Site, source: CredentialSource, pacer: AnonymousPacer) -> Upstream:
-        third_party = site.third_party(self._transport, self._clock, self._time)
-        return Upstream(third_party, source, pacer, self._timeouts, Trace())
+        third_party = site.third_party(self.transport, self.clock, self.time)
+        return Upstream(third_party, source, pacer, self.timeouts, Trace())

@@ -10,20 +10,15 @@ class Changes(Protocol):
 
     def made(self, writing: Writing, connection_id: str, connector: str) -> None:
         """A new connection was made."""
-        ...
 
     def changed(self, writing: Writing, connection_id: str, *, credentials: bool, settings: bool) -> None:
         """Something was set; *credentials* were replaced, and *settings*, where they say so."""
-        ...
 
     def revoked(self, writing: Writing, connection_id: str) -> None:
         """The third party does not accept it any more."""
-        ...
 
     def accepted(self, writing: Writing, connection_id: str) -> None:
         """The third party accepts it again."""
-        ...
 
     def removed(self, writing: Writing, connection_id: str) -> None:
         """It is gone."""
-        ...

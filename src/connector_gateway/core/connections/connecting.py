@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection as Transaction
@@ -16,12 +17,7 @@ from connector_gateway.core.connections.telling import is_same
 from connector_gateway.core.connections.tokens import Tokens, not_set_up
 from connector_gateway.core.return_urls import check_return_url
 from connector_gateway.core.workspaces import require_workspace
-from connector_gateway.kit.errors import (
-    ConnectionRevoked,
-    GatewayError,
-    InvalidParameters,
-    OtherAccount,
-)
+from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, OtherAccount
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
@@ -37,23 +33,15 @@ def of_same_account(connector: str, connection_id: str) -> Select[Any]:
     )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Connecting:
     """Makes connections and changes what they hold, after asking the third party."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        connections: Connections,
-        links: ConnectLinks,
-        tokens: Tokens,
-        accounts: Accounts,
-    ) -> None:
-        self._database = database
-        self._connections = connections
-        self._links = links
-        self._tokens = tokens
-        self._accounts = accounts
+    database: Database
+    connections: Connections
+    links: ConnectLinks
+    tokens: Tokens
+    accounts: Accounts
 
     async def create(
         self,
@@ -69,10 +57,10 @@ class Connecting:
         """A new connection; without *credentials* it is pending, and comes with a link for its user."""
         if credentials is None:
             return await self._invite(workspace_id, connector, return_url, name=name, settings=settings)
-        self._connections.check(connector, credentials, settings or {})
+        self.connections.check(connector, credentials, settings or {})
         await self._return_urls(workspace_id)
-        account = await self._accounts.of(connector, credentials) if verify else None
-        made = await self._connections.create(
+        account = await self.accounts.of(connector, credentials) if verify else None
+        made = await self.connections.create(
             workspace_id, connector, credentials, name=name, settings=settings, account=account
         )
         return made | {"connect_url": None}
@@ -80,20 +68,20 @@ class Connecting:
     async def _invite(
         self, workspace_id: WorkspaceId, connector: str, return_url: str | None, **more: Any
     ) -> dict[str, Any]:
-        self._connections.check(connector, None, more["settings"] or {})
+        self.connections.check(connector, None, more["settings"] or {})
         self._require_set_up(connector)
         await self._check_return(workspace_id, return_url)
-        made = await self._connections.create(workspace_id, connector, None, **more)
-        return made | await self._links.issue(made["connection_id"], return_url=return_url)
+        made = await self.connections.create(workspace_id, connector, None, **more)
+        return made | await self.links.issue(made["connection_id"], return_url=return_url)
 
     async def reconnect(
         self, connection_id: str, *, return_url: str | None = None, allow_other_account: bool = False
     ) -> dict[str, Any]:
         """A link by which the user connects the account of a connection again."""
-        shown = await self._connections.show(connection_id)
+        shown = await self.connections.show(connection_id)
         self._require_set_up(shown["connector"])
         await self._check_return(shown["workspace_id"], return_url)
-        issued = await self._links.issue(
+        issued = await self.links.issue(
             connection_id,
             return_url=return_url,
             allow_other_account=allow_other_account,
@@ -103,78 +91,75 @@ class Connecting:
 
     def has_links(self, connector: str) -> bool:
         """Return whether users can connect accounts of a connector in a browser."""
-        return self._tokens.oauth(connector) is not None
+        return self.tokens.oauth(connector) is not None
 
     async def reconnect_url(self, connection: Connection) -> str | None:
         """A link for a managing caller of a revoked *connection*; None where no browser can connect its account."""
-        if self._tokens.oauth(connection.connector) is None:
+        if self.tokens.oauth(connection.connector) is None:
             return None
-        return await self._links.current(connection.connection_id)
+        return await self.links.current(connection.connection_id)
 
     async def change(
         self, connection_id: str, *, verify: bool = True, allow_other_account: bool = False, **changes: Any
     ) -> dict[str, Any]:
-        """The connection with *changes* made; credentials are asked about first.
-
-        Without *verify*, the caller vouches that they are of the account that the connection belongs to.
-        """
+        """The connection with *changes* made; its credentials are checked first, unless the caller vouches for them."""
         account = None
         credentials = changes.get("credentials")
         if credentials is not None:
-            shown = await self._connections.show(connection_id)
-            self._connections.check(shown["connector"], credentials, changes.get("settings", {}))
+            shown = await self.connections.show(connection_id)
+            self.connections.check(shown["connector"], credentials, changes.get("settings", {}))
             if allow_other_account and not verify and shown["account_id"] is not None:
                 raise InvalidParameters(
                     "Which other account the credentials belong to can only be asked with verify.",
                     {"parameter": "verify", "message": "Should be true with allow_other_account", "value": verify},
                 )
-            account = await self._accounts.of(shown["connector"], credentials) if verify else None
+            account = await self.accounts.of(shown["connector"], credentials) if verify else None
             if not allow_other_account and not is_same(shown["account_id"], account):
                 raise OtherAccount("These are the credentials of another account than that of the connection.")
-        return await self._connections.change(connection_id, account, **changes)
+        return await self.connections.change(connection_id, account, **changes)
 
     async def test(self, connection_id: str) -> dict[str, Any]:
         """Whose a connection is and what it allows, asked now; its status is noted."""
-        connection = await self._connections.get(connection_id)
+        connection = await self.connections.get(connection_id)
         require_connected(connection)
         try:
-            account = await self._accounts.of_connection(connection)
+            account = await self.accounts.of_connection(connection)
         except ConnectionRevoked:
-            await self._connections.observe(connection, "revoked")
+            await self.connections.observe(connection, "revoked")
         else:
-            await self._connections.observe(connection, "active")
-            await self._connections.introduce(connection, account)
-        shown = await self._connections.show(connection_id)
+            await self.connections.observe(connection, "active")
+            await self.connections.introduce(connection, account)
+        shown = await self.connections.show(connection_id)
         tested = recorded(lambda _: shown, "test_connection", connection_id, status=shown["status"])
-        await self._database.write(tested)
-        oauth = self._tokens.oauth(connection.connector)
+        await self.database.write(tested)
+        oauth = self.tokens.oauth(connection.connector)
         missing = oauth.missing(shown["scopes"]) if oauth else {}
         return shown | {"missing_scopes": [{"scope": scope, "operations": needed} for scope, needed in missing.items()]}
 
     async def remove(self, connection_id: str) -> dict[str, Any]:
         """Forget a connection, and give its tokens back where the third party takes them."""
         with suppress(GatewayError):
-            connection = await self._connections.get(connection_id)
+            connection = await self.connections.get(connection_id)
             if not await self._shares(connection):
-                await self._tokens.revoke(connection.connector, connection.stored)
-                await self._accounts.give_back(connection)
-        return await self._connections.remove(connection_id)
+                await self.tokens.revoke(connection.connector, connection.stored)
+                await self.accounts.give_back(connection)
+        return await self.connections.remove(connection_id)
 
     async def _shares(self, connection: Connection) -> bool:
         """Whether another connection would end with this one's tokens."""
-        oauth = self._tokens.oauth(connection.connector)
+        oauth = self.tokens.oauth(connection.connector)
         account_ends = oauth is not None and oauth.revokes_account
-        if not account_ends and not self._accounts.handed_out(connection):
+        if not account_ends and not self.accounts.handed_out(connection):
             return False
         query = of_same_account(connection.connector, connection.connection_id)
-        alike = await self._database.read(lambda reading: reading.execute(query).scalars().all())
+        alike = await self.database.read(lambda reading: reading.execute(query).scalars().all())
         if account_ends:
             return bool(alike)
-        others = await self._connections.several(alike)
+        others = await self.connections.several(alike)
         return any(other.stored.get("token") == connection.stored.get("token") for other in others.values())
 
     def _require_set_up(self, connector: str) -> None:
-        if self._tokens.oauth(connector) is None:
+        if self.tokens.oauth(connector) is None:
             raise not_set_up(connector)
 
     async def _check_return(self, workspace_id: str, return_url: str | None) -> None:
@@ -189,4 +174,4 @@ class Connecting:
             query = select(table.return_urls).where(table.workspace_id == workspace_id)
             return tuple(reading.execute(query).scalar_one())
 
-        return await self._database.read(ask)
+        return await self.database.read(ask)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -24,12 +24,7 @@ from connector_gateway.core.quotas import DEFAULT_QUOTAS, require_below
 from connector_gateway.core.secrets import alias
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import (
-    ConnectionMismatch,
-    ConnectionNotFound,
-    OtherAccount,
-    SecretUnreadable,
-)
+from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, OtherAccount, SecretUnreadable
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.oauth import Account
 from connector_gateway.kit.observing import PROGRESS, REJECTED, SINCE, WATCHING
@@ -67,30 +62,24 @@ class ConnectionsPage:
     before: str | None
 
 
+@dataclass(eq=False, repr=False)
 class Connections:
     """Makes, finds, changes and removes connections; look-ups are trusted for a while by the *steady* clock."""
 
-    def __init__(
-        self,
-        database: Database,
-        vault: Vault,
-        connectors: Mapping[str, AnyConnector],
-        clock: Clock,
-        changes: Changes,
-        *,
-        renewals: Renewals,
-        steady: Clock | None = None,
-        quota: int = DEFAULT_QUOTAS.connections,
-    ) -> None:
-        self._database = database
-        self._quota = quota
-        self._vault = vault
-        self._connectors = connectors
-        self._clock = clock
-        self._changes = changes
-        self._renewals = renewals
-        self.last_used = LastUsed(database, tables.connections, clock)
-        self._known: SingleFlight[str, Connection | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
+    database: Database
+    vault: Vault
+    connectors: Mapping[str, AnyConnector]
+    clock: Clock
+    changes: Changes
+    renewals: Renewals = field(kw_only=True)
+    steady: Clock | None = field(kw_only=True, default=None)
+    quota: int = field(kw_only=True, default=DEFAULT_QUOTAS.connections)
+
+    def __post_init__(self) -> None:
+        self.last_used = LastUsed(self.database, tables.connections, self.clock)
+        self._known: SingleFlight[str, Connection | None] = SingleFlight(
+            self.steady or self.clock, MOST_ROWS, from_start=True
+        )
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
         """The connection for a call of *caller* to *connector*."""
@@ -111,10 +100,7 @@ class Connections:
         return connection
 
     async def find(self, connection_id: str) -> Connection | None:
-        """The connection, whoever's it is; None if there is none.
-
-        What cannot name one is neither looked up nor remembered.
-        """
+        """The connection, whoever's it is; None if there is none, or if the text cannot identify one."""
         if not _SHAPE.fullmatch(connection_id):
             return None
         return await self._known.get(connection_id, partial(self._look_up, connection_id), TRUSTED_SECONDS)
@@ -131,7 +117,7 @@ class Connections:
         query = select(tables.connections).where(
             tables.connections.c.connection_id.in_(connection_ids), tables.connections.c.deleted.is_(False)
         )
-        rows = await self._database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
+        rows = await self.database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
         found = {}
         for row in rows:
             with suppress(SecretUnreadable):
@@ -151,14 +137,14 @@ class Connections:
         """A new connection, with *credentials* sealed; without any it is pending, and nothing is watched."""
         self.check(connector, credentials, settings or {})
         connection_id = ConnectionId(f"conn_{ulid()}")
-        now = self._clock.now()
+        now = self.clock.now()
         row = {
             "connection_id": connection_id,
             "workspace_id": workspace_id,
             "connector": connector,
             "name": name,
             "status": PENDING if credentials is None else "active",
-            "sealed": self._vault.seal(credentials or {}, connection_id),
+            "sealed": self.vault.seal(credentials or {}, connection_id),
             "settings": dict(settings or {}),
             "created_at": now,
             "updated_at": now,
@@ -168,15 +154,15 @@ class Connections:
         }
 
         def create(connection: Any) -> Mapping[str, Any]:
-            require_below(connection, workspace_id, "connections", self._quota, _count(workspace_id))
+            require_below(connection, workspace_id, "connections", self.quota, _count(workspace_id))
             connection.execute(insert(tables.connections), row)
             if credentials is not None:
-                self._changes.made(connection, connection_id, connector)
+                self.changes.made(connection, connection_id, connector)
             return row
 
         authorised = credentials is not None
         made = recorded(create, "create_connection", connection_id, connector=connector, authorised=authorised)
-        await self._database.write(made)
+        await self.database.write(made)
         return public(row)
 
     async def page(
@@ -188,10 +174,7 @@ class Connections:
         before: str | None = None,
         limit: int = 50,
     ) -> ConnectionsPage:
-        """Connections, newest first: those *before* another; of a workspace, of a connector, where given.
-
-        Every choice of filters has an index (decision 46).
-        """
+        """Connections, newest first: those *before* another; every choice of filters has an index (decision 46)."""
         connections = tables.connections.c
         query = SHOWN.order_by(connections.connection_id.desc()).limit(limit + 1)
         for column, value in ((connections.workspace_id, workspace_id), (connections.connector, connector)):
@@ -200,7 +183,7 @@ class Connections:
             query = query.where(connections.connection_id < before)
         if connection_ids is not None:
             query = query.where(connections.connection_id.in_(connection_ids))
-        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
         shown = [public(self.last_used.apply(row)) for row in rows[:limit]]
         return ConnectionsPage(shown, shown[-1]["connection_id"] if len(rows) > limit else None)
 
@@ -208,7 +191,7 @@ class Connections:
         """The names of those of *connection_ids* that there are or were."""
         connections = tables.connections.c
         query = select(connections.connection_id, connections.name).where(connections.connection_id.in_(connection_ids))
-        rows = await self._database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
+        rows = await self.database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
         return {row.connection_id: row.name for row in rows}
 
     async def count_by_status(self) -> Mapping[str, int]:
@@ -217,7 +200,7 @@ class Connections:
         query = (
             select(status, func.count().label("number")).where(tables.connections.c.deleted.is_(False)).group_by(status)
         )
-        rows = await self._database.read(lambda reading: reading.execute(query).all())
+        rows = await self.database.read(lambda reading: reading.execute(query).all())
         return {row.status: row.number for row in rows}
 
     async def show(
@@ -228,17 +211,14 @@ class Connections:
     ) -> dict[str, Any]:
         """One connection, of *workspace_id* and among *connection_ids* where given."""
         query = SHOWN.where(tables.connections.c.connection_id == connection_id)
-        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
         hidden = connection_ids is not None and connection_id not in connection_ids
         if row is None or hidden or workspace_id not in {None, row["workspace_id"]}:
             raise _not_found(connection_id)
         return public(self.last_used.apply(row))
 
     async def change(self, connection_id: str, account: Account | None = None, **changes: Any) -> dict[str, Any]:
-        """The connection with *changes* (``name``, ``settings``, ``credentials``, ``status``) made.
-
-        The *account* is whose the credentials are, where that was asked.
-        """
+        """The connection with *changes* made; *account* is whose the new credentials are, where that was asked."""
         connection = await self.get(connection_id)
         changed = sorted(changes)
         credentials = changes.pop("credentials", None)
@@ -248,8 +228,8 @@ class Connections:
 
         def tell(writing: Any) -> None:
             if credentials is not None:
-                self._changes.made(writing, connection_id, connection.connector)
-            self._changes.changed(
+                self.changes.made(writing, connection_id, connection.connector)
+            self.changes.changed(
                 writing, connection_id, credentials=credentials is not None, settings="settings" in changes
             )
 
@@ -268,8 +248,8 @@ class Connections:
 
         def tell(writing: Any) -> None:
             # A connection that was pending is watched from now on; one that was not is watched already.
-            self._changes.made(writing, connection.connection_id, connection.connector)
-            self._changes.changed(writing, connection.connection_id, credentials=True, settings=False)
+            self.changes.made(writing, connection.connection_id, connection.connector)
+            self.changes.changed(writing, connection.connection_id, credentials=True, settings=False)
 
         changes = self._authorised(connection, secrets, account, expires_at)
         await self._update(connection.connection_id, changes, tell, admit, act="connect_account")
@@ -279,14 +259,14 @@ class Connections:
         self, connection: Connection, secrets: Mapping[str, str], account: Account | None, expires_at: float | None
     ) -> dict[str, Any]:
         """The columns of a connection with new credentials; a renewal of the former ones ends here."""
-        self._renewals.forget(connection.connection_id)
+        self.renewals.forget(connection.connection_id)
         return {
-            "sealed": self._vault.seal(secrets, connection.connection_id),
+            "sealed": self.vault.seal(secrets, connection.connection_id),
             "status": "active",
             "reason": None,
             "expires_at": expires_at,
             "era": tables.connections.c.era + 1,
-            "refresh_due_at": self._renewals.due_at(connection.connector, secrets),
+            "refresh_due_at": self.renewals.due_at(connection.connector, secrets),
             **RELEASED,
             **told_of(account),
         }
@@ -294,7 +274,7 @@ class Connections:
     async def remove(self, connection_id: str) -> dict[str, Any]:
         """Forget a connection and its secrets; its history stays."""
         removed = {"deleted": True, "sealed": b"", "status": "removed", "refresh_due_at": None, **RELEASED}
-        told = partial(self._changes.removed, connection_id=connection_id)
+        told = partial(self.changes.removed, connection_id=connection_id)
         return public(await self._update(connection_id, removed, told, act="remove_connection"))
 
     async def observe(self, connection: Connection, status: str, *, polled: bool = False) -> None:
@@ -304,7 +284,7 @@ class Connections:
         """
         if connection.status == status:
             return
-        now, connection_id = self._clock.now(), connection.connection_id
+        now, connection_id = self.clock.now(), connection.connection_id
         change = (
             update(tables.connections)
             .where(tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False))
@@ -316,11 +296,11 @@ class Connections:
             if not writing.execute(change).rowcount:
                 return
             if status == "revoked":
-                self._changes.revoked(writing, connection_id)
+                self.changes.revoked(writing, connection_id)
             elif not polled:
-                self._changes.accepted(writing, connection_id)
+                self.changes.accepted(writing, connection_id)
 
-        await self._database.write(note)
+        await self.database.write(note)
         self._known.forget(connection_id)
 
     async def introduce(self, connection: Connection, account: Account | None) -> None:
@@ -348,7 +328,7 @@ class Connections:
         change = (
             update(tables.connections)
             .where(tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False))
-            .values(updated_at=self._clock.now(), **changes)
+            .values(updated_at=self.clock.now(), **changes)
             .returning(*tables.connections.c)
         )
 
@@ -358,7 +338,7 @@ class Connections:
             also(writing)
             return row
 
-        row = await self._database.write(recorded(work, act, connection_id, **details) if act else work)
+        row = await self.database.write(recorded(work, act, connection_id, **details) if act else work)
         self._known.forget(connection_id)
         if row is None:
             raise _not_found(connection_id)
@@ -366,18 +346,18 @@ class Connections:
 
     def check(self, name: str, credentials: Mapping[str, str] | None, settings: Mapping[str, Any]) -> None:
         """Refuse what does not fit a connection of the connector *name*."""
-        require_fitting(self._connectors, name, credentials, settings)
+        require_fitting(self.connectors, name, credentials, settings)
 
     async def _look_up(self, connection_id: str) -> Connection | None:
         query = select(tables.connections).where(
             tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False)
         )
-        row = await self._database.read(lambda reading: reading.execute(query).first())
+        row = await self.database.read(lambda reading: reading.execute(query).first())
         return self._connection(row) if row else None
 
     def _connection(self, row: Row[Any]) -> Connection:
-        connector = self._connectors.get(row.connector)
-        secrets = self._vault.open(row.sealed, row.connection_id)
+        connector = self.connectors.get(row.connector)
+        secrets = self.vault.open(row.sealed, row.connection_id)
         # Tokens that are renewed would give an account another budget each time.
         account = row.account_id or secrets.get(connector.credentials[-1] if connector else "token", row.connection_id)
         return Connection(
@@ -390,20 +370,18 @@ class Connections:
             app_id=row.app_id,
             whose=Whose(row.account_id, row.era),
             redaction=Redaction(secrets.values),
-            _held=self._renewals.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era)),
-            _renewals=self._renewals,
+            _held=self.renewals.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era)),
+            _renewals=self.renewals,
         )
 
 
 def _count(workspace_id: str) -> Select[Any]:
-    """How many connections a workspace has."""
     connections = tables.connections.c
     query = select(func.count()).select_from(tables.connections)
     return query.where(connections.workspace_id == workspace_id, connections.deleted.is_(False))
 
 
 def _require_same(connection_id: str, account: Account, writing: Any) -> None:
-    """Refuse an account that is not the known one."""
     own = tables.connections.c.connection_id == connection_id
     known = writing.execute(select(tables.connections.c.account_id).where(own).with_for_update()).scalar()
     if not is_same(known, account):

@@ -128,45 +128,33 @@ class _Awaited:
     expires_at: float
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Consents:
     """Sends browsers to third parties, and makes connections of what they come back with."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        vault: Vault,
-        connections: Connections,
-        links: ConnectLinks,
-        tokens: Tokens,
-        accounts: Accounts,
-        clock: Clock,
-        base_url: str,
-        quotas: Quotas,
-    ) -> None:
-        self._database = database
-        self._vault = vault
-        self._connections = connections
-        self._links = links
-        self._tokens = tokens
-        self._accounts = accounts
-        self._clock = clock
-        self._base_url = base_url
-        self._quotas = quotas
+    database: Database
+    vault: Vault
+    connections: Connections
+    links: ConnectLinks
+    tokens: Tokens
+    accounts: Accounts
+    clock: Clock
+    base_url: str
+    quotas: Quotas
 
     async def invitation(self, token: str) -> Invitation:
         """What the link with *token* invites to; ``NotConnected`` if it is not good any more."""
-        link = await self._links.find(token)
+        link = await self.links.find(token)
         if link is None:
             raise NotConnected("unknown")
-        connection = await self._connections.find(link.connection_id)
+        connection = await self.connections.find(link.connection_id)
         if connection is None:
             raise NotConnected("removed")
-        oauth = self._tokens.oauth(connection.connector)
+        oauth = self.tokens.oauth(connection.connector)
         if oauth is None:
             raise NotConnected("not_set_up")
         workspace = select(tables.workspaces).where(tables.workspaces.c.workspace_id == connection.workspace_id)
-        row = await self._database.read(lambda reading: reading.execute(workspace).one())
+        row = await self.database.read(lambda reading: reading.execute(workspace).one())
         return Invitation(link, connection, oauth, row.name, row.return_urls)
 
     async def begin(self, token: str) -> Departure:
@@ -179,8 +167,8 @@ class Consents:
         row = {
             "digest": digest(state),
             "browser": digest(browser),
-            "sealed": self._vault.seal({"verifier": verifier, "token": token}, OWNER + state),
-            "expires_at": self._clock.now() + CONSENT_SECONDS,
+            "sealed": self.vault.seal({"verifier": verifier, "token": token}, OWNER + state),
+            "expires_at": self.clock.now() + CONSENT_SECONDS,
             "link": digest(token),
             "workspace_id": invitation.connection.workspace_id,
         }
@@ -189,17 +177,17 @@ class Consents:
             self._require_few(writing, invitation, row)
             writing.execute(insert(tables.consents), row)
 
-        await self._database.write(begin)
-        url = self._tokens.consent_url(connector, self.callback(invitation, verifier), state, verifier)
+        await self.database.write(begin)
+        url = self.tokens.consent_url(connector, self.callback(invitation, verifier), state, verifier)
         return Departure(url, state, browser, invitation)
 
     def _require_few(self, writing: Transaction, invitation: Invitation, row: Mapping[str, Any]) -> None:
         """Refuse a consent beyond those that may be pending for the link, or for the workspace."""
         lock_workspace(writing, row["workspace_id"])
-        pending = select(func.count()).where(_consents.used_at.is_(None), _consents.expires_at > self._clock.now())
+        pending = select(func.count()).where(_consents.used_at.is_(None), _consents.expires_at > self.clock.now())
         for column, most in (
-            (_consents.link, self._quotas.consents_per_link),
-            (_consents.workspace_id, self._quotas.consents),
+            (_consents.link, self.quotas.consents_per_link),
+            (_consents.workspace_id, self.quotas.consents),
         ):
             if writing.execute(pending.where(column == row[column.name])).scalar_one() >= most:
                 raise NotConnected("too_many", invitation=invitation)
@@ -209,7 +197,7 @@ class Consents:
 
         Each connector has its own, so that none answers for another; each consent has its own where that is possible.
         """
-        address = f"{self._base_url}{PATH}/{invitation.connection.connector}/callback"
+        address = f"{self.base_url}{PATH}/{invitation.connection.connector}/callback"
         return f"{address}/{challenge(verifier)}" if invitation.oauth.callback_paths else address
 
     async def expected(self, connector: str, state: str, browser: str) -> Invitation:
@@ -242,18 +230,18 @@ class Consents:
         """What is known of the browser that comes back with *state*, which is good once."""
         found = await self._found(connector, state, browser)
         await self._spend(digest(state), found.token, found.invitation)
-        if found.expires_at <= self._clock.now():
+        if found.expires_at <= self.clock.now():
             raise NotConnected("expired", token=found.token, invitation=found.invitation)
         return found
 
     async def _found(self, connector: str, state: str, browser: str) -> _Awaited:
         query = select(tables.consents).where(_consents.digest == digest(state))
-        row = await self._database.read(lambda reading: reading.execute(query).first())
+        row = await self.database.read(lambda reading: reading.execute(query).first())
         if row is None:
             raise NotConnected("unknown")
         if not hmac.compare_digest(row.browser, digest(browser)):
             raise NotConnected("other_browser")
-        secrets = self._vault.open(row.sealed, OWNER + state)
+        secrets = self.vault.open(row.sealed, OWNER + state)
         invitation = await self.invitation(secrets["token"])
         if invitation.connection.connector != connector:
             raise NotConnected("unknown")
@@ -262,21 +250,21 @@ class Consents:
     async def _spend(self, state: bytes, token: str, invitation: Invitation) -> None:
         """Let a state be good once, whoever else comes with it at the same time."""
         unspent = update(tables.consents).where(_consents.digest == state, _consents.used_at.is_(None))
-        change = unspent.values(used_at=self._clock.now())
-        if not await self._database.write(lambda writing: writing.execute(change).rowcount):
+        change = unspent.values(used_at=self.clock.now())
+        if not await self.database.write(lambda writing: writing.execute(change).rowcount):
             raise NotConnected("used", token=token, invitation=invitation)
 
     async def _connect(self, awaited: _Awaited, given: str) -> Connected:
         """Make the connection of the code or token that the browser was *given*."""
         invitation, connection = awaited.invitation, awaited.invitation.connection
-        now, grant = self._clock.now(), await self._grant(awaited, given)
+        now, grant = self.clock.now(), await self._grant(awaited, given)
         # Before anything is asked with the token: what is missing may be just what would tell whose it is.
         _require_scopes(awaited, grant.scopes)
         secrets = self._secrets(invitation, grant)
-        account = _granted(await self._accounts.of(connection.connector, secrets), grant)
+        account = _granted(await self.accounts.of(connection.connector, secrets), grant)
         _require_scopes(awaited, account.scopes if account else None, account)
         admit = partial(self._admit, awaited, account)
-        await self._connections.authorise(connection, secrets, account, ends_at(grant, now), admit)
+        await self.connections.authorise(connection, secrets, account, ends_at(grant, now), admit)
         return Connected(invitation, account)
 
     async def _grant(self, awaited: _Awaited, given: str) -> Grant:
@@ -284,11 +272,11 @@ class Consents:
             return Grant(given)
         connector = awaited.invitation.connection.connector
         callback = self.callback(awaited.invitation, awaited.verifier)
-        return await self._tokens.redeem(connector, given, callback, awaited.verifier)
+        return await self.tokens.redeem(connector, given, callback, awaited.verifier)
 
     def _secrets(self, invitation: Invitation, grant: Grant) -> Mapping[str, str]:
         if invitation.oauth.by_token_page:
-            return self._tokens.handed_over(invitation.connection.connector, grant.token)
+            return self.tokens.handed_over(invitation.connection.connector, grant.token)
         return renewed_secrets({}, grant)
 
     def _admit(self, awaited: _Awaited, account: Account | None, writing: Transaction) -> None:
@@ -299,7 +287,7 @@ class Consents:
         known = writing.execute(select(table.account_id).where(own).with_for_update()).scalar()
         if not is_same(known, account) and not invitation.link.allow_other_account:
             raise failed("other_account")
-        if not self._links.use(awaited.token, writing):
+        if not self.links.use(awaited.token, writing):
             raise failed("used")
 
 

@@ -60,7 +60,6 @@ def _unsendable(credentials: Mapping[str, str]) -> list[Detail]:
 
 
 def _misfits(connector: AnyConnector, settings: Mapping[str, Any]) -> list[Detail]:
-    """What is wrong with *settings*."""
     try:
         connector.settings.model_validate(dict(settings))
     except ValidationError as fault:

@@ -52,10 +52,7 @@ class ConnectLinks:
         allow_other_account: bool = False,
         for_workspace: str | None = None,
     ) -> dict[str, Any]:
-        """A new link: ``connect_url`` and ``expires_at``.
-
-        Where somebody asked for it to reconnect a connection *for_workspace*, the audit trail has it.
-        """
+        """A new link: ``connect_url`` and ``expires_at``; the audit trail records a reconnection *for_workspace*."""
         token, expires_at = token_urlsafe(32), self._clock.now() + LINK_SECONDS
         row = {
             "digest": digest(token),

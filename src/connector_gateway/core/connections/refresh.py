@@ -3,15 +3,16 @@
 Decision 41 has the rules.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, cast
 
 import structlog
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, func, or_, select, text, update
 from sqlalchemy import Connection as Transaction
 
 from connector_gateway.core.connections.changes import Changes
@@ -20,14 +21,8 @@ from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.connections.whose import Whose
 from connector_gateway.core.secrets import digest
 from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
+from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import (
-    ConnectionRevoked,
-    StorageUnavailable,
-    UpstreamFailure,
-    UpstreamTimeout,
-    UpstreamUnavailable,
-)
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.oauth import Grant
 from connector_gateway.storage import tables
@@ -61,7 +56,7 @@ INTERRUPTED = "refresh_interrupted"
 log = structlog.get_logger()
 _connections = tables.connections.c
 Secrets = Mapping[str, str]
-F = TypeVar("F", bound=UpstreamFailure)
+F = TypeVar("F", bound=errors.UpstreamFailure)
 
 
 @dataclass(slots=True)
@@ -87,34 +82,29 @@ class _Lease:
     """Whether an earlier renewal may have changed the tokens without anybody storing them."""
 
 
+@dataclass(eq=False, repr=False)
 class Renewals:
     """Renews the tokens of connections; when they end is told by *clock*, and waiting is measured by a *steady* one."""
 
-    def __init__(
-        self,
-        database: Database,
-        vault: Vault,
-        tokens: Tokens,
-        changes: Changes,
-        clock: Clock,
-        *,
-        steady: Clock | None = None,
-    ) -> None:
-        self._database = database
-        self._vault = vault
-        self._tokens = tokens
-        self._changes = changes
-        self._clock = clock
-        self._steady = steady or clock
+    database: Database
+    vault: Vault
+    tokens: Tokens
+    changes: Changes
+    clock: Clock
+    steady: Clock | None = field(kw_only=True, default=None)
+
+    _resting: dict[str, tuple[float, errors.UpstreamFailure]] = field(init=False, default_factory=dict)
+    _unstored: dict[str, Held] = field(init=False, default_factory=dict)
+    results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
+    """How often tokens were renewed, refused or not had, by connector and result."""
+
+    def __post_init__(self) -> None:
+        self._steady = self.steady or self.clock
         self._under_way: SingleFlight[tuple[str, bytes], Held | None] = SingleFlight(self._steady, MOST_ROWS)
-        self._resting: dict[str, tuple[float, UpstreamFailure]] = {}
-        self._unstored: dict[str, Held] = {}
-        self.results: Counter[tuple[str, str]] = Counter()
-        """How often tokens were renewed, refused or not had, by connector and result."""
 
     def held(self, connector: str, secrets: Secrets, expires_at: float | None, whose: Whose) -> Held:
         """*secrets* with the instant at which they should be renewed."""
-        oauth = self._tokens.oauth(connector)
+        oauth = self.tokens.oauth(connector)
         if oauth is None or expires_at is None or "refresh_token" not in secrets:
             return Held(secrets, None, expires_at, whose)
         return Held(secrets, expires_at - oauth.margin_seconds, expires_at, whose)
@@ -122,21 +112,21 @@ class Renewals:
     def due_at(self, connector: str, secrets: Secrets) -> float | None:
         """When *secrets* that are new now should be renewed though nobody calls; None if they do not end of that."""
         seconds = self.ends_idle(connector)
-        return self._clock.now() + seconds * IDLE_PART if seconds and "refresh_token" in secrets else None
+        return self.clock.now() + seconds * IDLE_PART if seconds and "refresh_token" in secrets else None
 
     def ends_idle(self, connector: str) -> float | None:
         """After how many seconds without use refresh tokens of the connector end; None where they do not."""
-        oauth = self._tokens.oauth(connector)
+        oauth = self.tokens.oauth(connector)
         return oauth.idle_seconds if oauth else None
 
     async def in_time(self, connection_id: str, held: Held) -> Held:
         """Those that *held* should be replaced by, if it is time; a failure is no matter while they are still good."""
-        if held.renew_at is None or self._clock.now() < held.renew_at:
+        if held.renew_at is None or self.clock.now() < held.renew_at:
             return held
         try:
             return await self.renewed(connection_id, held.secrets) or held
-        except UpstreamFailure as failure:
-            if isinstance(failure, ConnectionRevoked) or self._clock.now() >= (held.expires_at or 0.0):
+        except errors.UpstreamFailure as failure:
+            if isinstance(failure, errors.ConnectionRevoked) or self.clock.now() >= (held.expires_at or 0.0):
                 raise
             return held
 
@@ -155,26 +145,26 @@ class Renewals:
         await self._store_again(connection_id)
         deadline = self._steady.now() + LEASE_SECONDS + 2 * PEEK_SECONDS
         while self._steady.now() < deadline:
-            found = await self._database.write(partial(self._take, connection_id, used, f"lease_{ulid()}"))
+            found = await self.database.write(partial(self._take, connection_id, used, f"lease_{ulid()}"))
             if isinstance(found, _Lease):
                 return await self._carry_out(connection_id, found)
             if found is not _BUSY:
                 return cast(Held | None, found)
             await self._steady.sleep(PEEK_SECONDS)
-        raise UpstreamTimeout("Another process took too long to renew the authorisation.")
+        raise errors.UpstreamTimeout("Another process took too long to renew the authorisation.")
 
     def _take(self, connection_id: str, used: Secrets, name: str, writing: Transaction) -> Any:
         """A lease; what others have stored since; None if there is nothing to renew; ``_BUSY`` if others renew it."""
         row = writing.execute(_row(connection_id).with_for_update()).first()
         if row is None:
             return None
-        secrets = self._vault.open(row.sealed, connection_id)
+        secrets = self.vault.open(row.sealed, connection_id)
         held = self.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era))
         if held.secrets.get("token") != used["token"]:
             return held
-        if self._tokens.oauth(row.connector) is None or "refresh_token" not in held.secrets:
+        if self.tokens.oauth(row.connector) is None or "refresh_token" not in held.secrets:
             return None
-        now = self._database.now
+        now = self.database.now
         free = or_(_connections.refresh_until.is_(None), _connections.refresh_until < now)
         taken = {
             "refresh_lease": name,
@@ -189,11 +179,11 @@ class Renewals:
         """Ask for new tokens, and store them."""
         before = lease.held.secrets
         try:
-            grant = await self._tokens.refresh(lease.connector, before["refresh_token"])
+            grant = await self.tokens.refresh(lease.connector, before["refresh_token"])
         except GrantRefused as refused:
             self.results[lease.connector, "refused"] += 1
             raise await self._give_up(connection_id, lease, refused) from refused
-        except UpstreamFailure as failure:
+        except errors.UpstreamFailure as failure:
             self.results[lease.connector, "failed"] += 1
             await self._let_go(connection_id, lease, failure)
             raise
@@ -201,16 +191,16 @@ class Renewals:
         return await self._keep(connection_id, lease, grant)
 
     async def _keep(self, connection_id: str, lease: _Lease, grant: Grant) -> Held:
-        now = self._clock.now()
+        now = self.clock.now()
         secrets = renewed_secrets(lease.held.secrets, grant)
         held = self.held(lease.connector, secrets, ends_at(grant, now), lease.held.whose)
         store = partial(self._store, connection_id, lease, held, now)
         try:
-            await self._database.write(store)
-        except StorageUnavailable:
+            await self.database.write(store)
+        except errors.StorageUnavailable:
             # The old pair may be dead already: the new one is kept until it can be stored (decision 41).
             self._unstored[connection_id] = held
-            self._database.eventually(store, partial(self._stored, connection_id))
+            self.database.eventually(store, partial(self._stored, connection_id))
             raise
         return held
 
@@ -219,7 +209,7 @@ class Renewals:
 
     def _store(self, connection_id: str, lease: _Lease, held: Held, now: float, writing: Transaction) -> None:
         stored = {
-            "sealed": self._vault.seal(held.secrets, connection_id),
+            "sealed": self.vault.seal(held.secrets, connection_id),
             "expires_at": held.expires_at,
             "last_refreshed_at": now,
             "refresh_due_at": self.due_at(lease.connector, held.secrets),
@@ -230,36 +220,36 @@ class Renewals:
         was = writing.execute(_row(connection_id)).first()
         kept = writing.execute(_change(connection_id, _connections.refresh_lease == lease.name, **stored)).rowcount
         if kept and was is not None and was.status != "active":
-            self._changes.accepted(writing, connection_id)
+            self.changes.accepted(writing, connection_id)
 
     async def _store_again(self, connection_id: str) -> None:
         """Wait for what could not be stored; nothing is asked for before that."""
         if connection_id in self._unstored:
-            await self._database.flush()
+            await self.database.flush()
             if connection_id in self._unstored:
-                raise StorageUnavailable("The renewed authorisation could not be stored.")
+                raise errors.StorageUnavailable("The renewed authorisation could not be stored.")
 
-    async def _give_up(self, connection_id: str, lease: _Lease, refused: GrantRefused) -> ConnectionRevoked:
+    async def _give_up(self, connection_id: str, lease: _Lease, refused: GrantRefused) -> errors.ConnectionRevoked:
         reason = INTERRUPTED if lease.in_doubt else WITHDRAWN
         ours = _connections.refresh_lease == lease.name
 
         def revoke(writing: Transaction) -> None:
             if writing.execute(_change(connection_id, ours, status="revoked", reason=reason, **RELEASED)).rowcount:
-                self._changes.revoked(writing, connection_id)
+                self.changes.revoked(writing, connection_id)
 
-        await self._database.write(revoke)
+        await self.database.write(revoke)
         log.warning("a connection was revoked", connection_id=connection_id, reason=reason, vendor_code=str(refused))
-        error = ConnectionRevoked(SENTENCES[reason], {"reason": reason})
+        error = errors.ConnectionRevoked(SENTENCES[reason], {"reason": reason})
         return self._rest(connection_id, error, REFUSED_REST_SECONDS)
 
-    async def _let_go(self, connection_id: str, lease: _Lease, failure: UpstreamFailure) -> None:
+    async def _let_go(self, connection_id: str, lease: _Lease, failure: errors.UpstreamFailure) -> None:
         """Let others try; whether the tokens were changed is kept in mind where nobody knows."""
         self._rest(connection_id, failure, failure.retry_after or REST_SECONDS)
-        arrived = not isinstance(failure, UpstreamUnavailable) and (failure.doubt or failure.status != 429)
+        arrived = not isinstance(failure, errors.UpstreamUnavailable) and (failure.doubt or failure.status != 429)
         released = RELEASED if not (arrived or lease.in_doubt) else {"refresh_lease": None, "refresh_until": None}
         change = _change(connection_id, _connections.refresh_lease == lease.name, **released)
-        with suppress(StorageUnavailable):
-            await self._database.write(lambda writing: writing.execute(change).rowcount)
+        with suppress(errors.StorageUnavailable):
+            await self.database.write(lambda writing: writing.execute(change).rowcount)
 
     def _rest(self, connection_id: str, failure: F, seconds: float) -> F:
         """*failure*, which others are told for a while without another request."""
@@ -311,3 +301,50 @@ def _row(connection_id: str) -> Any:
 def _change(connection_id: str, condition: ColumnElement[bool], **values: Any) -> Any:
     own = _connections.connection_id == connection_id
     return update(tables.connections).where(own, _connections.deleted.is_(False), condition).values(**values)
+
+
+MAX_RENEWALS = 10
+"""Connections that all processes renew in a round: half of the requests for tokens that an application may be sent.
+
+A call that needs a token meanwhile waits for no more requests than these.
+"""
+
+AGAIN_SECONDS = 86_400.0
+"""How long after it was begun such a renewal is tried again, unless it was done."""
+
+
+@dataclass(eq=False, repr=False)
+class IdleRenewals:
+    """Renews tokens that would end because nobody uses them, with half of the budget (decision 54)."""
+
+    database: Database
+    vault: Vault
+    renewals: Renewals
+    clock: Clock
+    processes: Callable[[], int] = field(kw_only=True, default=lambda: 1)
+    """How many renew at the same time, and share the half of the budget."""
+
+    async def renew_idle_tokens(self) -> int:
+        """Renew some of those that are due, in each round of a runner; returns how many there were."""
+        due = due_before(self.clock.now(), max(1, MAX_RENEWALS // self.processes()))
+        rows = await self.database.read(lambda reading: reading.execute(due).all())
+        await asyncio.gather(*(self._renew(row) for row in rows))
+        return len(rows)
+
+    async def _renew(self, row: Row[Any]) -> None:
+        # Put off before it is tried: others leave it alone, and one that fails keeps nobody waiting.
+        again = self.clock.now() + AGAIN_SECONDS if self.renewals.ends_idle(row.connector) else None
+        own = _connections.connection_id == row.connection_id, _connections.refresh_due_at == row.refresh_due_at
+        put_off = update(tables.connections).where(*own).values(refresh_due_at=again)
+        if await self.database.write(lambda writing: writing.execute(put_off).rowcount) and again is not None:
+            # What failed is logged where it happened; a call that comes meanwhile is told.
+            with suppress(errors.GatewayError):
+                secrets = self.vault.open(row.sealed, row.connection_id)
+                await self.renewals.renewed(row.connection_id, secrets)
+
+
+def due_before(now: float, limit: int = MAX_RENEWALS) -> Select[Any]:
+    """Some of the connections whose tokens should be renewed though nobody calls, those first that wait longest."""
+    # With the words of the index, by which SQLite finds it.
+    due = select(tables.connections).where(text(tables.RENEWABLE), _connections.deleted.is_(False))
+    return due.where(_connections.refresh_due_at <= now).order_by(_connections.refresh_due_at).limit(limit)

@@ -7,16 +7,9 @@ import structlog
 
 from connector_gateway.core.pacing import ConnectionPacer
 from connector_gateway.core.sites import Site
+from connector_gateway.kit import errors
 from connector_gateway.kit.budget import Budget, Charge, Deadline
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import (
-    ConnectNotSetUp,
-    UpstreamError,
-    UpstreamFailure,
-    UpstreamRateLimited,
-    UpstreamTimeout,
-    UpstreamUnavailable,
-)
 from connector_gateway.kit.oauth import Endpoint, Grant, OAuth, OAuthClient, TokenPage
 from connector_gateway.kit.redaction import Redaction, concealing
 from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, Transport
@@ -91,7 +84,7 @@ class Tokens:
         with concealing(Redaction(credentials.values)):
             try:
                 answer = await self._send(connector, oauth.revoke, {"token": credentials["refresh_token"]})
-            except UpstreamFailure as failure:
+            except errors.UpstreamFailure as failure:
                 log.warning(
                     "tokens were not given back", connector=connector, code=failure.code, private=failure.private
                 )
@@ -110,7 +103,7 @@ class Tokens:
                 if code in oauth.withdrawn:
                     raise GrantRefused(code)
                 raise _failed(answer, code)
-            except UpstreamFailure as failure:
+            except errors.UpstreamFailure as failure:
                 redaction.error(failure)
                 raise
 
@@ -123,15 +116,17 @@ class Tokens:
             async with asyncio.timeout(ANSWER_SECONDS):
                 answer = await self._transport.exchange("POST", endpoint.at(site.addresses), headers, body)
         except NotSent as fault:
-            raise UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
+            raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
         except (TimedOut, TimeoutError) as fault:
-            raise UpstreamTimeout("The application did not answer in time.", private=str(fault)) from fault
+            raise errors.UpstreamTimeout("The application did not answer in time.", private=str(fault)) from fault
         except Cut as fault:
-            raise UpstreamError("The connection to the application broke.", private=str(fault), doubt="cut") from fault
+            raise errors.UpstreamError(
+                "The connection to the application broke.", private=str(fault), doubt="cut"
+            ) from fault
         turn.answered()
         if (seconds := standard_throttle(answer)) is not None:
             await pacer.close([CHARGE], seconds)
-            raise UpstreamRateLimited("The application throttles requests for tokens.", retry_after=seconds)
+            raise errors.UpstreamRateLimited("The application throttles requests for tokens.", retry_after=seconds)
         return answer
 
     def _set_up(self, connector: str) -> tuple[Site, OAuth, OAuthClient]:
@@ -141,10 +136,10 @@ class Tokens:
         return site, site.connector.oauth, site.client
 
 
-def not_set_up(connector: str) -> ConnectNotSetUp:
+def not_set_up(connector: str) -> errors.ConnectNotSetUp:
     """Return the error if an installation has no OAuth client for *connector*."""
     prefix = f"GATEWAY_{connector.upper()}"
-    return ConnectNotSetUp(
+    return errors.ConnectNotSetUp(
         f"This installation is not set up to connect accounts of {connector} in a browser.",
         {"parameter": "connector", "value": connector},
         remedy=f"Set {prefix}_CLIENT_ID and {prefix}_CLIENT_SECRET and start the service again, "
@@ -152,9 +147,11 @@ def not_set_up(connector: str) -> ConnectNotSetUp:
     )
 
 
-def _failed(answer: Answer, code: str) -> UpstreamError:
+def _failed(answer: Answer, code: str) -> errors.UpstreamError:
     """A refusal that is not about the grant: the third party fails, or does not know this installation's client."""
     if answer.status >= 500 or not code:
-        return UpstreamError(f"The application failed with status {answer.status}.", private=answer.text, doubt="edge")
+        return errors.UpstreamError(
+            f"The application failed with status {answer.status}.", private=answer.text, doubt="edge"
+        )
     log.error("the application refused a request for tokens", code=code, status=answer.status)
-    return UpstreamError("The application refused this installation's request for tokens.", private=answer.text)
+    return errors.UpstreamError("The application refused this installation's request for tokens.", private=answer.text)

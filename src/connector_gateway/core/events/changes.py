@@ -19,10 +19,7 @@ _watches = tables.watches.c
 
 
 class WatchChanges:
-    """Begins, renews and ends watches as connections change; it writes in the transaction that changes them.
-
-    *time* is the database's, by which polls are due.
-    """
+    """Begins, renews and ends watches in the transaction that changes a connection; *time* is the database's."""
 
     def __init__(
         self, connectors: Mapping[str, AnyConnector], clock: Clock, time: Callable[[], float] | None = None
@@ -55,11 +52,10 @@ class WatchChanges:
 
     def removed(self, writing: Writing, connection_id: str) -> None:
         """Watch it no more."""
-        _end(writing, connection_id)
+        writing.execute(delete(tables.watches).where(_watches.connection_id == connection_id))
 
 
 def _begin(writing: Writing, connection_id: str, connector: str, now: float, due_at: float) -> None:
-    """Watch a connection, from *now* on."""
     row: dict[str, Any] = {
         "connection_id": connection_id,
         "connector": connector,
@@ -122,8 +118,3 @@ def _state_of(writing: Writing, connection_id: str) -> State:
     """What the room notes of a connection, which nobody else changes until this is written; nothing if unwatched."""
     query = select(_watches.state).where(_watches.connection_id == connection_id).with_for_update()
     return writing.execute(query).scalar() or {}
-
-
-def _end(writing: Writing, connection_id: str) -> None:
-    """Watch a connection no more."""
-    writing.execute(delete(tables.watches).where(_watches.connection_id == connection_id))

@@ -59,7 +59,6 @@ def _number(writing: Writing, connection_id: str, count: int, now: float) -> Row
 
 
 def _known(writing: Writing, connection_id: str, names: Collection[str]) -> Collection[str]:
-    """Those of *names* that are in the feed already."""
     query = select(_events.event_id).where(_events.connection_id == connection_id, _events.event_id.in_(names))
     return set(writing.execute(query).scalars())
 

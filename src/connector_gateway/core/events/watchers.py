@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
@@ -170,44 +171,33 @@ class _Together:
         await asyncio.sleep(max(0.0, seconds))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Watchers:
     """Polls all watches that are due, sharing the work with the other processes."""
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        watches: Watches,
-        feed: Feed,
-        connections: Connections,
-        runs: Runs,
-        processes: Processes,
-        sites: Mapping[str, Site],
-        client: Callable[[Run, Connection], AbstractContextManager[Any]],
-        clock: Clock,
-    ) -> None:
-        self._database = database
-        self._watches = watches
-        self._feed = feed
-        self._connections = connections
-        self._runs = runs
-        self._processes = processes
-        self._sites = sites
-        self._client = client
-        self._clock = clock
-        self._polls: set[asyncio.Task[None]] = set()
-        self._under_way: Counter[str] = Counter()
-        self.results: Counter[tuple[str, str]] = Counter()
-        """How many polls ended well, or with which code, by connector."""
+    database: Database
+    watches: Watches
+    feed: Feed
+    connections: Connections
+    runs: Runs
+    processes: Processes
+    sites: Mapping[str, Site]
+    client: Callable[[Run, Connection], AbstractContextManager[Any]]
+    clock: Clock
 
-        self._stuck: list[Claimed] = []
-        """Polls whose end could not be noted; until it is, nobody else would poll."""
+    _polls: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+    _under_way: Counter[str] = field(init=False, default_factory=Counter)
+    results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
+    """How many polls ended well, or with which code, by connector."""
+
+    _stuck: list[Claimed] = field(init=False, default_factory=list)
+    """Polls whose end could not be noted; until it is, nobody else would poll."""
 
     async def __aenter__(self) -> Self:
-        if self._processes.absent_since is not None:
-            await self._fall_behind(self._processes.absent_since)
-        pauses = [LONGEST_PAUSE_SECONDS, *(site.watch_seconds or 0.0 for site in self._sites.values())]
-        await self._watches.resume([name for name, site in self._sites.items() if not site.pushed], max(pauses))
+        if self.processes.absent_since is not None:
+            await self._fall_behind(self.processes.absent_since)
+        pauses = [LONGEST_PAUSE_SECONDS, *(site.watch_seconds or 0.0 for site in self.sites.values())]
+        await self.watches.resume([name for name, site in self.sites.items() if not site.pushed], max(pauses))
         self._watching = asyncio.create_task(self._watch_forever(), name="watchers")
         return self
 
@@ -217,19 +207,19 @@ class Watchers:
         await asyncio.gather(self._watching, *self._polls, return_exceptions=True)
         # Where storage is away, others take the polls over once they take this process for dead.
         with suppress(StorageUnavailable):
-            await self._watches.release()
-            await self._fall_behind(self._clock.now())
+            await self.watches.release()
+            await self._fall_behind(self.clock.now())
 
     async def _fall_behind(self, since: float) -> None:
         """Note that nobody may have been there for what was pushed *since*."""
-        pushed = [name for name, site in self._sites.items() if site.pushed]
+        pushed = [name for name, site in self.sites.items() if site.pushed]
         if pushed:
-            await self._watches.fall_behind(since, _watches.connector.in_(pushed))
+            await self.watches.fall_behind(since, _watches.connector.in_(pushed))
 
     async def _watch_forever(self) -> None:
         while True:
-            await self._watches.enabled.wait()
-            self._watches.roused.clear()
+            await self.watches.enabled.wait()
+            self.watches.roused.clear()
             try:
                 await self._free()
                 claimed = await self._claim()
@@ -242,14 +232,14 @@ class Watchers:
             # With a full claim there are probably more, so the next one is not waited for.
             if len(claimed) < MAX_CLAIMED:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._watches.roused.wait(), TICK_SECONDS)
+                    await asyncio.wait_for(self.watches.roused.wait(), TICK_SECONDS)
 
     async def _claim(self) -> Sequence[Claimed]:
         """Begin the polls that are due, up to the limit of each connector."""
-        claimed = [poll for name in self._sites for poll in await self._claim_of(name)]
+        claimed = [poll for name in self.sites for poll in await self._claim_of(name)]
         # Noted before anything can fail: a poll that is claimed and forgotten would not be taken by anybody again.
         self._stuck += claimed
-        connections = await self._connections.several([poll.connection_id for poll in claimed])
+        connections = await self.connections.several([poll.connection_id for poll in claimed])
         for poll in claimed:
             task = asyncio.create_task(self._take(poll, connections.get(poll.connection_id)), name="poll")
             self._polls.add(task)
@@ -260,7 +250,7 @@ class Watchers:
 
     async def _claim_of(self, connector: str) -> Sequence[Claimed]:
         room = MAX_POLLS - self._under_way[connector]
-        return await self._watches.claim(connector, room) if room else []
+        return await self.watches.claim(connector, room) if room else []
 
     def _taken(self, poll: Claimed, task: asyncio.Task[None]) -> None:
         self._polls.discard(task)
@@ -277,28 +267,28 @@ class Watchers:
     async def _free(self) -> None:
         """End the leases of polls whose end could not be stored, so that they are tried again."""
         while self._stuck:
-            again_at = self._database.time() + FIRST_PAUSE_SECONDS
+            again_at = self.database.time() + FIRST_PAUSE_SECONDS
             poll = self._stuck[-1]
-            await self._watches.give_back(
+            await self.watches.give_back(
                 poll, whole_at=again_at, behind_since=poll.behind_since, failures=poll.failures
             )
             self._stuck.pop()
 
     async def _take(self, claimed: Claimed, connection: Connection | None) -> None:
         """Carry out one poll, and schedule the next one."""
-        site = self._sites[claimed.connector]
+        site = self.sites[claimed.connector]
         observing = site.connector.observing
         if connection is None or observing is None:
-            await self._watches.give_back(claimed, whole_at=None, behind_since=None, failures=0)
+            await self.watches.give_back(claimed, whole_at=None, behind_since=None, failures=0)
             return
-        began, run = self._database.time(), Run("watch")
-        recording = self._runs.record(
+        began, run = self.database.time(), Run("watch")
+        recording = self.runs.record(
             run, connection.workspace_id, claimed.connector, OBSERVE, connection_id=connection.connection_id
         )
-        poll = Poll(claimed, connection, run, database=self._database, feed=self._feed, clock=_Together(self._database))
+        poll = Poll(claimed, connection, run, database=self.database, feed=self.feed, clock=_Together(self.database))
         poll.pushed = _is_pushed(site, connection)
         try:
-            with self._client(run, connection) as poll.upstream:
+            with self.client(run, connection) as poll.upstream:
                 fault = await self._attempt(observing, poll, recording)
         except TakenOver:
             return
@@ -331,10 +321,10 @@ class Watchers:
 
     async def _succeed(self, claimed: Claimed, connection: Connection, site: Site, began: float) -> None:
         """Where changes are pushed, there is nothing to look for until something was missed."""
-        await self._connections.observe(connection, "active", polled=claimed.whole)
+        await self.connections.observe(connection, "active", polled=claimed.whole)
         next_at = began + (site.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
         pushed = _is_pushed(site, connection)
-        await self._watches.give_back(
+        await self.watches.give_back(
             claimed,
             whole_at=None if pushed else next_at,
             behind_since=None if pushed else began,
@@ -344,11 +334,11 @@ class Watchers:
     async def _fail(self, claimed: Claimed, connection: Connection, fault: Exception) -> None:
         """Schedule another try; the pause grows with each failure."""
         if isinstance(fault, ConnectionRevoked):
-            await self._connections.observe(connection, "revoked")
+            await self.connections.observe(connection, "revoked")
         pause = _pause_after(fault, claimed.failures)
-        await self._watches.give_back(
+        await self.watches.give_back(
             claimed,
-            whole_at=self._database.time() + pause,
+            whole_at=self.database.time() + pause,
             behind_since=claimed.behind_since,
             failures=min(claimed.failures + 1, MAX_DOUBLINGS),
         )
@@ -369,7 +359,6 @@ def _result(poll: Poll, fault: Exception | None) -> str:
 
 
 def _pause_after(fault: Exception, failures: int) -> float:
-    """Seconds until the next poll after a failed one."""
     if isinstance(fault, ConnectionRevoked):
         return min(FIRST_REVOKED_SECONDS * 2.0**failures, REVOKED_SECONDS)
     asked = fault.retry_after if isinstance(fault, GatewayError) else None

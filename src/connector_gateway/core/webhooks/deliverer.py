@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from random import SystemRandom
 from typing import Any, Self
 
@@ -61,33 +62,27 @@ HIDDEN = "/…"
 log = structlog.get_logger()
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Deliverer:
     """Delivers while it is open, sharing the work with the other processes."""
 
-    def __init__(
-        self,
-        *,
-        positions: Positions,
-        webhooks: Webhooks,
-        sender: Sender,
-        runs: Runs,
-        vault: Vault,
-        connectors: Mapping[str, AnyConnector],
-        clock: Clock,
-    ) -> None:
-        self._positions = positions
-        self._webhooks = webhooks
-        self._sender = sender
-        self._runs = runs
-        self._vault = vault
-        self._shapes = _event_shapes(connectors)
-        self._clock = clock
-        self._under_way: dict[asyncio.Task[None], Claimed] = {}
-        self.results: Counter[tuple[str, str]] = Counter()
-        """How many attempts ended how, by connector."""
+    positions: Positions
+    webhooks: Webhooks
+    sender: Sender
+    runs: Runs
+    vault: Vault
+    connectors: Mapping[str, AnyConnector]
+    clock: Clock
+
+    _under_way: dict[asyncio.Task[None], Claimed] = field(init=False, default_factory=dict)
+    results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
+    """How many attempts ended how, by connector."""
+
+    def __post_init__(self) -> None:
+        self._shapes = _event_shapes(self.connectors)
 
     async def __aenter__(self) -> Self:
-        await self._sender.__aenter__()
+        await self.sender.__aenter__()
         self._delivering = asyncio.create_task(self._deliver_forever(), name="deliverer")
         return self
 
@@ -99,15 +94,15 @@ class Deliverer:
         await asyncio.gather(*begun, return_exceptions=True)
         # Where storage is away, they are due when their claims end.
         with suppress(StorageUnavailable):
-            await self._positions.release(begun.values())
-        await self._sender.__aexit__()
+            await self.positions.release(begun.values())
+        await self.sender.__aexit__()
 
     async def deliver(self) -> int:
         """Begin what is due, as far as there is room; how many positions that are."""
         busy = Counter(claimed.webhook_id for claimed in self._under_way.values())
         room = MOST - len(self._under_way)
         claims = (
-            await self._positions.claim(room, [name for name, count in busy.items() if count >= OF_ONE_WEBHOOK])
+            await self.positions.claim(room, [name for name, count in busy.items() if count >= OF_ONE_WEBHOOK])
             if room
             else []
         )
@@ -153,9 +148,9 @@ class Deliverer:
 
     async def _drain(self, claimed: Claimed) -> None:
         """Deliver events in their order, until one fails, none is left, or others should have their turn."""
-        secrets = self._vault.open(claimed.sealed, claimed.webhook_id)["secrets"]
+        secrets = self.vault.open(claimed.sealed, claimed.webhook_id)["secrets"]
         for _ in range(STEPS):
-            claimed, events, newest = await self._positions.events(claimed, STEP)
+            claimed, events, newest = await self.positions.events(claimed, STEP)
             waiting = iter(events)
             for event in waiting:
                 attempt = await self._send(claimed, event, secrets)
@@ -165,15 +160,15 @@ class Deliverer:
                 if accepted is None:
                     await self._fail(claimed, event, attempt)
                     return
-                claimed = await self._positions.advance(claimed, accepted.sequence)
+                claimed = await self.positions.advance(claimed, accepted.sequence)
             if len(events) < STEP:
                 claimed = claimed.up_to(newest)
                 break
-        await self._positions.give_back(claimed)
+        await self.positions.give_back(claimed)
 
     def _may_leave_out(self, claimed: Claimed, failed: Attempt) -> bool:
         """Whether an event has *failed* for so long that it may be the only one to fail."""
-        return not failed.gone and self._positions.failing_seconds(claimed) >= LEFT_OUT_AFTER_SECONDS
+        return not failed.gone and self.positions.failing_seconds(claimed) >= LEFT_OUT_AFTER_SECONDS
 
     async def _instead(
         self, claimed: Claimed, event: Row[Any], behind: Row[Any] | None, secrets: Any
@@ -189,8 +184,8 @@ class Deliverer:
 
     async def _send(self, claimed: Claimed, event: Row[Any], secrets: Any) -> Attempt:
         body = self._message(claimed, event)
-        headers = signed(secrets, event.event_id, self._clock.now(), body)
-        attempt = await self._sender.send(claimed.url, headers, body)
+        headers = signed(secrets, event.event_id, self.clock.now(), body)
+        attempt = await self.sender.send(claimed.url, headers, body)
         self.results[claimed.connector, attempt.result] += 1
         return attempt
 
@@ -203,7 +198,7 @@ class Deliverer:
                 "timestamp": timestamp(instant(event.observed_at)),
                 "connector": claimed.connector,
                 "connection_id": claimed.connection_id,
-                "data": event_of(self._shapes[claimed.connector], event, self._vault),
+                "data": event_of(self._shapes[claimed.connector], event, self.vault),
                 **warnings,
             }
         )
@@ -212,18 +207,18 @@ class Deliverer:
         """Try the event again later, or give the webhook up."""
         reason = "gone" if attempt.gone else "failing" if await self._fails_for_days(claimed) else None
         if reason is not None:
-            await self._webhooks.disable(claimed.webhook_id, reason)
+            await self.webhooks.disable(claimed.webhook_id, reason)
             log.warning("a webhook is disabled", webhook_id=claimed.webhook_id, reason=reason)
         # Only the first of several failures is recorded: an address that is away would fill the history.
         if reason is not None or not claimed.failures:
             await self._record(claimed, event, attempt, FAILED if reason is None else DISABLED)
         pause = pause_after(claimed.failures, attempt.retry_after)
-        await self._positions.put_off(claimed, pause, attempt.result, attempt.status)
+        await self.positions.put_off(claimed, pause, attempt.result, attempt.status)
 
     async def _fails_for_days(self, claimed: Claimed) -> bool:
         """Whether nothing was accepted for so long that there is no receiver any more."""
-        long = self._positions.failing_seconds(claimed) >= DISABLED_AFTER_SECONDS
-        return long and not await self._positions.accepts_others(claimed)
+        long = self.positions.failing_seconds(claimed) >= DISABLED_AFTER_SECONDS
+        return long and not await self.positions.accepts_others(claimed)
 
     async def _record(self, claimed: Claimed, event: Row[Any], attempt: Attempt, code: str) -> None:
         run = Run("webhook", status="error", http_status=attempt.status, code=code)
@@ -237,16 +232,15 @@ class Deliverer:
         ]
         # Receivers put secrets into the paths of their addresses; the webhook's identifier says which one it is.
         run.trace.exchanges.append(
-            Exchange(self._clock.now(), "POST", HIDDEN, attempt.status, wait_ms=0.0, duration_ms=attempt.duration_ms)
+            Exchange(self.clock.now(), "POST", HIDDEN, attempt.status, wait_ms=0.0, duration_ms=attempt.duration_ms)
         )
-        recording = self._runs.record(
+        recording = self.runs.record(
             run, claimed.workspace_id, claimed.connector, DELIVER, connection_id=claimed.connection_id
         )
         await recording.close()
 
 
 def _event_shapes(connectors: Mapping[str, AnyConnector]) -> dict[str, Any]:
-    """What events look like to callers, by connector."""
     return {
         name: operation.item
         for name, connector in connectors.items()

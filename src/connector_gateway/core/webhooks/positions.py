@@ -115,7 +115,11 @@ class Positions:
     async def claim(self, most: int, without: Collection[str] = ()) -> Sequence[Claimed]:
         """Positions that are due, at most so many, of other webhooks than *without*."""
         now = self._database.time()
-        due = (_positions.due_at <= now, _positions.webhook_id.not_in(without), _of_active_webhook())
+        due = (
+            _positions.due_at <= now,
+            _positions.webhook_id.not_in(without),
+            _positions.webhook_id.in_(select(_webhooks.webhook_id).where(_webhooks.status == "active")),
+        )
         # Mostly nothing is due. To read that costs no turn of the one writer that SQLite has.
         first = select(_positions.webhook_id).where(*due).limit(1)
         if not await self._database.read(lambda reading: reading.execute(first).first()):
@@ -260,10 +264,6 @@ def beyond(connection_id: str, place: int, types: Sequence[str] | None) -> Colum
     """Events of a connection behind a place that are of some *types*, or of any."""
     here = and_(_events.connection_id == connection_id, _events.sequence > place)
     return and_(here, _events.type.in_(types)) if types else here
-
-
-def _of_active_webhook() -> ColumnElement[bool]:
-    return _positions.webhook_id.in_(select(_webhooks.webhook_id).where(_webhooks.status == "active"))
 
 
 def _here(claimed: Claimed) -> tuple[ColumnElement[bool], ...]:

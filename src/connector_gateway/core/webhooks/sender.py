@@ -40,10 +40,7 @@ class Attempt:
 
 
 class Sender:
-    """Sends events while it is open.
-
-    Where *private* addresses are allowed, it goes to those of this machine and of its own networks as well.
-    """
+    """Sends events while it is open; where *private*, also to this machine and its own networks."""
 
     def __init__(
         self, *, private: bool, seconds: float = ANSWER_SECONDS, resolver: AbstractResolver | None = None
@@ -54,7 +51,11 @@ class Sender:
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            connector=guarded(self._resolver, self._reachable, refuse=_not_allowed),
+            connector=guarded(
+                self._resolver,
+                lambda address: self.private or is_public(address),
+                refuse=lambda: UrlNotAllowed("The address is not public.", {"parameter": "url"}),
+            ),
             timeout=aiohttp.ClientTimeout(total=None),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": "connector-gateway", "Content-Type": "application/json"},
@@ -94,9 +95,6 @@ class Sender:
             result = "unreachable"
         return Attempt(result, status, retry_after, (time.perf_counter() - began) * 1000)
 
-    def _reachable(self, address: str) -> bool:
-        return self.private or is_public(address)
-
     def _forbidden(self, host: str) -> str:
         """Why nothing is sent to *host*, as far as that can be told without looking it up; empty if nothing does."""
         numeric = ":" in host or host.replace(".", "").isdigit()
@@ -106,7 +104,3 @@ class Sender:
 
 def _seconds(text: str) -> float:
     return float(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0.0
-
-
-def _not_allowed() -> UrlNotAllowed:
-    return UrlNotAllowed("The address is not public.", {"parameter": "url"})

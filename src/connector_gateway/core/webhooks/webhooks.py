@@ -1,7 +1,7 @@
 """Webhooks as their operators see them: made, listed, changed, rotated, replayed and removed."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection as Writing
@@ -39,26 +39,18 @@ class WebhooksPage:
     before: str | None
 
 
+@dataclass(eq=False, repr=False)
 class Webhooks:
     """The webhooks of workspaces."""
 
-    def __init__(
-        self,
-        database: Database,
-        vault: Vault,
-        sender: Sender,
-        clock: Clock,
-        event_types: Collection[str],
-        *,
-        quota: int = DEFAULT_QUOTAS.webhooks,
-    ) -> None:
-        self._database = database
-        self._quota = quota
-        self._vault = vault
-        self._sender = sender
-        self._clock = clock
-        self.event_types = event_types
-        """The types of events that there are."""
+    database: Database
+    vault: Vault
+    sender: Sender
+    clock: Clock
+    event_types: Collection[str]
+    """The types of events that there are."""
+
+    quota: int = field(kw_only=True, default=DEFAULT_QUOTAS.webhooks)
 
     async def create(
         self,
@@ -69,12 +61,9 @@ class Webhooks:
         connection_id: str | None = None,
         types: Sequence[str] | None = None,
     ) -> dict[str, Any]:
-        """A new webhook, for what is observed from now on; the only time with its ``secret``.
-
-        It is for events of some *types*, or of all where none are given.
-        """
+        """A new webhook for events from now on, of some *types* or all; the only time with its ``secret``."""
         self._check(url=url, types=types or ())
-        webhook_id, secret, now = f"wh_{ulid()}", new_secret(), self._clock.now()
+        webhook_id, secret, now = f"wh_{ulid()}", new_secret(), self.clock.now()
         row = {
             "webhook_id": webhook_id,
             "workspace_id": workspace_id,
@@ -90,19 +79,19 @@ class Webhooks:
         }
 
         def create(writing: Writing) -> Mapping[str, Any]:
-            require_below(writing, workspace_id, "webhooks", self._quota, _count(workspace_id))
+            require_below(writing, workspace_id, "webhooks", self.quota, _count(workspace_id))
             if connection_id is not None:
                 _require_connection(writing, connection_id, workspace_id)
             writing.execute(insert(tables.webhooks), row)
             return row
 
-        await self._database.write(recorded(create, "create_webhook", webhook_id))
+        await self.database.write(recorded(create, "create_webhook", webhook_id))
         return {"secret": secret} | await self.show(webhook_id)
 
     async def show(self, webhook_id: str) -> dict[str, Any]:
         """One webhook."""
         query = _told().where(_webhooks.webhook_id == webhook_id)
-        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
             raise _not_found(webhook_id)
         return _public(row)
@@ -116,7 +105,7 @@ class Webhooks:
             query = query.where(_webhooks.workspace_id == workspace_id)
         if before is not None:
             query = query.where(_webhooks.webhook_id < before)
-        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
         shown = [_public(row) for row in rows[:limit]]
         return WebhooksPage(shown, shown[-1]["webhook_id"] if len(rows) > limit else None)
 
@@ -124,15 +113,15 @@ class Webhooks:
         """The webhook with *changes* (``name``, ``url``, ``status``, ``types``) made; what waits is tried at once."""
         self._check(**{name: changes[name] for name in ("url", "types") if name in changes})
         reason = {"reason": REASONS[changes["status"]]} if "status" in changes else {}
-        at_once = _resume(webhook_id, self._database.time()) if changes.keys() & {"url", "status", "types"} else None
+        at_once = _resume(webhook_id, self.database.time()) if changes.keys() & {"url", "status", "types"} else None
 
         def change(writing: Writing) -> Mapping[Any, Any]:
-            row = _update(writing, webhook_id, **changes, **reason, updated_at=self._clock.now())
+            row = _update(writing, webhook_id, **changes, **reason, updated_at=self.clock.now())
             if at_once is not None:
                 writing.execute(at_once)
             return row
 
-        await self._database.write(recorded(change, "change_webhook", webhook_id, changed=sorted(changes)))
+        await self.database.write(recorded(change, "change_webhook", webhook_id, changed=sorted(changes)))
         return await self.show(webhook_id)
 
     async def disable(self, webhook_id: str, reason: str) -> None:
@@ -140,31 +129,31 @@ class Webhooks:
         change = (
             update(tables.webhooks)
             .where(_webhooks.webhook_id == webhook_id, _webhooks.status == "active")
-            .values(status="disabled", reason=reason, updated_at=self._clock.now())
+            .values(status="disabled", reason=reason, updated_at=self.clock.now())
         )
-        await self._database.write(lambda writing: writing.execute(change))
+        await self.database.write(lambda writing: writing.execute(change))
 
     async def rotate(self, webhook_id: str, overlap_seconds: float = OVERLAP_SECONDS) -> dict[str, Any]:
         """The webhook with a new ``secret``; it is signed with the former one too, until the overlap ends."""
-        now = self._clock.now()
+        now = self.clock.now()
 
         def rotate(writing: Writing) -> Mapping[Any, Any]:
             query = select(_webhooks.sealed).where(_webhooks.webhook_id == webhook_id).with_for_update()
             sealed = writing.execute(query).scalar()
             if sealed is None:
                 raise _not_found(webhook_id)
-            secrets = rotated(self._vault.open(sealed, webhook_id)["secrets"], now, overlap_seconds)
+            secrets = rotated(self.vault.open(sealed, webhook_id)["secrets"], now, overlap_seconds)
             row = _update(writing, webhook_id, sealed=self._seal(secrets, webhook_id), updated_at=now)
             return {"secret": secrets[0]["secret"], "workspace_id": row["workspace_id"]}
 
-        made = await self._database.write(recorded(rotate, "rotate_webhook_secret", webhook_id))
+        made = await self.database.write(recorded(rotate, "rotate_webhook_secret", webhook_id))
         return {"secret": made["secret"]} | await self.show(webhook_id)
 
     async def replay(
         self, webhook_id: str, connection_id: str, *, since: float | None = None, after: str | None = None
     ) -> dict[str, Any]:
         """Deliver the kept events of a connection again: those *since* an instant, or *after* an event, or all."""
-        now = self._database.time()
+        now = self.database.time()
 
         def replay(writing: Writing) -> dict[str, Any]:
             webhook = writing.execute(select(tables.webhooks).where(_webhooks.webhook_id == webhook_id)).first()
@@ -180,7 +169,7 @@ class Webhooks:
             told = {"webhook_id": webhook_id, "connection_id": connection_id, "events": count}
             return told | {"workspace_id": webhook.workspace_id}
 
-        replayed = await self._database.write(
+        replayed = await self.database.write(
             recorded(replay, "replay_webhook", webhook_id, connection_id=connection_id)
         )
         return {name: replayed[name] for name in ("webhook_id", "connection_id", "events")}
@@ -194,13 +183,13 @@ class Webhooks:
             writing.execute(delete(tables.webhook_positions).where(_positions.webhook_id == webhook_id))
             return shown
 
-        await self._database.write(recorded(remove, "remove_webhook", webhook_id))
+        await self.database.write(recorded(remove, "remove_webhook", webhook_id))
         return shown
 
     def _check(self, *, url: str | None = None, types: Sequence[str] = ()) -> None:
         """Refuse an address that nothing may be delivered to, and types of events that there are not."""
         if url is not None:
-            self._sender.check(url)
+            self.sender.check(url)
         for unknown in [one for one in types if one not in self.event_types]:
             raise InvalidParameters(
                 f"There is no type of events {cut(unknown)}.",
@@ -208,11 +197,10 @@ class Webhooks:
             )
 
     def _seal(self, secrets: Sequence[Mapping[str, Any]], webhook_id: str) -> bytes:
-        return self._vault.seal({"secrets": secrets}, webhook_id)
+        return self.vault.seal({"secrets": secrets}, webhook_id)
 
 
 def _count(workspace_id: str) -> Select[Any]:
-    """How many webhooks a workspace has."""
     return select(func.count()).select_from(tables.webhooks).where(_webhooks.workspace_id == workspace_id)
 
 
@@ -233,7 +221,6 @@ def _told() -> Select[Any]:
 
 
 def _update(writing: Writing, webhook_id: str, **values: Any) -> Mapping[Any, Any]:
-    """The row with *values*."""
     change = update(tables.webhooks).where(_webhooks.webhook_id == webhook_id).values(**values)
     row = writing.execute(change.returning(_webhooks.workspace_id)).mappings().first()
     if row is None:

@@ -73,7 +73,7 @@ def _drawn(use: BudgetUse, left: float, connection: str) -> Chart:
         share=round(100 * used / use.limit, 1),
         connection=connection,
         area=_area([min(1.0, slot.sent / allowed) for slot in use.history]),
-        queue=_line([slot.waiting / max(most, 1) for slot in use.history]),
+        queue=f"M{_points([slot.waiting / max(most, 1) for slot in use.history])}",
         most_waiting=most,
         sent=sum(slot.sent for slot in use.history),
     )
@@ -90,10 +90,6 @@ def _window(seconds: float) -> str:
 def _area(parts: Sequence[float]) -> str:
     """The outline of an area under *parts* of the height."""
     return f"M0 {HEIGHT:g}L{_points(parts)}L{WIDTH:g} {HEIGHT:g}Z"
-
-
-def _line(parts: Sequence[float]) -> str:
-    return f"M{_points(parts)}"
 
 
 def _points(parts: Sequence[float]) -> str:

@@ -13,10 +13,7 @@ VISITOR_SECONDS = 60 * 60.0
 
 
 def keep(answer: Response, pages: Pages, name: str, value: str, seconds: float) -> Response:
-    """*answer*, with which the browser is told to keep a cookie that only the console is sent.
-
-    Not SameSite=Strict: who comes back from a third party, or by a link in a message, is still signed in.
-    """
+    """*answer* with a cookie for the console; not SameSite=Strict, so that whoever follows a link stays signed in."""
     answer.set_cookie(
         name, value, int(seconds), path=pages.root + ROOT, secure=pages.secure, httponly=True, samesite="lax"
     )

@@ -9,6 +9,7 @@ from pydantic_core import to_json
 from starlette.responses import RedirectResponse, Response
 
 from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.core.envelope import described
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.first_steps import FirstSteps
 from connector_gateway.core.operators import Operator
@@ -16,17 +17,29 @@ from connector_gateway.core.sessions import Session, Sessions
 from connector_gateway.core.usage import Usage
 from connector_gateway.http.answers import HttpExchange
 from connector_gateway.http.console.forms import Form
-from connector_gateway.http.console.remedies import explain
 from connector_gateway.http.pages import Pages
 from connector_gateway.http.routes import Edge
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.errors import GatewayError, InvalidParameters
 from connector_gateway.kit.fields import label
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.shapes import Position
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.request import Management, ManagementRequest
 from connector_gateway.management.routes import MANAGEMENT
+
+
+def explain(error: GatewayError, form: Form | None, connector: AnyConnector | None) -> Mapping[str, Any]:
+    """Return what a page says of *error*; what concerns a field of *form* stands beside the field."""
+    told = described(error, "console", connector)
+    if form is None:
+        return told
+    marked = [control.field.label for control in form.controls if control.error and not control.is_fixed]
+    if not (marked and isinstance(error, InvalidParameters)):
+        return told | {"details": form.rest}
+    remedy = "Correct what is marked, then send the form again."
+    return told | {"message": f"Not accepted: {', '.join(marked)}.", "remedy": remedy, "details": form.rest}
+
 
 ROOT = "/console"
 BACKGROUND = b"x-console-refresh"

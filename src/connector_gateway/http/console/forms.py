@@ -207,7 +207,6 @@ def _is_shown(field: Field) -> bool:
 
 
 def _errors(problem: GatewayError | None, names: Sequence[str]) -> Mapping[str, str]:
-    """Return what *problem* says of each field, by its name."""
     told = {} if problem is None else described(problem)
     found = [(_field_of(str(one.get("parameter", "")), names), one) for one in told.get("details", ())]
     return {name: str(one.get("message", told["message"])) for name, one in reversed(found) if name}

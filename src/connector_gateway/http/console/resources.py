@@ -17,12 +17,21 @@ from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParam
 from connector_gateway.kit.fields import Field, fields_of, label
 from connector_gateway.kit.shapes import Page, Position
 from connector_gateway.management.connections import test_connection
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.management.runs import RESOURCE as RUNS
 
 PAGING = {"cursor", "limit"}
 
 SHOWN_APART = ("name", "status", "deliveries_rejected")
 """Fields of objects that their pages do not list with the others."""
+
+SHOWN_BY: Mapping[str, ManagementRoute] = {
+    route.resource.name: route
+    for route in MANAGEMENT
+    if route.method == "GET" and route.path == f"/v1/{route.resource.name}/{{{identifier_of(route)}}}"
+}
+"""Routes that show one object, by resource."""
 
 SHOWN = 50
 """Rows of a page of a list."""
@@ -131,8 +140,11 @@ def _title(visit: Visit, record: Any) -> str:
 
 
 async def _record(visit: Visit, name: str) -> Any:
-    """Return the object that the path names."""
-    found = await getattr(visit.management, name).show(visit.named("identifier"))
+    """Return the object that the path names, by the route that shows one if the resource has it."""
+    identifier, shown = visit.named("identifier"), SHOWN_BY.get(name)
+    if shown is not None:
+        return await visit.ask(shown, {identifier_of(shown): identifier})
+    found = await getattr(visit.management, name).show(identifier)
     return LISTS[name].item(**found)
 
 

@@ -1,14 +1,6 @@
 """Every page of the console, and what each of its forms does."""
 
-from connector_gateway.http.console import (
-    budgets,
-    connections,
-    overview,
-    runs,
-    search,
-    sign_in,
-    trying,
-)
+from connector_gateway.http.console import budgets, connections, overview, runs, search, sign_in, trying
 from connector_gateway.http.console.declared import ROOT, SIGN_IN, ConsoleRoute
 from connector_gateway.http.console.resources import resource_routes
 

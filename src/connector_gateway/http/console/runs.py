@@ -9,10 +9,7 @@ from connector_gateway.core.key_outcomes import describe_outcome
 from connector_gateway.core.outcomes import explain_run
 from connector_gateway.http.console.declared import Visit
 from connector_gateway.http.console.timeline import timeline
-from connector_gateway.kit.errors import (
-    ConnectionRevoked,
-    KeyNotFound,
-)
+from connector_gateway.kit.errors import ConnectionRevoked, KeyNotFound
 from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import DryRunResult, Listing, Page

@@ -56,10 +56,7 @@ async def _refuse(visit: Visit, error: GatewayError) -> None:
 
 
 async def sign_in(visit: Visit) -> Response:
-    """Begin a session for the operator whose token was entered.
-
-    Answers to wrong tokens are delayed where there are many.
-    """
+    """Begin a session for the operator whose token was entered; answers to many wrong tokens are delayed."""
     try:
         operator = await _operator(visit)
     except GatewayError as error:

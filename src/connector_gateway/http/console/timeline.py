@@ -46,10 +46,7 @@ def timeline(run: RunRecord) -> Timeline:
 
 
 def _began_ms(run: RunRecord, request: UpstreamRequest) -> float:
-    """When a request began to wait, in milliseconds from the beginning of the run.
-
-    The two instants may be by different clocks, so it never lies before the run.
-    """
+    """Milliseconds from the beginning of the run until a request began to wait; never negative, whatever the clocks."""
     sent_ms = (request.at - run.started_at).total_seconds() * 1000
     return max(0.0, sent_ms - request.wait_ms)
 

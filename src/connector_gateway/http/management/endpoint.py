@@ -88,7 +88,7 @@ class ManagementEndpoint:
         exchange.run.allowance = await self._edge.limits.spend(caller)
         # The allowance is set before it is required, so that the refusal shows what is left.
         require(exchange.run.allowance)
-        if not self._is_open_to(caller):
+        if not (self._route.open_to_keys or (self._route.open_to_managers and caller.manages_connections)):
             if self._route.changes:
                 await self._refuse(exchange, Actor(caller.key_id, exchange.address), OperatorTokenRequired)
             raise OperatorTokenRequired(
@@ -96,9 +96,6 @@ class ManagementEndpoint:
                 if self._route.open_to_managers
                 else "An API key cannot do this."
             )
-
-    def _is_open_to(self, caller: Caller) -> bool:
-        return self._route.open_to_keys or (self._route.open_to_managers and caller.manages_connections)
 
     async def _who(self, exchange: HttpExchange) -> Caller | Operator:
         """The operator or the holder of a key whose token was sent; no operator where it is *public*."""

@@ -79,10 +79,7 @@ GUIDES = {
 
 
 def openapi(connectors: Iterable[AnyConnector], base_url: str, values: Values = RECORDED) -> Schema:
-    """Return the document of *connectors* and the management routes, version 3.1.
-
-    Examples have *values* instead of the recorded ones.
-    """
+    """Return the OpenAPI 3.1 document of *connectors* and management routes; examples have *values*."""
     connectors = list(connectors)
     document = _Document(connectors, examples(values))
     paths: dict[str, Schema] = {}
@@ -253,7 +250,6 @@ def _json(schema: Schema, example: Any = None, media_type: str = "application/js
 
 
 def _dry_run() -> Schema:
-    """Return the schema of the response to a write with ``Prefer: dry-run``."""
     fields: Schema = {
         "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
         "connector": {"type": "string"},

@@ -85,10 +85,7 @@ class Failures:
     def of_route(
         self, name: str, errors: Errors, own: Errors, *, kind: str = "", connector: AnyConnector | None
     ) -> Schema:
-        """Return references to the error responses of the route called *name*, by status.
-
-        *own* are the errors that only some routes have.
-        """
+        """Return references to the errors of the route *name*, by status; *own* are those that not every route has."""
         by_status = groupby(sorted(errors, key=lambda error: error.status), key=lambda error: error.status)
         return {str(status): self._response(name, list(group), own, kind, connector) for status, group in by_status}
 
@@ -97,7 +94,9 @@ class Failures:
         if component not in self.responses:
             self.schemas[component] = self._schema(errors)
             self.responses[component] = {
-                "description": "\n".join(map(self._line, errors)),
+                "description": "\n".join(
+                    f"- `{error.code}`: {_meaning(error)} {general_remedy(error, self._connectors)}" for error in errors
+                ),
                 "headers": error_headers(errors[0].status),
                 "content": {
                     "application/json": {
@@ -108,11 +107,7 @@ class Failures:
             }
         return {"$ref": f"#/components/responses/{component}"}
 
-    def _line(self, error: type[GatewayError]) -> str:
-        return f"- `{error.code}`: {_meaning(error)} {general_remedy(error, self._connectors)}"
-
     def _name(self, name: str, errors: Errors, own: Errors, kind: str) -> str:
-        """Return the name of the component for *errors*."""
         reason = f"{REASONS[errors[0].status]}Error"
         # Otherwise two routes whose errors differ would give one name to two schemas.
         if set(errors) & set(own):

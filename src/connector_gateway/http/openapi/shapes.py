@@ -49,11 +49,10 @@ class Shapes:
 def _definitions(shapes: Iterable[type[BaseModel]], mode: Any) -> dict[str, Schema]:
     wanted = [(shape, mode) for shape in dict.fromkeys(shapes)]
     _, schema = models_json_schema(wanted, ref_template=COMPONENT, schema_generator=WithoutTitles)
-    return {name: _untitled(definition) for name, definition in schema.get("$defs", {}).items()}
-
-
-def _untitled(definition: Schema) -> Schema:
-    return {name: value for name, value in definition.items() if name != "title"}
+    return {
+        name: {key: value for key, value in definition.items() if key != "title"}
+        for name, definition in schema.get("$defs", {}).items()
+    }
 
 
 def inlined(shape: type[BaseModel]) -> Schema:

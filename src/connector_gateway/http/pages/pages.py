@@ -81,7 +81,6 @@ class Pages:
         return self._environment.get_template(name)
 
     def _asset(self, name: str) -> str:
-        """The address of a file that pages load."""
         return f"{self.root}/assets/{name}?version={version(name)}"
 
 

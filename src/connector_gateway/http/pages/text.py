@@ -33,7 +33,7 @@ def visible(value: object) -> object:
     """*value*; where it is text, with a picture in place of each character that cannot be shown."""
     if not isinstance(value, str):
         return value
-    shown = UNSHOWN.sub(_picture, value)
+    shown = UNSHOWN.sub(lambda found: PICTURES.get(ord(found[0]), "\ufffd"), value)
     return Markup(shown) if isinstance(value, Markup) else shown  # noqa: S704  # it was markup before
 
 
@@ -65,7 +65,3 @@ def duration(milliseconds: float) -> str:
 def with_code(words: str) -> Markup:
     """*words* of ours, with what stands between backquotes as code."""
     return Markup(QUOTED.sub(r"<code>\1</code>", str(escape(words))))  # noqa: S704  # escaped just before
-
-
-def _picture(found: re.Match[str]) -> str:
-    return PICTURES.get(ord(found[0]), "\ufffd")

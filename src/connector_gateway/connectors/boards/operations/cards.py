@@ -3,16 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
-from connector_gateway.connectors.boards import mapping, wire
+from connector_gateway.connectors.boards import mapping, models, wire
 from connector_gateway.connectors.boards.mapping import Kept
-from connector_gateway.connectors.boards.models import (
-    Comment,
-    CommentOnCard,
-    CreateCard,
-    CreatedCard,
-    MoveCard,
-    MovedCard,
-)
 from connector_gateway.connectors.boards.operations.evidence import our_actions
 from connector_gateway.connectors.boards.operations.reading import (
     ON_A_CARD,
@@ -71,7 +63,6 @@ async def _send_comment(call: BoardsCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_comments(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
-    """The comments of that text that this application posted on the card."""
     listing = call.upstream.get_card_actions(intent["card_id"], "commentCard", sent.earliest)
     return [
         Found(mapping.kept_comment(action, intent["card_id"]), action.id, action.date.timestamp())
@@ -96,7 +87,7 @@ POST_COMMENT = Step("post the comment", _send_comment, _find_comments, makes="co
 
 
 @writes("POST /cards", errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard], targets=["list_id"])
-async def create_card(call: BoardsCall, params: CreateCard) -> CreatedCard:
+async def create_card(call: BoardsCall, params: models.CreateCard) -> models.CreatedCard:
     """Create a card at the bottom of a list.
 
     Labels are named; if the board lacks any of them, nothing is created.
@@ -106,7 +97,7 @@ async def create_card(call: BoardsCall, params: CreateCard) -> CreatedCard:
 
 
 @writes("POST /cards/{card_id}/move", errors=[*ON_A_CARD, ListNotFound])
-async def move_card(call: BoardsCall, params: MoveCard) -> MovedCard:
+async def move_card(call: BoardsCall, params: models.MoveCard) -> models.MovedCard:
     """Move a card to another list of its board, and comment on it if wanted.
 
     When the comment cannot be posted the move stands, and ``comment_posted`` is false.
@@ -121,7 +112,7 @@ async def move_card(call: BoardsCall, params: MoveCard) -> MovedCard:
 
 
 @writes("POST /cards/{card_id}/comments", errors=ON_A_CARD)
-async def comment_on_card(call: BoardsCall, params: CommentOnCard) -> Comment:
+async def comment_on_card(call: BoardsCall, params: models.CommentOnCard) -> models.Comment:
     """Post a comment on a card."""
     card_id = await call.plan(partial(full_card_id, call, params.card_id))
     return mapping.comment(await call.step(POST_COMMENT, {"card_id": card_id, "text": params.text}))
@@ -130,14 +121,13 @@ async def comment_on_card(call: BoardsCall, params: CommentOnCard) -> Comment:
 # Planning
 
 
-async def _new_card(call: BoardsCall, params: CreateCard) -> Kept:
-    """The body of a new card, with everything that it names looked up."""
+async def _new_card(call: BoardsCall, params: models.CreateCard) -> Kept:
     target = await _open_list(call, params.list_id)
     labels = await call.upstream.get_board_labels(target.id_board) if params.labels else []
     return mapping.new_card(target.id, params, mapping.label_ids(labels, params.labels))
 
 
-async def _move(call: BoardsCall, params: MoveCard) -> Kept:
+async def _move(call: BoardsCall, params: models.MoveCard) -> Kept:
     """Where a card is and where it is to go, on the same board."""
     card, target = await together(call.upstream.get_card(params.card_id), _open_list(call, params.list_id))
     if target.id_board != card.id_board:
@@ -149,7 +139,6 @@ async def _move(call: BoardsCall, params: MoveCard) -> Kept:
 
 
 async def _open_list(call: BoardsCall, list_id: str) -> wire.CardList:
-    """A list that is not archived."""
     found = await call.upstream.get_list(mapping.list_identifier(list_id))
     if found.closed:
         raise ListNotFound(f"List {found.id} is archived.", {"parameter": "list_id", "value": list_id})

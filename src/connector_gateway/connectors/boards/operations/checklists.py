@@ -57,7 +57,6 @@ async def _find_item(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Foun
 
 
 def _creating(wanted: Sequence[str]) -> "Step[BoardsCall]":
-    """The step that creates a checklist, whose items are *wanted* later."""
     return Step(
         "create the checklist",
         _send_checklist,
@@ -94,7 +93,6 @@ async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checkli
 
 
 def _intent(card_id: str, params: AttachChecklist) -> Intent:
-    """What the checklist is made of."""
     return {"card_id": card_id, "name": params.name}
 
 
@@ -134,7 +132,6 @@ async def _settled(call: BoardsCall, card_id: str, checklist: wire.Checklist) ->
 
 
 async def _is_our_checklist(call: BoardsCall, card_id: str, checklist: wire.Checklist) -> bool:
-    """Whether this application put a checklist on the card lately."""
     since = call.clock.now() - REMEMBER_SECONDS
     actions = await our_actions(call, call.upstream.get_card_actions(card_id, "addChecklistToCard", since))
     return any(made.id == checklist.id for action in actions if (made := action.data.checklist) is not None)

@@ -40,10 +40,7 @@ def addressed(delivery: Delivery) -> Receipt:
 
 
 def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation] | None:
-    """Return the observations that a delivered message gives a connection; none if it has another shape.
-
-    None means that the scopes of the connection's token, as far as known, do not let it read such a channel.
-    """
+    """Return what a delivered message shows; None if the token's scopes may not let it read the channel."""
     try:
         spoken = converted(event, wire.Spoken)
     except UnexpectedShape:
@@ -121,7 +118,6 @@ def _accounts(authorization: wire.Authorization) -> Iterator[str]:
 
 
 def _receipt(envelope: wire.Envelope, received_at: float) -> Receipt:
-    """Say what a delivery is about, by its type."""
     match envelope.type:
         case "url_verification":
             return Receipt(reply={"challenge": envelope.challenge})

@@ -7,15 +7,7 @@ from typing import Any
 from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.connectors.chat.client import ChatClient, Scopes
 from connector_gateway.connectors.chat.events.deliveries import RETRIED_SECONDS
-from connector_gateway.kit.errors import (
-    ChannelNotFound,
-    ConnectionScopeMissing,
-    NotInChannel,
-    ThreadNotFound,
-    UpstreamForbidden,
-    UpstreamRefused,
-    UpstreamUnexpected,
-)
+from connector_gateway.kit import errors
 from connector_gateway.kit.observing import CHANGED_AT, Observation, Snapshot, Watch
 
 ChatWatch = Watch[ChatClient]
@@ -39,12 +31,12 @@ WATCHED = "watched"
 """Snapshots: since when a channel is watched."""
 
 UNREADABLE = (
-    ChannelNotFound,
-    ConnectionScopeMissing,
-    NotInChannel,
-    UpstreamForbidden,
-    UpstreamRefused,
-    UpstreamUnexpected,
+    errors.ChannelNotFound,
+    errors.ConnectionScopeMissing,
+    errors.NotInChannel,
+    errors.UpstreamForbidden,
+    errors.UpstreamRefused,
+    errors.UpstreamUnexpected,
 )
 """Refusals that concern one channel only."""
 
@@ -180,7 +172,6 @@ class Filling:
                 await self.watch.miss(stretch.since, float(earliest), why, stretch.channel_id)
 
     async def _fill_threads(self, stretch: Stretch) -> None:
-        """Store the replies in the threads of a channel."""
         found: Found = {}
         whole = True
         try:
@@ -199,12 +190,11 @@ class Filling:
         try:
             async for page in pages:
                 found |= self._observed(stretch, page.messages)
-        except ThreadNotFound:
+        except errors.ThreadNotFound:
             return True
         return pages.complete
 
     def _observed(self, stretch: Stretch, messages: Sequence[wire.Message]) -> Found:
-        """The observations that messages of the stretch give."""
         return {
             message.ts: mapping.events.observed(message, stretch.channel_id, self.watch.settings, self.state)
             for message in messages

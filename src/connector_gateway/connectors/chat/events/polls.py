@@ -7,13 +7,7 @@ from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.events.deliveries import LIMITED
 from connector_gateway.connectors.chat.events.filling import SKEW_SECONDS, ChatWatch, Filling
 from connector_gateway.connectors.chat.mapping.channels import Names
-from connector_gateway.kit.errors import (
-    AmbiguousChannel,
-    ChannelListTooLong,
-    ChannelNotFound,
-    ConnectionScopeMissing,
-    UpstreamRateLimited,
-)
+from connector_gateway.kit import errors
 from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT, State
 
 NAMES_SECONDS = 300.0
@@ -49,7 +43,7 @@ def _require_deliveries(watch: ChatWatch) -> None:
     minutes = [int(wake.removeprefix(LIMITED)) for wake in watch.wakes if wake.startswith(LIMITED)]
     wait = max(minutes, default=0) + MINUTE_SECONDS + SKEW_SECONDS - watch.clock.now()
     if wait > 0:
-        raise UpstreamRateLimited("The application leaves deliveries out for now.", retry_after=wait)
+        raise errors.UpstreamRateLimited("The application leaves deliveries out for now.", retry_after=wait)
 
 
 def _known(watch: ChatWatch, team_id: str) -> State:
@@ -84,10 +78,10 @@ async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str |
             return found
         if known is None:
             return (await watch.upstream.open_conversation(found)).id
-    except ChannelListTooLong as refusal:
+    except errors.ChannelListTooLong as refusal:
         if known is None:
             now = watch.clock.now()
             await watch.miss(watch.behind_since or now, now, refusal.message)
-    except (AmbiguousChannel, ChannelNotFound, ConnectionScopeMissing):
+    except (errors.AmbiguousChannel, errors.ChannelNotFound, errors.ConnectionScopeMissing):
         pass
     return known

@@ -61,10 +61,7 @@ def _with_few_marks(text: str) -> str:
 
 
 def _within_edges(text: str) -> str:
-    """*text* with a mark at every place where a word may begin or end.
-
-    A word of *text* then stands between marks, so that a plain search finds it.
-    """
+    """*text* with a mark wherever a word may begin or end, so that a plain search finds whole words."""
     marked = text.translate(_EDGES)
     return f"{'' if marked.startswith(EDGE) else EDGE}{marked}{'' if marked.endswith(EDGE) else EDGE}"
 

@@ -26,10 +26,7 @@ def posted_message(workspace: str, kept: Kept) -> PostedMessage:
 
 
 def permalink(workspace: str, channel_id: str, ts: str, thread_ts: str | None) -> str:
-    """A message's address; of one in a thread, the thread is part of it.
-
-    Source: docs.slack.dev/reference/methods/chat.getPermalink, read 2026-11.
-    """
+    """A message's address, with its thread. Source: docs.slack.dev/reference/methods/chat.getPermalink, 2026-11."""
     address = f"{workspace}archives/{channel_id}/p{ts.replace('.', '')}"
     return f"{address}?thread_ts={thread_ts}&cid={channel_id}" if thread_ts else address
 

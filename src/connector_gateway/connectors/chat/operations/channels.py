@@ -10,14 +10,8 @@ from connector_gateway.connectors.chat.mapping.channels import Names
 from connector_gateway.connectors.chat.mapping.messages import Kept
 from connector_gateway.connectors.chat.models import Channel, ListChannels
 from connector_gateway.connectors.chat.operations.reading import ChatCall
+from connector_gateway.kit import errors
 from connector_gateway.kit.call import LookUp
-from connector_gateway.kit.errors import (
-    AmbiguousChannel,
-    ChannelArchived,
-    ChannelListTooLong,
-    ChannelNotFound,
-    ConnectionScopeMissing,
-)
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.writing import Learned
@@ -31,7 +25,7 @@ CONVERSATION_SECONDS = 24 * 60 * 60.0
 REQUESTS_PER_PAGE = 2
 """A page that comes out short is filled up once; the vendor lets few pages be read in a minute."""
 
-NAMING = (AmbiguousChannel, ChannelArchived, ChannelListTooLong, ChannelNotFound)
+NAMING = (errors.AmbiguousChannel, errors.ChannelArchived, errors.ChannelListTooLong, errors.ChannelNotFound)
 """Refusals that may be due to names remembered from before they were changed."""
 
 
@@ -74,7 +68,7 @@ async def require_channel(call: ChatCall, channel_id: str) -> None:
     if call.memory.get(f"channel {channel_id}") is None:
         try:
             await call.upstream.require_channel(channel_id)
-        except ConnectionScopeMissing:
+        except errors.ConnectionScopeMissing:
             # An app that may not look at channels may still be told of their messages.
             return
         call.memory.put(f"channel {channel_id}", True, NAMES_SECONDS)
@@ -104,7 +98,6 @@ async def _channel(call: ChatCall, named: str) -> Kept:
 
 
 async def _channel_now(call: ChatCall, named: str) -> Kept:
-    """The channel that has that name now."""
     found = mapping.channels.named(await call.renew(_names(call)), named)
     return {"channel_id": await _identified(call, found)}
 
@@ -115,8 +108,6 @@ async def _identified(call: ChatCall, found: str) -> str:
 
 
 def _names(call: ChatCall) -> LookUp[Names]:
-    """The channels by name."""
-
     async def find() -> Names:
         channels, complete = await call.upstream.channels()
         return mapping.channels.names(channels, complete=complete)

@@ -10,15 +10,8 @@ from connector_gateway.connectors.chat.models import EditedMessage, EditMessage,
 from connector_gateway.connectors.chat.operations.channels import NAMING, write_in_channel
 from connector_gateway.connectors.chat.operations.evidence import since_post
 from connector_gateway.connectors.chat.operations.reading import ChatCall, workspace_of
+from connector_gateway.kit import errors
 from connector_gateway.kit.call import LookUp
-from connector_gateway.kit.errors import (
-    MessageNotFound,
-    NotInChannel,
-    NotMessageAuthor,
-    OutcomeUnknown,
-    ThreadNotFound,
-    UpstreamRateLimited,
-)
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
@@ -70,7 +63,9 @@ EDIT = Step(
 # The operations
 
 
-@writes("POST /messages", errors=[NotInChannel, ThreadNotFound, *NAMING], targets=["channel", "thread_ts"])
+@writes(
+    "POST /messages", errors=[errors.NotInChannel, errors.ThreadNotFound, *NAMING], targets=["channel", "thread_ts"]
+)
 async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
     """Post a message, or a reply in a thread."""
     # Asked for beforehand, so that nothing is left to fail once the message is posted.
@@ -87,7 +82,7 @@ async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
 
 @writes(
     "PATCH /messages/{message_ts}",
-    errors=[MessageNotFound, NotMessageAuthor, NotInChannel, *NAMING],
+    errors=[errors.MessageNotFound, errors.NotMessageAuthor, errors.NotInChannel, *NAMING],
     targets=["channel"],
 )
 async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
@@ -108,11 +103,8 @@ async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
 
 async def _root(call: ChatCall, channel_id: str, ts: str) -> str:
     """The message that begins the thread of *ts*; *ts* itself where the app may not look, or not now."""
-
-    async def find() -> str:
-        return await call.upstream.thread_root(channel_id, ts)
-
-    with suppress(OutcomeUnknown, UpstreamRateLimited):
+    find = partial(call.upstream.thread_root, channel_id, ts)
+    with suppress(errors.OutcomeUnknown, errors.UpstreamRateLimited):
         return await call.recall(LookUp(_root_of(channel_id, ts), ROOT_SECONDS, find))
     return ts
 

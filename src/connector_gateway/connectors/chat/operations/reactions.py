@@ -24,10 +24,7 @@ async def _send_reaction(call: ChatCall, intent: Intent, mark: str) -> Learned:
 
 
 async def _find_reaction(call: ChatCall, intent: Intent, sent: Sent) -> Sequence[Found]:
-    """The reaction of the app, under the name that it was asked for.
-
-    Nothing where the channel may not be read: it can be added again, since the application keeps one of a kind.
-    """
+    """The app's reaction by its name; none in an unreadable channel, since adding it again changes nothing."""
     call.memory.put(_looked(sent.mark), value=True, seconds=LOOKED_SECONDS)
     with suppress(OutcomeUnknown):
         message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])

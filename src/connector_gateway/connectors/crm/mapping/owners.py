@@ -62,10 +62,7 @@ def is_id(name: str, value: Any) -> bool:
 
 
 def by_id(known: Definitions, owners: Owners, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return *given* with owners by their ids, and ``owner_email`` as the property that it stands for.
-
-    Raises ``OptionMissing`` for every name that no owner has, or that several have.
-    """
+    """Return *given* with owners by id; ``OptionMissing`` tells every name that no owner has, or several have."""
     named = owner_properties(known, given)
     ids, errors = dict[str, str](), list[GatewayError]()
     for name in named:

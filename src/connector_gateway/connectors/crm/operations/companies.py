@@ -6,14 +6,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.client import INDEX_LAG_SECONDS
 from connector_gateway.connectors.crm.models import CreateOrUpdateContact
-from connector_gateway.connectors.crm.operations.evidence import (
-    ids_since,
-    in_order,
-    known_maker,
-    listed_since,
-    note_maker,
-    until_indexed,
-)
+from connector_gateway.connectors.crm.operations import evidence
 from connector_gateway.connectors.crm.operations.portal import CrmCall, portal_id, within_portal
 from connector_gateway.kit.errors import CompanyNotFound
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
@@ -26,16 +19,16 @@ LOOK_BACK_SECONDS = 2 * INDEX_LAG_SECONDS
 
 
 async def _send_company(call: CrmCall, intent: Intent, _: str) -> Learned:
-    company = await until_indexed(call.upstream.create_company(intent["domain"]))
-    note_maker(call, company)
+    company = await evidence.until_indexed(call.upstream.create_company(intent["domain"]))
+    evidence.note_maker(call, company)
     return {"id": company.id}
 
 
 async def _find_companies(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Found]:
     """The companies of that domain made by this application; what else they hold the application has filled in."""
-    ids, maker = await ids_since(call, "companies", sent.earliest), known_maker(call, intent)
+    ids, maker = await evidence.ids_since(call, "companies", sent.earliest), evidence.known_maker(call, intent)
     found = await call.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.MADE_BY])
-    return in_order(
+    return evidence.in_order(
         Found({"id": company.id}, company.id, company.created_at.timestamp())
         for company in found
         if mapping.companies.domain_of(company) == intent["domain"] and mapping.records.may_be_ours(company, maker)
@@ -107,7 +100,7 @@ async def _known_company(call: CrmCall, reference: str) -> str | None:
         return found[0].id
     # The search learns late of what is new, and a second company of the same domain could not be taken back.
     since = call.clock.now() - LOOK_BACK_SECONDS
-    latest = [*await _just_made(call, domain), *await listed_since(call, "companies", ["domain"], since)]
+    latest = [*await _just_made(call, domain), *await evidence.listed_since(call, "companies", ["domain"], since)]
     return next((company.id for company in latest if mapping.companies.domain_of(company) == domain), None)
 
 

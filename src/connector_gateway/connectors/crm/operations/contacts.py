@@ -8,13 +8,7 @@ from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.mapping.properties import CASTING, Values
 from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.models import Contact, CreateOrUpdateContact, LookUpContacts, WrittenContact
-from connector_gateway.connectors.crm.operations.companies import (
-    CREATE_COMPANY,
-    LINK_CONTACT,
-    alone_with_company,
-    planned_company,
-    remember_company,
-)
+from connector_gateway.connectors.crm.operations import companies
 from connector_gateway.connectors.crm.operations.evidence import by_us, known_maker, note_maker
 from connector_gateway.connectors.crm.operations.portal import (
     CrmCall,
@@ -27,13 +21,7 @@ from connector_gateway.connectors.crm.operations.portal import (
     property_texts,
     within_portal,
 )
-from connector_gateway.kit.errors import (
-    CompanyNotFound,
-    LossyCast,
-    PropertyNotFound,
-    UniqueValueTaken,
-    UpstreamConflict,
-)
+from connector_gateway.kit import errors
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page, Position
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
@@ -84,14 +72,12 @@ async def _send_holder(call: CrmCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_holder(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The contact, if it holds every value."""
     sent = await _values(call, intent)
     contact = await call.upstream.read_object("contacts", intent["contact_id"], ["email", *sent.texts])
     return [Found(kept) for kept in _if_held(contact, sent, intent, "updated")]
 
 
 def _changed_contact(intent: Intent) -> Sequence[str]:
-    """The contact, by its address."""
     return [f"contact {intent['email'].casefold()}"]
 
 
@@ -147,28 +133,33 @@ UPDATE_HOLDER = Step(
 # The operations
 
 
-@writes("POST /contacts", errors=[CompanyNotFound, UniqueValueTaken, *CASTING], overwrites=True, targets=["email"])
+@writes(
+    "POST /contacts",
+    errors=[errors.CompanyNotFound, errors.UniqueValueTaken, *CASTING],
+    overwrites=True,
+    targets=["email"],
+)
 async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
     """Create a contact, or update the one that matches the email.
 
     The properties and the company are checked first: if one of them is wrong, the contact is not written.
     """
-    async with await alone_with_company(call, params):
+    async with await companies.alone_with_company(call, params):
         plan = await call.plan(partial(_plan, call, params))
         company_id = plan["company_id"]
         if plan["company"] is not None:
-            company_id = (await call.step(CREATE_COMPANY, plan["company"]))["id"]
-            remember_company(call, plan["company"]["domain"], company_id)
+            company_id = (await call.step(companies.CREATE_COMPANY, plan["company"]))["id"]
+            companies.remember_company(call, plan["company"]["domain"], company_id)
     kept = plan["skipped"] or await _write_contact(call, params, plan["contact"])
     warning = mapping.contacts.refused_warning(kept, plan["contact"]["texts"])
     if warning is not None:
         call.warn(warning)
     if company_id is not None and kept["action"] != "skipped":
-        await call.step(LINK_CONTACT, {"contact_id": kept["id"], "company_id": company_id})
+        await call.step(companies.LINK_CONTACT, {"contact_id": kept["id"], "company_id": company_id})
     return mapping.contacts.written_contact(kept, plan["portal_id"])
 
 
-@reads("GET /contacts", errors=[PropertyNotFound, LossyCast])
+@reads("GET /contacts", errors=[errors.PropertyNotFound, errors.LossyCast])
 async def look_up_contacts(call: CrmCall, params: LookUpContacts) -> Page[Contact]:
     """Look up contacts by email, by another property, or all of them.
 
@@ -198,12 +189,11 @@ async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
         return plan | {"skipped": mapping.contacts.skipped_contact(existing)}
     if params.associate_company is None:
         return plan
-    company_id, domain = await planned_company(call, params, params.associate_company)
+    company_id, domain = await companies.planned_company(call, params, params.associate_company)
     return plan | {"company_id": company_id, "company": None if company_id else {"domain": domain, **await by_us(call)}}
 
 
 async def _contact_of(call: CrmCall, email: str, properties: Iterable[str] = ()) -> wire.Record | None:
-    """The contact with that address, as it is now."""
     found = await call.upstream.batch_read_objects("contacts", [email], ["email", *properties], "email")
     return found[0] if found else None
 
@@ -213,13 +203,13 @@ async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: 
     skipping = params.on_conflict == "skip"
     try:
         return await call.step(CREATE_CONTACT if skipping else WRITE_CONTACT, contact)
-    except UniqueValueTaken as error:
+    except errors.UniqueValueTaken as error:
         # The vendor repeats the value in lower case; callers look for the one that they sent.
         error.details = [
             {**one, "value": contact["texts"].get(one.get("property"), one["value"])} for one in error.details
         ]
         raise
-    except UpstreamConflict as refusal:
+    except errors.UpstreamConflict as refusal:
         # In a later attempt it is told again as the journal has kept it, no longer as a ``ContactExists``.
         taken_by = next((detail["contact_id"] for detail in refusal.details if "contact_id" in detail), None)
         if taken_by is None:

@@ -7,14 +7,7 @@ from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.mapping.properties import CASTING
 from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal, UpdateDeal
-from connector_gateway.connectors.crm.operations.evidence import (
-    by_us,
-    ids_since,
-    in_order,
-    known_maker,
-    note_maker,
-    until_indexed,
-)
+from connector_gateway.connectors.crm.operations import evidence
 from connector_gateway.connectors.crm.operations.portal import (
     MOVING,
     CrmCall,
@@ -37,8 +30,8 @@ from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 async def _send_deal(call: CrmCall, intent: Intent, _: str) -> Learned:
     properties, contact_id = intent["properties"], intent["contact_id"]
     creation = call.upstream.create_deal(properties, contact_id)
-    deal = await (until_indexed(creation) if contact_id is None else creation)
-    note_maker(call, deal)
+    deal = await (evidence.until_indexed(creation) if contact_id is None else creation)
+    evidence.note_maker(call, deal)
     return mapping.deals.kept_deal(deal, properties)
 
 
@@ -49,15 +42,15 @@ async def _find_deals(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Fou
     """
     contact_id = intent["contact_id"]
     if contact_id is None:
-        ids = await ids_since(call, "deals", sent.earliest)
+        ids = await evidence.ids_since(call, "deals", sent.earliest)
     else:
         ids = await call.upstream.read_associations("contacts", contact_id, "deals")
     known = await on_definitions(call, "deals", lambda known: known)
     shown = [*intent["properties"], *mapping.deals.left_empty(known, intent), *mapping.records.MADE_BY]
-    found, maker = await call.upstream.batch_read_objects("deals", ids, shown), known_maker(call, intent)
+    found, maker = await call.upstream.batch_read_objects("deals", ids, shown), evidence.known_maker(call, intent)
     alike = [deal for deal in found if mapping.deals.is_deal(deal, intent, known, maker)]
     wanted = [] if contact_id is None else [contact_id]
-    return in_order(
+    return evidence.in_order(
         [
             Found(mapping.deals.kept_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
             for deal in alike
@@ -71,7 +64,6 @@ async def _send_change(call: CrmCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_change(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The deal, if it holds every value."""
     sent = await known_values(call, "deals", intent["texts"])
     deal = await call.upstream.read_object("deals", intent["deal_id"], sent.texts)
     return [Found(mapping.deals.kept_change(deal))] if sent.all_held_by(deal) else []
@@ -89,7 +81,7 @@ async def _find_notes(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Fou
     is_ours = mapping.notes.says if sent.restored else mapping.notes.is_note
     note_ids = await call.upstream.read_associations("deals", intent["deal_id"], "notes")
     found = await call.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
-    return in_order(
+    return evidence.in_order(
         Found({"id": note.id}, note.id, note.created_at.timestamp()) for note in found if is_ours(note, intent["note"])
     )
 
@@ -146,12 +138,11 @@ async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
 
 
 async def _new_deal(call: CrmCall, params: CreateDeal) -> Kept:
-    """The vendor's form of a new deal, with everything that it names looked up."""
     [deal] = await all_checked(partial(on_pipelines, call, lambda pipelines: mapping.deals.new_deal(params, pipelines)))
     contact_id = params.contact_id
     if contact_id is not None:
         contact_id = (await call.upstream.read_object("contacts", contact_id, ["email"])).id
-    return {**deal, "contact_id": contact_id, **await by_us(call)}
+    return {**deal, "contact_id": contact_id, **await evidence.by_us(call)}
 
 
 async def _change(call: CrmCall, params: UpdateDeal) -> Kept:

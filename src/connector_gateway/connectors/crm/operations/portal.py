@@ -12,14 +12,8 @@ from connector_gateway.connectors.crm.client import CrmClient
 from connector_gateway.connectors.crm.mapping.owners import Owners
 from connector_gateway.connectors.crm.mapping.properties import CASTING, Definitions, Values
 from connector_gateway.connectors.crm.models import ListProperties, PropertyDefinition
+from connector_gateway.kit import errors
 from connector_gateway.kit.call import Call, LookUp
-from connector_gateway.kit.errors import (
-    AmbiguousPipeline,
-    CallerError,
-    ConnectionScopeMissing,
-    PipelineNotFound,
-    StageNotFound,
-)
 from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Listing
@@ -35,7 +29,7 @@ PORTAL_SECONDS = 24 * 60 * 60.0
 UNTOLD = "owners untold"
 """The name under which is remembered how often an owner was missing in the lists."""
 
-MOVING = (PipelineNotFound, AmbiguousPipeline, StageNotFound)
+MOVING = (errors.PipelineNotFound, errors.AmbiguousPipeline, errors.StageNotFound)
 """How a pipeline or stage is refused."""
 
 
@@ -90,11 +84,11 @@ async def on_pipelines(call: CrmCall, check: Callable[[Sequence[wire.Pipeline]],
 
 async def all_checked(*checks: Callable[[], Awaitable[T]]) -> list[T]:
     """The results of all *checks*; if some raise, one error with the faults that all of them found."""
-    passed, refusals = list[T](), list[CallerError]()
+    passed, refusals = list[T](), list[errors.CallerError]()
     for check in checks:
         try:
             passed.append(await check())
-        except CallerError as refusal:
+        except errors.CallerError as refusal:
             refusals.append(refusal)
     if refusals:
         raise gathered(refusals)
@@ -125,7 +119,7 @@ async def with_owner_ids(call: CrmCall, known: Definitions, given: Mapping[str, 
         return given
     try:
         listed = await owners(call, lambda known: all(mapping.owners.is_known(known, given[name]) for name in names))
-    except ConnectionScopeMissing:
+    except errors.ConnectionScopeMissing:
         # Ids can be written without the permission to list owners; then the application checks them.
         if all(mapping.owners.is_id(name, given[name]) for name in names):
             return given
@@ -151,7 +145,7 @@ async def owner_addresses(call: CrmCall, listed: Iterable[wire.Definition]) -> S
     """Return the addresses of the owners if a property holds one and the connection may list them."""
     if not any(map(mapping.owners.holds_owner, listed)):
         return []
-    with suppress(ConnectionScopeMissing):
+    with suppress(errors.ConnectionScopeMissing):
         return mapping.owners.addresses(await owners(call, bool))
     return []
 

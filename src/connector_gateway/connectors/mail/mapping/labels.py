@@ -79,7 +79,6 @@ def _faults_of_removing(removing: Sequence[Wanted], adding: Sequence[Wanted]) ->
 
 
 def _refusal(faults: Sequence[Detail]) -> GatewayError:
-    """The refusal of a change with these *faults*."""
     lacking = [fault["value"] for fault in faults if fault["code"] == LabelNotFound.code]
     refusal = LabelNotFound if faults[0]["code"] == LabelNotFound.code else InvalidParameters
     if len(lacking) < len(faults):

@@ -7,11 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import MailClient
 from connector_gateway.connectors.mail.models import FetchAttachment, FetchedAttachment
-from connector_gateway.connectors.mail.operations.reading import (
-    MailCall,
-    outlined_if_too_large,
-    pieces_of,
-)
+from connector_gateway.connectors.mail.operations.reading import MailCall, outlined_if_too_large, pieces_of
 from connector_gateway.kit.call import Download
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound
 from connector_gateway.kit.operation import reads
@@ -75,7 +71,6 @@ async def _same_file(call: MailCall, message: wire.Message, wanted: str) -> wire
 
 
 async def _fingerprint(call: MailCall, message_id: str, attachment_id: str) -> tuple[int, str]:
-    """Size and digest of a file."""
     size, digest = 0, hashlib.sha256()
     async with aclosing(call.upstream.stream_attachment(message_id, attachment_id, at_once=True)) as pieces:
         async for piece in pieces:

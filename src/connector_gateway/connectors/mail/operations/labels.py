@@ -115,7 +115,6 @@ async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool 
 
 
 async def _change_labels(call: MailCall, message_id: str, change: Kept) -> ChangedLabels:
-    """The labels after a change."""
     created = [await call.step(CREATE_LABEL, {"name": name}) for name in change["missing"]]
     made = iter(created)
     add = [label_id or next(made)["id"] for label_id in change["add"]]
@@ -149,5 +148,4 @@ def labels_of(call: MailCall) -> LookUp[Names]:
 
 
 async def _every_label(call: MailCall) -> Names:
-    """The names of all labels by their identifiers, as they are now."""
     return {label.id: label.name for label in await call.upstream.list_labels()}

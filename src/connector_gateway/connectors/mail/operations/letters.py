@@ -9,21 +9,10 @@ from connector_gateway.connectors.mail.client import MARKER
 from connector_gateway.connectors.mail.mapping.messages import Kept
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.models import CreatedDraft, CreateDraft, SendMessage, SentMessage
-from connector_gateway.connectors.mail.operations.evidence import (
-    is_marked,
-    marked_among_sent,
-    marked_in_thread,
-    not_older,
-)
+from connector_gateway.connectors.mail.operations import evidence
 from connector_gateway.connectors.mail.operations.reading import MailCall
+from connector_gateway.kit import errors
 from connector_gateway.kit.call import LookUp
-from connector_gateway.kit.errors import (
-    GatewayError,
-    InvalidRecipient,
-    OutcomeUnknown,
-    ThreadNotFound,
-    UpstreamConflict,
-)
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
@@ -46,10 +35,10 @@ async def _send_new_draft(body_html: str, call: MailCall, intent: Intent, mark: 
 async def _find_draft(call: MailCall, _: Intent, sent: Sent) -> Sequence[Found]:
     """The draft that bears the mark, among all drafts that are not too old; after a restore it may have been sent."""
     drafts = call.upstream.list_drafts()
-    async for draft, message in not_older(call, drafts, lambda draft: draft.message.id, sent.earliest):
-        if is_marked(message, sent.mark):
+    async for draft, message in evidence.not_older(call, drafts, lambda draft: draft.message.id, sent.earliest):
+        if evidence.is_marked(message, sent.mark):
             return [Found(mapping.letters.kept_draft(draft.id, message, sent.mark, mapping.messages.seconds(message)))]
-    gone = await marked_among_sent(call, {"mark": sent.mark}, sent) if sent.restored else None
+    gone = await evidence.marked_among_sent(call, {"mark": sent.mark}, sent) if sent.restored else None
     if gone is None:
         return []
     return [Found(mapping.letters.kept_draft(GONE, gone, sent.mark, mapping.messages.seconds(gone)))]
@@ -58,7 +47,7 @@ async def _find_draft(call: MailCall, _: Intent, sent: Sent) -> Sequence[Found]:
 async def _send_message(call: MailCall, intent: Intent, _: str) -> Learned:
     message = await call.upstream.send_draft(intent["draft_id"])
     if message is None:
-        raise UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
+        raise errors.UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
     return mapping.letters.kept_message(message, call.clock.now())
 
 
@@ -66,9 +55,9 @@ async def _find_message(call: MailCall, intent: Intent, sent: Sent) -> Sequence[
     """The message that a draft became; nothing while it is a draft, for sending it takes it away."""
     if intent["draft_id"] != GONE and await call.upstream.get_draft(intent["draft_id"]):
         return []
-    message = await marked_in_thread(call, intent) or await marked_among_sent(call, intent, sent)
+    message = await evidence.marked_in_thread(call, intent) or await evidence.marked_among_sent(call, intent, sent)
     if message is None:
-        raise OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
+        raise errors.OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
     return [Found(mapping.letters.kept_message(message, mapping.messages.seconds(message)))]
 
 
@@ -99,7 +88,7 @@ DELETE_DRAFT = Step("delete the draft", _send_no_draft, _find_no_draft)
 # The operations
 
 
-@writes("POST /messages", errors=[InvalidRecipient, ThreadNotFound], targets=["thread_id"])
+@writes("POST /messages", errors=[errors.InvalidRecipient, errors.ThreadNotFound], targets=["thread_id"])
 async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     """Send an email from the connected address, or a reply inside a thread.
 
@@ -110,20 +99,22 @@ async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     draft = await call.step(_drafting(params.body_html), letter)
     try:
         sent = await call.step(SEND_DRAFT, mapping.letters.sending(draft))
-    except GatewayError:
+    except errors.GatewayError:
         # A draft that is left behind would look to its owner like a mail that was never finished.
         await call.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
         raise
     return mapping.letters.sent_message(sent, letter)
 
 
-@writes("POST /drafts", errors=[InvalidRecipient])
+@writes("POST /drafts", errors=[errors.InvalidRecipient])
 async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
     """Create an unsent draft; nothing is sent."""
     letter = await call.plan(partial(_letter, call, params, None))
     draft = await call.step(_drafting(params.body_html), letter)
     if draft["id"] == GONE:
-        raise OutcomeUnknown("The draft was made, and somebody has sent it since.", {"message_id": draft["message_id"]})
+        raise errors.OutcomeUnknown(
+            "The draft was made, and somebody has sent it since.", {"message_id": draft["message_id"]}
+        )
     return mapping.letters.created_draft(draft)
 
 
@@ -140,8 +131,6 @@ async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: 
 
 
 async def _sender(call: MailCall) -> Mailbox:
-    """The connected address."""
-
     async def find() -> Mailbox:
         return mapping.letters.own_mailbox(await call.upstream.list_send_as())
 

@@ -12,11 +12,7 @@ from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import OUTLINE, READERS
 from connector_gateway.connectors.mail.models import Message, MessageBody, SearchMessages
 from connector_gateway.connectors.mail.operations.labels import labels_of
-from connector_gateway.connectors.mail.operations.reading import (
-    MailCall,
-    content_of,
-    outlined_if_too_large,
-)
+from connector_gateway.connectors.mail.operations.reading import MailCall, content_of, outlined_if_too_large
 from connector_gateway.kit.errors import AnswerTooLarge, AttachmentNotFound, MessageNotFound
 from connector_gateway.kit.held import Holding
 from connector_gateway.kit.operation import reads

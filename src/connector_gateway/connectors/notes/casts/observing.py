@@ -29,11 +29,6 @@ def _period(held: wire.Period) -> str:
     return "/".join(f"{at}{zone}" for at in (held.start, held.end) if at)
 
 
-def _file_text(held: wire.File) -> str:
-    """The address of a linked file, or the name of a hosted one, whose address changes every hour."""
-    return (held.external.url if held.external else "") or held.name or ""
-
-
 def _place_text(held: wire.Place) -> str:
     known = ", ".join(filter(None, place_texts(held)))
     return f"{known} ({number_text(held.lat)}, {number_text(held.lon)})".lstrip()
@@ -53,7 +48,7 @@ ONE_TEXT: Mapping[str, Callable[[Any], str]] = {
     "phone_number": str,
     "people": lambda held: ", ".join(user.name or user.id for user in held),
     "relation": lambda held: ", ".join(ids(held)),
-    "files": lambda held: ", ".join(map(_file_text, held)),
+    "files": lambda held: ", ".join((file.external.url if file.external else "") or file.name or "" for file in held),
     "place": _place_text,
 }
 """The types whose changes are observed: those that people set, and that nothing computes."""

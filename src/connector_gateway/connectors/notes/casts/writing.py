@@ -52,14 +52,6 @@ def _text(_: Property, value: Any) -> list[dict[str, Any]]:
     return rich_text(casts.text(value))
 
 
-def _number(_: Property, value: Any) -> int | float:
-    return casts.json_number(value)
-
-
-def _checkbox(_: Property, value: Any) -> bool:
-    return casts.flag(value)
-
-
 def _select(described: Property, value: Any) -> dict[str, str]:
     # By identifier: a name that was changed a moment ago would make the vendor add an option.
     return {"id": _options(described, [casts.string(value, "it is no option name")])[0]}
@@ -159,10 +151,6 @@ def iso_date(text: str) -> str:
     return (casts.in_milliseconds(found) if isinstance(found, datetime) else found).isoformat()
 
 
-def _url(_: Property, value: Any) -> str:
-    return _bounded(value, MAX_TEXT)
-
-
 def _contact(_: Property, value: Any) -> str:
     return _bounded(value, MAX_CONTACT)
 
@@ -202,7 +190,6 @@ def _file(text: str) -> dict[str, Any]:
 
 
 def _split(text: str) -> SplitResult | None:
-    """The parts of an address; None where it cannot be one."""
     try:
         return urlsplit(text)
     except ValueError:
@@ -230,13 +217,13 @@ def _place_of(text: str) -> dict[str, Any]:
 CASTS: Mapping[str, Callable[[Property, Any], Any]] = {
     "title": _text,
     "rich_text": _text,
-    "number": _number,
-    "checkbox": _checkbox,
+    "number": lambda _, value: casts.json_number(value),
+    "checkbox": lambda _, value: casts.flag(value),
     "select": _select,
     "status": _select,
     "multi_select": _multi_select,
     "date": _date,
-    "url": _url,
+    "url": lambda _, value: _bounded(value, MAX_TEXT),
     "email": _contact,
     "phone_number": _contact,
     "people": _identifiers,

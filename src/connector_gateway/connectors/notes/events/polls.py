@@ -15,15 +15,7 @@ from connector_gateway.connectors.notes.events.known import (
     minute_of,
 )
 from connector_gateway.connectors.notes.events.sources import ReadSource
-from connector_gateway.kit.errors import (
-    DatabaseNotShared,
-    GatewayError,
-    UpstreamError,
-    UpstreamForbidden,
-    UpstreamRefused,
-    UpstreamTimeout,
-    UpstreamUnexpected,
-)
+from connector_gateway.kit import errors
 from connector_gateway.kit.observing import FORMER, RENEWED_AT, Snapshot
 
 LISTED_SECONDS = 600.0
@@ -38,7 +30,13 @@ MAX_SEARCHED = 1000
 MAX_FAULTS = 3
 """When so many data sources cannot be read, the poll ends: the fault lies elsewhere."""
 
-OWN_FAULTS = (UpstreamError, UpstreamForbidden, UpstreamRefused, UpstreamTimeout, UpstreamUnexpected)
+OWN_FAULTS = (
+    errors.UpstreamError,
+    errors.UpstreamForbidden,
+    errors.UpstreamRefused,
+    errors.UpstreamTimeout,
+    errors.UpstreamUnexpected,
+)
 """Errors that may concern one data source while others can be read."""
 
 
@@ -91,7 +89,7 @@ class _Tour:
     watch: NotesWatch
     listed: dict[str, wire.DataSource] = field(default_factory=dict)
     visited: set[str] = field(default_factory=set)
-    faults: list[GatewayError] = field(default_factory=list)
+    faults: list[errors.GatewayError] = field(default_factory=list)
 
     async def list_sources(self) -> None:
         """List the shared data sources, and remember those that were never seen before."""
@@ -147,7 +145,7 @@ async def _look_at(watch: NotesWatch, source_id: str, listed: wire.DataSource | 
         if not source.in_trash:
             await ReadSource(watch, source, Known(**remembered) if remembered else first_sight(watch, source)).poll()
             return
-    except DatabaseNotShared:
+    except errors.DatabaseNotShared:
         pass
     if remembered:
         await watch.keep(snapshots=[Snapshot(SOURCES, source_id, {**remembered, "gone": True})])

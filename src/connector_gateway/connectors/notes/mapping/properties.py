@@ -5,14 +5,7 @@ from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.connectors.notes.mapping.people import Users, with_ids
-from connector_gateway.kit.errors import (
-    AmbiguousPerson,
-    GatewayError,
-    LossyCast,
-    PersonNotFound,
-    PropertyNotFound,
-    SelectOptionMissing,
-)
+from connector_gateway.kit import errors
 from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.nearest import nearest_first
 from connector_gateway.kit.writing import Cast
@@ -25,7 +18,13 @@ MAX_NAMES = 10
 """Names that a warning lists."""
 
 
-CASTING = (PropertyNotFound, SelectOptionMissing, LossyCast, PersonNotFound, AmbiguousPerson)
+CASTING = (
+    errors.PropertyNotFound,
+    errors.SelectOptionMissing,
+    errors.LossyCast,
+    errors.PersonNotFound,
+    errors.AmbiguousPerson,
+)
 """Errors of properties that cannot be written."""
 
 
@@ -36,7 +35,7 @@ def writable(schema: Schema, properties: Mapping[str, Any], users: Users = ()) -
     """
     written: dict[str, Any] = {}
     skipped: list[str] = []
-    faults: list[GatewayError] = []
+    faults: list[errors.GatewayError] = []
     for name, value in properties.items():
         described = schema.get(name)
         if described is None:
@@ -92,8 +91,8 @@ def names(page: wire.Page, written: Mapping[str, Any]) -> list[str]:
     return [known[property_id] for property_id in written if property_id in known]
 
 
-def no_property(name: str, known: Collection[str]) -> PropertyNotFound:
+def no_property(name: str, known: Collection[str]) -> errors.PropertyNotFound:
     """The refusal of a name that no property has."""
-    return PropertyNotFound(
+    return errors.PropertyNotFound(
         f'The database has no property "{name}".', {"property": name, "allowed": nearest_first(name, known)}
     )

@@ -15,7 +15,9 @@ def matches(value: wire.Value, wanted: str, match: str) -> bool:
         return match == "contains" or not any(found)
     if match == "contains":
         return any(wanted in text for text in found)
-    return any(same(value.type, text, wanted) for text in found) or _is_date(value, wanted)
+    return any(same(value.type, text, wanted) for text in found) or any(
+        _same_period(text, wanted) for text in casts.reading.dates(value)
+    )
 
 
 def same(kind: str, text: str, wanted: str) -> bool:
@@ -27,11 +29,6 @@ def same(kind: str, text: str, wanted: str) -> bool:
     if kind in {"people", "relation", "created_by", "last_edited_by"}:
         return text.replace("-", "").lower() == wanted.replace("-", "").lower()
     return False
-
-
-def _is_date(value: wire.Value, wanted: str) -> bool:
-    """Whether a value is the day, instant or period *wanted*, however either is written."""
-    return any(_same_period(text, wanted) for text in casts.reading.dates(value))
 
 
 def _same_period(text: str, wanted: str) -> bool:

@@ -50,7 +50,6 @@ async def list_databases(call: NotesCall, params: ListDatabases) -> Page[NotesDa
 
 
 async def _page(call: NotesCall, params: ListDatabases, listing: "_Listing") -> Page[NotesDatabase]:
-    """Return the page of *listing* that is requested."""
     found = listing.after(call.position)
     if params.query:
         query = params.query.casefold()

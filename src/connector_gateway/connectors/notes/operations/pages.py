@@ -15,19 +15,11 @@ from connector_gateway.connectors.notes.mapping.properties import CASTING
 from connector_gateway.connectors.notes.models import CreatedPage, CreatePage, UpdatedPage, UpdatePage
 from connector_gateway.connectors.notes.operations.evidence import bears, is_page, told_apart
 from connector_gateway.connectors.notes.operations.reading import NotesCall, me_of, source_of, sources_of, users_of
-from connector_gateway.kit.errors import (
-    AmbiguousDatabase,
-    DatabaseNotShared,
-    PageInTrash,
-    PageModified,
-    PageNotFound,
-    UnsupportedBlock,
-    UpstreamRefused,
-)
+from connector_gateway.kit import errors
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
-OUTDATED = (*CASTING, AmbiguousDatabase)
+OUTDATED = (*CASTING, errors.AmbiguousDatabase)
 """Refusals that may be due to a schema remembered from before it was changed."""
 
 
@@ -78,7 +70,6 @@ async def _send_change(call: NotesCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_change(call: NotesCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The page, if it is as it was to become."""
     page, body = await call.upstream.retrieve_page(intent["page_id"]), intent["body"]
     done = page.in_trash == body.get("in_trash", page.in_trash)
     if done and await bears(call, page, body.get("properties", {})):
@@ -112,7 +103,7 @@ CHANGE_PAGE = Step(
 
 @writes(
     "POST /pages",
-    errors=[DatabaseNotShared, AmbiguousDatabase, PageNotFound, UnsupportedBlock, *CASTING],
+    errors=[errors.DatabaseNotShared, errors.AmbiguousDatabase, errors.PageNotFound, errors.UnsupportedBlock, *CASTING],
     targets=["database_id"],
 )
 async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
@@ -124,7 +115,7 @@ async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
     plan = await call.plan(partial(_new_page, call, params, groups[0]))
     try:
         made = await call.step(CREATE_PAGE, plan["page"])
-    except UpstreamRefused:
+    except errors.UpstreamRefused:
         if not plan["remembered"]:
             raise
         plan = await call.plan(partial(_page_of_today, call, params, groups[0]))
@@ -136,7 +127,7 @@ async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
     return mapping.pages.created_page(kept, plan)
 
 
-@writes("PATCH /pages/{page_id}", errors=[PageNotFound, PageModified, PageInTrash, *CASTING])
+@writes("PATCH /pages/{page_id}", errors=[errors.PageNotFound, errors.PageModified, errors.PageInTrash, *CASTING])
 async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
     """Update properties of a page, move it to the trash, or restore it.
 
@@ -189,7 +180,7 @@ async def _update(call: NotesCall, params: UpdatePage) -> Kept:
         _require_unmodified(page, params.if_unmodified_since)
     written, skipped = await _written(call, page, params.properties or {})
     if written and page.in_trash and params.archived is not False and not call.restored:
-        raise PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
+        raise errors.PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
     return {
         "page": mapping.pages.kept_state(page),
         "changes": mapping.pages.updates(page, written, archived=params.archived),
@@ -229,7 +220,7 @@ def _warn_of_skipped(call: NotesCall, names: Sequence[str] | None) -> None:
 def _require_unmodified(page: wire.Page, since: datetime) -> None:
     edited_at = page.last_edited_time
     if edited_at > since:
-        raise PageModified(
+        raise errors.PageModified(
             f"The page was changed at {mapping.pages.stamp(edited_at)}.",
             {"last_edited_at": mapping.pages.stamp(edited_at)},
         )
@@ -243,7 +234,7 @@ async def _require_left_alone(call: NotesCall, intent: Intent) -> None:
     page = await call.upstream.retrieve_page(intent["page_id"])
     _require_unmodified(page, mapping.pages.instant(intent["since"]))
     if intent["ours"] and page.last_edited_by.id != await me_of(call):
-        raise PageModified(
+        raise errors.PageModified(
             "Somebody changed the page after the first of these changes.",
             {"last_edited_at": mapping.pages.stamp(page.last_edited_time)},
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations  # functions are made in each call (decision 45)
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from connector_gateway.connectors.notes import casts, mapping, wire
@@ -29,11 +30,7 @@ def sources_of(call: NotesCall, database_id: str) -> LookUp[Sequence[wire.DataSo
 
 def source_of(call: NotesCall, source_id: str) -> LookUp[wire.DataSource]:
     """A data source."""
-
-    async def find() -> wire.DataSource:
-        return await call.upstream.retrieve_data_source(source_id)
-
-    return LookUp(f"source {source_id}", SCHEMA_SECONDS, find)
+    return LookUp(f"source {source_id}", SCHEMA_SECONDS, partial(call.upstream.retrieve_data_source, source_id))
 
 
 async def me_of(call: NotesCall) -> str:
@@ -53,10 +50,7 @@ async def whole_value(call: NotesCall, page: wire.Page, property_id: str) -> wir
 async def users_of(
     call: NotesCall, schema: mapping.properties.Schema, properties: Mapping[str, Any]
 ) -> mapping.people.Users:
-    """Return the users of the workspace if *properties* name people by address or name, otherwise none.
-
-    Raises ``ConnectionScopeMissing`` if the connection may not list them.
-    """
+    """Return the users if *properties* name people by address or name; ``ConnectionScopeMissing`` if it cannot list."""
     sought = mapping.people.sought(schema, properties)
     if not sought:
         return ()

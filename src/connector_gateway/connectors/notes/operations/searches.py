@@ -29,7 +29,6 @@ async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
 
 
 async def _matches(call: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
-    """The rows of one data source that match."""
     described, wanted = source.properties[params.property], params.value.strip()
     unknown = mapping.searches.no_such_option(described, wanted, params.match)
     if unknown is not None:

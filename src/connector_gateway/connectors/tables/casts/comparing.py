@@ -12,7 +12,7 @@ def same(kind: str, written: Any, held: Any) -> bool:
     if is_empty(written) or is_empty(held):
         return is_empty(written) and is_empty(held)
     try:
-        return SAMES.get(kind, _equal)(written, held)
+        return SAMES[kind](written, held) if kind in SAMES else bool(written == held)
     except (AttributeError, TypeError, ValueError):
         # The field has become one of another type since it was written.
         return False
@@ -31,10 +31,6 @@ def told_apart(written: Any) -> Any:
     return sorted(written) if is_set else written
 
 
-def _equal(written: Any, held: Any) -> bool:
-    return bool(written == held)
-
-
 def _same_text(written: str, held: str) -> bool:
     return written.strip() == held.strip()
 
@@ -43,20 +39,12 @@ def _same_set(written: list[str], held: list[str]) -> bool:
     return set(written) == set(held)
 
 
-def _same_moment(written: str, held: str) -> bool:
-    return datetime.fromisoformat(written) == datetime.fromisoformat(held)
-
-
 def _same_person(written: Person, held: Person) -> bool:
     return all(held.get(name) == part for name, part in written.items())
 
 
 def _same_people(written: list[Person], held: list[Person]) -> bool:
     return len(written) == len(held) and all(any(_same_person(one, other) for other in held) for one in written)
-
-
-def _same_files(written: list[dict[str, Any]], held: list[dict[str, Any]]) -> bool:
-    return len(written) == len(held) and all(map(_same_file, written, held))
 
 
 def _same_file(written: dict[str, Any], held: dict[str, Any]) -> bool:
@@ -71,9 +59,9 @@ SAMES: Mapping[str, Callable[[Any, Any], bool]] = {
     "multipleSelects": _same_set,
     "singleCollaborator": _same_person,
     "multipleCollaborators": _same_people,
-    "dateTime": _same_moment,
+    "dateTime": lambda written, held: datetime.fromisoformat(written) == datetime.fromisoformat(held),
     "multipleRecordLinks": _same_set,
-    "multipleAttachments": _same_files,
+    "multipleAttachments": lambda written, held: len(written) == len(held) and all(map(_same_file, written, held)),
     "barcode": _same_person,
 }
 """The types whose cells may be read in another form than they were written."""

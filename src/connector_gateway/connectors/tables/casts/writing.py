@@ -68,18 +68,6 @@ def _url(_: Field, value: Any) -> str:
     return text
 
 
-def _phone(_: Field, value: Any) -> str:
-    return string(value, "it is no text, and a number would lose leading signs")
-
-
-def _number(field: Field, value: Any) -> int | float:
-    return exact_number(value, _digits(field))
-
-
-def _percent(field: Field, value: Any) -> int | float:
-    return exact_number(value, _digits(field) + PERCENT_DIGITS)
-
-
 def _duration(field: Field, value: Any) -> int | float:
     return exact_number(value, len((field.options().duration_format or "h:mm").partition(".")[2]))
 
@@ -107,18 +95,6 @@ def _digits(field: Field) -> int:
     return MAX_DIGITS if precision is None else precision
 
 
-def _checkbox(_: Field, value: Any) -> bool:
-    return casts.flag(value)
-
-
-def _select(_: Field, value: Any) -> str:
-    return string(value, "it is no option name")
-
-
-def _selects(_: Field, value: Any) -> list[str]:
-    return list(dict.fromkeys(casts.strings(value, MAX_ITEMS)))
-
-
 def _date(_: Field, value: Any) -> str:
     text = string(value, "it is no ISO 8601 date").strip()
     # A time in a date field is refused by the vendor, and cutting it off would lose it.
@@ -130,11 +106,6 @@ def _date(_: Field, value: Any) -> str:
         raise Unfit(NO_DATE) from fault
 
 
-def _date_time(_: Field, value: Any) -> str:
-    # Always with a Z: without an offset the vendor reads a time in the zone of the field.
-    return timestamp(casts.in_milliseconds(casts.instant(value)))
-
-
 def _collaborator(field: Field, value: Any) -> dict[str, str]:
     if isinstance(value, dict):
         if not value.keys() <= PERSON_KEYS or not value.keys() & {"id", "email"}:
@@ -142,10 +113,6 @@ def _collaborator(field: Field, value: Any) -> dict[str, str]:
         value = value.get("id") or value.get("email")
     text = string(value, "it is neither an e-mail address nor a user").strip()
     return {"id": text} if USER_ID.fullmatch(text) else {"email": _required(_email(field, text))}
-
-
-def _collaborators(field: Field, value: Any) -> list[dict[str, str]]:
-    return [_collaborator(field, item) for item in casts.items(value, MAX_ITEMS)]
 
 
 def _links(_: Field, value: Any) -> list[str]:
@@ -183,10 +150,6 @@ def _new_attachment(value: Any) -> dict[str, str]:
     return about
 
 
-def _barcode(_: Field, value: Any) -> dict[str, str]:
-    return _about(value, "text", "type", "it is neither text nor an object of text and perhaps type")
-
-
 def _about(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
     """An object of texts; the *required* one may be given alone, and null counts as absent."""
     about = value if isinstance(value, dict) else {required: value}
@@ -206,22 +169,27 @@ CASTS: Mapping[str, Callable[[Field, Any], Any]] = {
     "richText": _text,
     "email": _email,
     "url": _url,
-    "phoneNumber": _phone,
-    "number": _number,
-    "currency": _number,
-    "percent": _percent,
+    "phoneNumber": lambda _, value: string(value, "it is no text, and a number would lose leading signs"),
+    "number": lambda field, value: exact_number(value, _digits(field)),
+    "currency": lambda field, value: exact_number(value, _digits(field)),
+    "percent": lambda field, value: exact_number(value, _digits(field) + PERCENT_DIGITS),
     "duration": _duration,
     "rating": _rating,
-    "checkbox": _checkbox,
-    "singleSelect": _select,
-    "multipleSelects": _selects,
+    "checkbox": lambda _, value: casts.flag(value),
+    "singleSelect": lambda _, value: string(value, "it is no option name"),
+    "multipleSelects": lambda _, value: list(dict.fromkeys(casts.strings(value, MAX_ITEMS))),
     "singleCollaborator": _collaborator,
-    "multipleCollaborators": _collaborators,
+    "multipleCollaborators": lambda field, value: [
+        _collaborator(field, item) for item in casts.items(value, MAX_ITEMS)
+    ],
     "date": _date,
-    "dateTime": _date_time,
+    # Always with a Z: without an offset the vendor reads a time in the zone of the field.
+    "dateTime": lambda _, value: timestamp(casts.in_milliseconds(casts.instant(value))),
     "multipleRecordLinks": _links,
     "multipleAttachments": _attachments,
-    "barcode": _barcode,
+    "barcode": lambda _, value: _about(
+        value, "text", "type", "it is neither text nor an object of text and perhaps type"
+    ),
 }
 """The types that can be written; whatever is not here is computed, or not known, and is only read."""
 

@@ -7,15 +7,8 @@ from hashlib import sha256
 from connector_gateway.connectors.tables import casts, wire
 from connector_gateway.connectors.tables.mapping.records import Kept, Values, read_cell
 from connector_gateway.connectors.tables.models import AttachedFile
+from connector_gateway.kit import errors
 from connector_gateway.kit.call import RemoteFile
-from connector_gateway.kit.errors import (
-    FieldNotFound,
-    GatewayError,
-    LossyCast,
-    OutcomeUnknown,
-    ReadOnlyField,
-    UpstreamUnexpected,
-)
 from connector_gateway.kit.faults import gathered
 
 ATTACHMENTS = "multipleAttachments"
@@ -29,16 +22,16 @@ def attachment_cell(table: wire.Table, name: str) -> Kept:
         raise no_attachment_field(f'Table "{table.name}"', name, allowed=allowed)
     about = {"parameter": "field", "field": name, "value": name, "type": field.type}
     if field.type not in casts.writing.CASTS:
-        raise gathered([ReadOnlyField(f'"{name}" cannot be written.', about)])
+        raise gathered([errors.ReadOnlyField(f'"{name}" cannot be written.', about)])
     if field.type != ATTACHMENTS:
-        raise gathered([LossyCast(f'"{name}" is of type {field.type}, which holds no files.', about)])
+        raise gathered([errors.LossyCast(f'"{name}" is of type {field.type}, which holds no files.', about)])
     return {"id": field.id, "name": field.name}
 
 
-def no_attachment_field(table: str, name: str, **more: list[str]) -> GatewayError:
+def no_attachment_field(table: str, name: str, **more: list[str]) -> errors.GatewayError:
     """The error for a field that *table*, in words, lacks."""
     about = {"parameter": "field", "field": name, "value": name, **more}
-    return gathered([FieldNotFound(f'{table} has no field "{name}".', about)])
+    return gathered([errors.FieldNotFound(f'{table} has no field "{name}".', about)])
 
 
 def upload(intent: Kept, content: bytes) -> Values:
@@ -102,10 +95,10 @@ def made_attachment(row: wire.Row, intent: Kept, before: Collection[str]) -> wir
     """The attachment that a request has made; ``OutcomeUnknown`` if its answer does not show one."""
     try:
         new = alike(row, intent, before) or added(row, intent, before)
-    except UpstreamUnexpected as fault:
-        raise OutcomeUnknown(fault.message, *fault.details, private=fault.private, doubt="garbled") from fault
+    except errors.UpstreamUnexpected as fault:
+        raise errors.OutcomeUnknown(fault.message, *fault.details, private=fault.private, doubt="garbled") from fault
     if not new:
-        raise OutcomeUnknown("The application took the file, but does not show it.", doubt="garbled")
+        raise errors.OutcomeUnknown("The application took the file, but does not show it.", doubt="garbled")
     return new[-1]
 
 

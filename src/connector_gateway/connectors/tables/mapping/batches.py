@@ -8,26 +8,10 @@ from typing import Any
 from pydantic_core import to_json
 
 from connector_gateway.connectors.tables import casts, wire
-from connector_gateway.connectors.tables.mapping.records import (
-    CASTING,
-    REFUSED,
-    Kept,
-    Values,
-    blamed,
-    casts_of,
-    fitted,
-)
+from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED, Kept, Values, blamed, casts_of, fitted
 from connector_gateway.connectors.tables.models import CreatedRecords, CreateRecords, FailedRecord
+from connector_gateway.kit import errors
 from connector_gateway.kit.casts import as_sent
-from connector_gateway.kit.errors import (
-    FieldNotFound,
-    GatewayError,
-    LossyCast,
-    ReadOnlyField,
-    SelectOptionMissing,
-    UpstreamRefused,
-    UpstreamUnexpected,
-)
 from connector_gateway.kit.nearest import meant
 from connector_gateway.kit.writing import Cast
 
@@ -88,7 +72,7 @@ class Batch:
             "filled_in": self.filled_in,
         }
 
-    def refuse(self, draft: Draft, refusal: GatewayError) -> None:
+    def refuse(self, draft: Draft, refusal: errors.GatewayError) -> None:
         """Report a record as not made because the application did not take it."""
         self.failed[draft.index] = [refused_record(self.names, draft, self.params.records[draft.index], refusal)]
 
@@ -110,15 +94,12 @@ def drafts(
         values, faults = fitted(table, fields, new_options=new_options, creates=True)
         failed += [failed_record(index, fault) for fault in faults]
         if not faults:
-            fit.append(Draft(index, values, _brings_options(table, values)))
+            brings_options = any(casts.options.missing_options(field, values.get(field.id)) for field in table.fields)
+            fit.append(Draft(index, values, brings_options))
     return fit, failed
 
 
-def _brings_options(table: wire.Table, values: Values) -> bool:
-    return any(casts.options.missing_options(field, values.get(field.id)) for field in table.fields)
-
-
-def failed_record(index: int, fault: GatewayError) -> FailedRecord:
+def failed_record(index: int, fault: errors.GatewayError) -> FailedRecord:
     """The entry for one fault of a record."""
     (detail,) = fault.details
     return FailedRecord(
@@ -127,12 +108,9 @@ def failed_record(index: int, fault: GatewayError) -> FailedRecord:
 
 
 def refused_record(
-    names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], refusal: GatewayError
+    names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], refusal: errors.GatewayError
 ) -> FailedRecord:
-    """The entry of a record that the application refused, with the field that it speaks of, if that can be told.
-
-    *names* are those of the fields, by identifier.
-    """
+    """The entry of a refused record, with its field if that can be told; *names* has fields by identifier."""
     name = blamed(names, draft.values, fields, refusal.private) if isinstance(refusal, REFUSED) else None
     return FailedRecord(
         index=draft.index,
@@ -144,25 +122,25 @@ def refused_record(
     )
 
 
-ERRORS: Mapping[str, tuple[type[GatewayError], str, str | None]] = {
+ERRORS: Mapping[str, tuple[type[errors.GatewayError], str, str | None]] = {
     "select_option_missing": (
-        SelectOptionMissing,
+        errors.SelectOptionMissing,
         '{value} is not an option of "{field}".',
         "Add the option in {vendor}, or set {allow_new_options} to true.",
     ),
     "lossy_cast": (
-        LossyCast,
+        errors.LossyCast,
         '"{field}" cannot hold {value} without loss.',
         "Send a value of the field's type, which {list_tables} returns.",
     ),
-    "read_only_field": (ReadOnlyField, '"{field}" is computed.', "Leave the field out."),
-    "field_not_found": (FieldNotFound, 'The table has no field "{field}".', None),
-    "upstream_refused": (UpstreamRefused, "The application refused it. {vendor_message}", "Correct the values."),
+    "read_only_field": (errors.ReadOnlyField, '"{field}" is computed.', "Leave the field out."),
+    "field_not_found": (errors.FieldNotFound, 'The table has no field "{field}".', None),
+    "upstream_refused": (errors.UpstreamRefused, "The application refused it. {vendor_message}", "Correct the values."),
 }
 """Errors of records that were not created, with their messages, and remedies that differ from those of a call."""
 
 
-def error_of(item: FailedRecord) -> GatewayError:
+def error_of(item: FailedRecord) -> errors.GatewayError:
     """Return the error of a record that was not created, with a message and a remedy for the caller."""
     error, message, remedy = ERRORS[item.error]
     value = to_json(item.value).decode()
@@ -172,7 +150,7 @@ def error_of(item: FailedRecord) -> GatewayError:
     return error(f"Record {item.index} was not created: {words}{hint}", remedy=remedy)
 
 
-def _told(refusal: GatewayError, what: str) -> str | None:
+def _told(refusal: errors.GatewayError, what: str) -> str | None:
     """What the application gave as its reason, if it did."""
     return next((detail[what] for detail in refusal.details if what in detail), None)
 
@@ -189,7 +167,7 @@ def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
 def _linked_table(field: wire.Field) -> str:
     linked = field.options().linked_table_id
     if not linked:
-        raise UpstreamUnexpected("The application does not tell where a field links to.", {"place": field.id})
+        raise errors.UpstreamUnexpected("The application does not tell where a field links to.", {"place": field.id})
     return linked
 
 
@@ -203,10 +181,7 @@ def astray(draft: Draft, field: str, linked: Sequence[str], there: Collection[st
 
 
 def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: Kept) -> Kept:
-    """What is planned for the records of a call; records with an entry in *failed* are not made.
-
-    *filled_in* is what the table is known to fill in by itself.
-    """
+    """Plan the records of a call, except those *failed*; *filled_in* is what the table fills in by itself."""
     unfit = {item.index for item in failed}
     fit = [draft for draft in drafts if draft.index not in unfit]
     written = {field_id for draft in fit for field_id in draft.values}

@@ -5,16 +5,8 @@ from typing import Any, TypeVar
 
 from connector_gateway.connectors.tables import casts, wire
 from connector_gateway.connectors.tables.models import Record, UpdateRecord
+from connector_gateway.kit import errors
 from connector_gateway.kit.casts import as_sent
-from connector_gateway.kit.errors import (
-    FieldNotFound,
-    GatewayError,
-    LossyCast,
-    ReadOnlyField,
-    SelectOptionMissing,
-    UpstreamRefused,
-    UpstreamUnexpected,
-)
 from connector_gateway.kit.faults import gathered
 from connector_gateway.kit.nearest import MEANT, nearest, nearest_first
 from connector_gateway.kit.shapes import Page
@@ -29,10 +21,10 @@ Values = dict[str, Any]
 Kept = Mapping[str, Any]
 """What is planned or was learned: JSON of our own, kept until the call has ended."""
 
-CASTING = (FieldNotFound, ReadOnlyField, LossyCast, SelectOptionMissing)
+CASTING = (errors.FieldNotFound, errors.ReadOnlyField, errors.LossyCast, errors.SelectOptionMissing)
 """Why fields cannot be written as they were given."""
 
-REFUSED = (UpstreamRefused, *CASTING)
+REFUSED = (errors.UpstreamRefused, *CASTING)
 """What the application refuses values with; nothing of the request was done then."""
 
 
@@ -57,14 +49,11 @@ def writable(table: wire.Table, fields: Mapping[str, Any]) -> Values:
 
 def fitted(
     table: wire.Table, fields: Mapping[str, Any], *, new_options: bool, creates: bool
-) -> tuple[Values, list[GatewayError]]:
-    """Return the vendor's form of the *fields* that fit, and an error for each that does not, in the order given.
-
-    Selects may name options they lack if *new_options* are allowed.
-    """
+) -> tuple[Values, list[errors.GatewayError]]:
+    """Return the vendor's form of the *fields* that fit, and the errors of others; *new_options* may be named."""
     known = {field.name: field for field in table.fields}
     values: Values = {}
-    faults: list[GatewayError] = []
+    faults: list[errors.GatewayError] = []
     for name, value in fields.items():
         try:
             field = _writable_field(table, known, name, value)
@@ -91,9 +80,9 @@ def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: st
     if field is None:
         # Said here, since beside a value the value is what would be compared with the names.
         about = {"field": name, "value": shown, "allowed": nearest_first(name, known), MEANT: nearest(name, known)}
-        raise FieldNotFound(f'Table "{table.name}" has no field "{name}".', about)
+        raise errors.FieldNotFound(f'Table "{table.name}" has no field "{name}".', about)
     if field.type not in casts.writing.CASTS:
-        raise ReadOnlyField(f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": shown})
+        raise errors.ReadOnlyField(f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": shown})
     return field
 
 
@@ -125,7 +114,9 @@ def _words(value: Any) -> list[str]:
     return [text for text in texts if isinstance(text, str) and text]
 
 
-def with_field(refusal: GatewayError, table: wire.Table, change: Kept, fields: Mapping[str, Any]) -> GatewayError:
+def with_field(
+    refusal: errors.GatewayError, table: wire.Table, change: Kept, fields: Mapping[str, Any]
+) -> errors.GatewayError:
     """Return *refusal* with the field and value that it is about, if that can be told."""
     names = {field.id: field.name for field in table.fields}
     name = blamed(names, change["values"], fields, refusal.private)
@@ -149,6 +140,6 @@ def read_cell(value: Any, shape: type[W], field_id: str) -> W:
         return converted(value, shape)
     except UnexpectedShape as fault:
         where = f"fields.{field_id}{fault.place}"
-        raise UpstreamUnexpected(
+        raise errors.UpstreamUnexpected(
             "The application answered in an unknown shape.", {"place": where}, private=f"{fault}, in {where}"
         ) from fault

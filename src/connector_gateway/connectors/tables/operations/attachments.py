@@ -17,18 +17,8 @@ from connector_gateway.connectors.tables.operations.bases import (
     tables_of,
     with_table,
 )
+from connector_gateway.kit import errors
 from connector_gateway.kit.call import RemoteFile
-from connector_gateway.kit.errors import (
-    FieldNotFound,
-    FileEmpty,
-    FileTooLarge,
-    LossyCast,
-    OutcomeUnknown,
-    ReadOnlyField,
-    RecordNotFound,
-    UrlNotAllowed,
-    UrlUnreachable,
-)
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
@@ -41,7 +31,7 @@ Source: airtable.com/developers/web/api/upload-attachment.
 BASES_AT_ONCE = 10
 """Bases that are asked for a record at the same time; each has a budget of its own."""
 
-NOT_HERE = (*MISSING, RecordNotFound)
+NOT_HERE = (*MISSING, errors.RecordNotFound)
 
 
 # The step that attaches a file
@@ -74,11 +64,11 @@ async def _find_file(call: TablesCall, intent: Intent, sent: Sent) -> Sequence[F
 
     After a restore it is not known what was there before; an attachment does not tell when it was made, or by whom.
     """
-    with suppress(RecordNotFound):
+    with suppress(errors.RecordNotFound):
         row = await call.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
         alike = mapping.attachments.alike(row, intent, () if sent.restored else intent["before"])
         if sent.restored and alike:
-            raise OutcomeUnknown(
+            raise errors.OutcomeUnknown(
                 "A file like this one is in the cell, and whether this call attached it cannot be told.",
                 *({"candidate": item.id} for item in alike),
             )
@@ -105,14 +95,14 @@ def attach_step(at_hand: AtHand) -> Step[TablesCall]:
 @writes(
     "POST /attachments",
     errors=[
-        RecordNotFound,
-        FieldNotFound,
-        ReadOnlyField,
-        LossyCast,
-        UrlNotAllowed,
-        UrlUnreachable,
-        FileEmpty,
-        FileTooLarge,
+        errors.RecordNotFound,
+        errors.FieldNotFound,
+        errors.ReadOnlyField,
+        errors.LossyCast,
+        errors.UrlNotAllowed,
+        errors.UrlUnreachable,
+        errors.FileEmpty,
+        errors.FileTooLarge,
     ],
     targets=["record_id", "field"],
 )
@@ -133,20 +123,17 @@ async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
 
 
 async def _plan_file(call: TablesCall, params: AttachFile, at_hand: AtHand) -> Kept:
-    """A file and where it is to go."""
     place = await _place(call, params)
     file = at_hand.file = await call.fetch(params.url, UPLOAD_BYTES)
     return mapping.attachments.planned_file(place, params.url, params.filename or file.name, file)
 
 
 async def _plan_cell(call: TablesCall, place: Kept, at_hand: AtHand) -> Sequence[str]:
-    """The attachments that are there already."""
     present = at_hand.present = await _present(call, place)
     return present
 
 
 async def _present(call: TablesCall, place: Kept) -> Sequence[str]:
-    """The attachments that are in the cell now."""
     row = await call.upstream.get_record(place["base_id"], place["table_id"], place["record_id"])
     return [item.id for item in mapping.attachments.attachments(row, place["field"])]
 
@@ -155,7 +142,7 @@ async def _content(call: TablesCall, intent: Intent, at_hand: AtHand) -> bytes:
     """The bytes of a file, fetched again unless this attempt has them; they must be those that were planned."""
     file = at_hand.file or await call.fetch(intent["url"], UPLOAD_BYTES)
     if file.content is None or mapping.attachments.digest_of(file.content) != intent["digest"]:
-        raise UrlUnreachable(
+        raise errors.UrlUnreachable(
             "The link leads to another file now than when this call was first made; nothing was attached.",
             {"parameter": "url", "value": intent["url"], "reason": "file_changed"},
             remedy="Use a new {idempotency_key} to attach the file that the link leads to now.",
@@ -192,7 +179,7 @@ async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
             if home is not None:
                 see(call, params.record_id, *home)
                 return home
-    raise RecordNotFound(
+    raise errors.RecordNotFound(
         f"No base of this connection has the record {params.record_id}.",
         {"parameter": "record_id", "value": params.record_id},
     )

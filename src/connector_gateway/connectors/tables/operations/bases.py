@@ -3,6 +3,7 @@
 from __future__ import annotations  # functions are made in each call (decision 45)
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from connector_gateway.connectors.tables import mapping, wire
@@ -62,11 +63,7 @@ async def known_table(call: TablesCall, intent: Intent) -> wire.Table:
 
 def schema_of(call: TablesCall, base_id: str) -> LookUp[Sequence[wire.Table]]:
     """The tables of a base with their fields and views."""
-
-    async def find() -> Sequence[wire.Table]:
-        return await call.upstream.get_base_schema(base_id)
-
-    return LookUp(f"schema {base_id}", SCHEMA_SECONDS, find)
+    return LookUp(f"schema {base_id}", SCHEMA_SECONDS, partial(call.upstream.get_base_schema, base_id))
 
 
 def record_name(base_id: str, record_id: str) -> str:

@@ -20,20 +20,14 @@ from connector_gateway.connectors.tables.operations.bases import (
     see,
     tables_of,
 )
+from connector_gateway.kit import errors
 from connector_gateway.kit.call import LookUp
-from connector_gateway.kit.errors import (
-    FileTooLarge,
-    OutcomeUnknown,
-    TooManyRecords,
-    UpstreamForbidden,
-    UpstreamUnexpected,
-)
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
 
 MAX_WARNINGS = 10
 
-FINAL = (*REFUSED, *MISSING, FileTooLarge, UpstreamForbidden, UpstreamUnexpected)
+FINAL = (*REFUSED, *MISSING, errors.FileTooLarge, errors.UpstreamForbidden, errors.UpstreamUnexpected)
 """Refusals that a repeat would get again; if some records were made, they are reported for each of the others."""
 
 
@@ -45,7 +39,9 @@ async def _send_records(call: TablesCall, intent: Intent, _: str) -> Learned:
     base_id, table_id, rows = intent["base_id"], intent["table_id"], intent["rows"]
     made = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
     if len(made) != len(rows):
-        raise OutcomeUnknown("The application tells of another number of records than it was given.", doubt="garbled")
+        raise errors.OutcomeUnknown(
+            "The application tells of another number of records than it was given.", doubt="garbled"
+        )
     call.memory.put(f"filled in {table_id}", mapping.batches.filled_in(made[0], rows[0]), REMEMBER_SECONDS)
     return {"created": [row.id for row in made]}
 
@@ -64,22 +60,14 @@ async def _find_records(call: TablesCall, intent: Intent, sent: Sent) -> Sequenc
     ]
 
 
-def _created(learned: Learned) -> Sequence[str]:
-    return list(learned["created"])
-
-
-def _joined(found: Sequence[Found]) -> Learned:
-    return {"created": [item.object_id for item in found]}
-
-
 CREATE_RECORDS = Step(
     "create records",
     _send_records,
     _find_records,
     makes="record",
     contents=mapping.evidence.contents,
-    object_ids=_created,
-    joined=_joined,
+    object_ids=lambda learned: list(learned["created"]),
+    joined=lambda found: {"created": [item.object_id for item in found]},
     tells=lambda learned: {"created": learned["created"]},
     assumed=mapping.batches.assumed_records,
 )
@@ -88,14 +76,14 @@ CREATE_RECORDS = Step(
 # The operation
 
 
-@writes("POST /records", errors=[*MISSING, TooManyRecords], targets=["base_id", "table"])
+@writes("POST /records", errors=[*MISSING, errors.TooManyRecords], targets=["base_id", "table"])
 async def create_records(call: TablesCall, params: CreateRecords) -> CreatedRecords:
     """Create up to ten records, and report the success of each.
 
     Every record is checked against the table first; those that fit are created even if others fail.
     """
     if len(params.records) > MAX_RECORDS:
-        raise TooManyRecords(
+        raise errors.TooManyRecords(
             f"{len(params.records)} records are more than a call takes.",
             {"parameter": "records", "count": len(params.records), "max": MAX_RECORDS},
         )
@@ -179,7 +167,6 @@ async def _make_singly(call: TablesCall, batch: Batch, indices: Collection[int])
 
 
 async def _make(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
-    """Create *group* with one request."""
     learned = await call.step(CREATE_RECORDS, batch.creation(group))
     for draft, record_id in zip(group, learned["created"], strict=True):
         batch.created[draft.index] = record_id

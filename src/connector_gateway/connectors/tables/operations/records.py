@@ -33,7 +33,6 @@ async def _send_change(call: TablesCall, intent: Intent, _: str) -> Learned:
 
 
 async def _find_change(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    """The record, if it holds what was to be written."""
     table = await known_table(call, intent)
     with suppress(RecordNotFound):
         row = await call.upstream.get_record(intent["base_id"], table.id, intent["record_id"])
@@ -99,8 +98,6 @@ async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord
 
 
 async def _plan_change(call: TablesCall, params: UpdateRecord) -> Kept:
-    """A change, cast to the types of the table."""
-
     async def change(table: wire.Table) -> Kept:
         planned = mapping.records.change(table, params)
         call.note_casts(partial(mapping.records.casts_of, table, "fields", params.fields, planned["values"]))
