@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -72,6 +73,10 @@ WARM = Story(
     ),
 )
 """Whatever is done at its first use only is done before histories are forked."""
+
+
+NUMBERS = count()
+"""What tells the files of one process's histories apart."""
 
 
 @dataclass
@@ -201,7 +206,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     """
     global_random.seed(story.seed)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    path = installation.template.parent / f"{os.getpid()}.db"
+    path = installation.template.parent / f"{os.getpid()}-{next(NUMBERS)}.db"
     storage = copied(installation.template, path)
     world = World(installation.vendors)
     history = History(story, world, storage, sent=installation.vendors.sent)

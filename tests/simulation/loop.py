@@ -125,9 +125,14 @@ def apart(coroutine: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
     return task
 
 
+ENDED: list[SimulatedLoop] = []
+"""Loops that have ended. They are kept: if what waits on them were deleted, its ``finally`` would run."""
+
+
 def simulate(main: Coroutine[Any, Any, T]) -> T:
-    """The result of *main* on a loop of its own; what is left behind is dropped without another step."""
+    """The result of *main* on a loop of its own; what is left behind never takes another step."""
     loop = SimulatedLoop()
+    ENDED.append(loop)
     loop.set_exception_handler(lambda *_: None)
     try:
         result = loop.run_until_complete(main)

@@ -154,14 +154,14 @@ class Served(Protocol):
 class Application:
     """Every route; operations have a prefix to themselves, and look their addresses up without trying one by one.
 
-    *public* has the routes without those of operators, for every port but *admin_port*.
+    *public* has the routes without those of operators, for every port but *admin_port*; None if every port has all.
     """
 
     def __init__(
         self,
         operations: Operations,
         others: Router,
-        public: Router,
+        public: Router | None,
         stopping: Stopping,
         clients: Clients,
         *,
@@ -185,13 +185,10 @@ class Application:
         """Pass the request on to its route."""
         if scope["type"] == "http" and scope["path"].startswith(ROOT):
             return self._operations(scope, receive, send)
-        router = self._others if self._is_for_operators(scope) else self._public
-        return router(scope, receive, send)
-
-    def _is_for_operators(self, scope: Scope) -> bool:
-        """Whether the request arrived where operators are served, by the port of the socket and not by a header."""
+        # By the port of the socket, and not by a header.
         _, port = scope.get("server") or (None, None)
-        return self._admin_port in {None, port}
+        router = self._others if self._public is None or port == self._admin_port else self._public
+        return router(scope, receive, send)
 
 
 STARTING_POINTS = {
@@ -246,9 +243,11 @@ def _reads_pages(scope: Scope) -> bool:
 
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
-    others, _ = _router(service, lifespan, public=False)
-    public, not_found = _router(service, lifespan, public=True)
-    operations = Operations(service.edge, service.connectors.values(), not_found)
+    others = _router(service, lifespan, public=False)
+    public = None if service.admin_port is None else _router(service, lifespan, public=True)
+    operations = Operations(
+        service.edge, service.connectors.values(), _not_found(service, _addresses(service, public=True))
+    )
     return Application(
         operations, others, public, service.edge.stopping, service.clients, admin_port=service.admin_port
     )
@@ -256,14 +255,13 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
 
 def _router(
     service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]], *, public: bool
-) -> tuple[Router, NotFound]:
+) -> Router:
     """Every route but those of operations, which are most calls and are found by a look-up of their own.
 
-    Where *public*, those for operators alone are left out. The second value answers where there is no route.
+    Where *public*, those for operators alone are left out.
     """
     addresses = _addresses(service, public=public)
-    not_found = NotFound(service.edge, addresses.missing, service.connectors)
-    missing = Missing(service.pages, addresses, not_found)
+    missing = Missing(service.pages, addresses, _not_found(service, addresses))
     routes: list[BaseRoute] = [
         _shown(service, "/", Front(public=public)),
         *management_routes(service.edge, service.management, _managed(public=public), public=public),
@@ -277,7 +275,11 @@ def _router(
         *_descriptions(service),
         *download_routes(service.edge, service.download_path),
     ]
-    return Router(routes, default=missing, redirect_slashes=False, lifespan=lifespan), not_found
+    return Router(routes, default=missing, redirect_slashes=False, lifespan=lifespan)
+
+
+def _not_found(service: Service, addresses: Addresses) -> NotFound:
+    return NotFound(service.edge, addresses.missing, service.connectors)
 
 
 def _managed(*, public: bool) -> list[ManagementRoute]:
