@@ -159,23 +159,21 @@ class Application:
 
     def __init__(
         self,
+        service: Service,
         operations: Operations,
         others: Router,
         public: Router | None,
-        stopping: Stopping,
-        clients: Clients,
-        *,
-        admin_port: int | None,
+        pages: Collection[str],
     ) -> None:
-        self.stopping = stopping
-        self.clients = clients
-        templates = [*operations.paths, *(route.path for route in others.routes if isinstance(route, Route))]
+        self.stopping = service.edge.stopping
+        self.clients = service.clients
+        templates = [*operations.paths, *pages, *(route.path for route in others.routes if isinstance(route, Route))]
         segments = {segment for template in templates for segment in template.split("/")}
         self.words: Collection[str] = frozenset(segment for segment in segments if "{" not in segment)
         self._operations = operations
         self._others = others
         self._public = public
-        self._admin_port = admin_port
+        self._admin_port = service.admin_port
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
         """What stands behind the routes, open while inside."""
@@ -214,6 +212,19 @@ class Front:
         return (self._redirect if _reads_pages(scope) else self._list)(scope, receive, send)
 
 
+class Documentation:
+    """Pages that are looked up by their whole path: there are many, and a route for each would be tried in turn."""
+
+    def __init__(self, pages: Mapping[str, ASGIApp], missing: ASGIApp) -> None:
+        self._pages = pages
+        self._missing = missing
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Send the page at the path, if there is one."""
+        page = self._pages.get(scope["path"]) if scope["type"] == "http" else None
+        return (page or self._missing)(scope, receive, send)
+
+
 class Missing:
     """Where there is no route: a page for a browser that looks for one, and a refusal for everybody else."""
 
@@ -243,18 +254,21 @@ def _reads_pages(scope: Scope) -> bool:
 
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
-    others = _router(service, lifespan, public=False)
-    public = None if service.admin_port is None else _router(service, lifespan, public=True)
+    pages = dict(_descriptions(service))
+    others = _router(service, lifespan, pages, public=False)
+    public = None if service.admin_port is None else _router(service, lifespan, pages, public=True)
     operations = Operations(
         service.edge, service.connectors.values(), _not_found(service, _addresses(service, public=True))
     )
-    return Application(
-        operations, others, public, service.edge.stopping, service.clients, admin_port=service.admin_port
-    )
+    return Application(service, operations, others, public, pages)
 
 
 def _router(
-    service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]], *, public: bool
+    service: Service,
+    lifespan: Callable[[Router], AbstractAsyncContextManager[None]],
+    pages: Mapping[str, ASGIApp],
+    *,
+    public: bool,
 ) -> Router:
     """Every route but those of operations, which are most calls and are found by a look-up of their own.
 
@@ -272,10 +286,9 @@ def _router(
         ),
         Route(AGENTS, Methods(service.edge, {"POST": service.agents})),
         *_states(service),
-        *_descriptions(service),
         *download_routes(service.edge, service.download_path),
     ]
-    return Router(routes, default=missing, redirect_slashes=False, lifespan=lifespan)
+    return Router(routes, default=Documentation(pages, missing), redirect_slashes=False, lifespan=lifespan)
 
 
 def _not_found(service: Service, addresses: Addresses) -> NotFound:
@@ -311,7 +324,7 @@ def _states(service: Service) -> Iterator[Route]:
     yield _shown(service, "/readyz", request_response(ready))
 
 
-def _descriptions(service: Service) -> Iterator[Route]:
+def _descriptions(service: Service) -> Iterator[tuple[str, ASGIApp]]:
     """What the service offers, for programs and people, and the pages about errors."""
 
     async def document(_: Request) -> Response:
@@ -350,7 +363,7 @@ def _descriptions(service: Service) -> Iterator[Route]:
         **{DOCS + code: error for code in CODES},
     }
     for path, show in shown.items():
-        yield _shown(service, path, request_response(show))
+        yield path, Methods(service.edge, {"GET": request_response(show)})
 
 
 def _shown(service: Service, path: str, endpoint: ASGIApp) -> Route:
