@@ -23,7 +23,7 @@ LONGEST_SECONDS = 60
 """Real time that one history may take; it takes milliseconds, unless something goes round in circles."""
 
 
-BATCH = 8
+BATCH = 16
 """Histories that one fork runs, each with third parties of its own: a fork copies every page of memory it touches."""
 
 

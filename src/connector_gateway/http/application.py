@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Protocol
 
 from pydantic_core import to_json
@@ -254,7 +254,7 @@ def _reads_pages(scope: Scope) -> bool:
 
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
-    pages = dict(_descriptions(service))
+    pages = _descriptions(service)
     others = _router(service, lifespan, pages, public=False)
     public = None if service.admin_port is None else _router(service, lifespan, pages, public=True)
     operations = Operations(
@@ -324,7 +324,7 @@ def _states(service: Service) -> Iterator[Route]:
     yield _shown(service, "/readyz", request_response(ready))
 
 
-def _descriptions(service: Service) -> Iterator[tuple[str, ASGIApp]]:
+def _descriptions(service: Service) -> Mapping[str, ASGIApp]:
     """What the service offers, for programs and people, and the pages about errors."""
 
     async def document(_: Request) -> Response:
@@ -345,12 +345,13 @@ def _descriptions(service: Service) -> Iterator[tuple[str, ASGIApp]]:
     async def listed(_: Request) -> Response:
         return guides_page(service.pages)
 
-    async def guide(path: str, _: Request) -> Response:
-        return guide_page(service.pages, path)
+    async def guide(request: Request) -> Response:
+        return guide_page(service.pages, addresses[request.scope["path"]])
 
     async def loaded(request: Request) -> Response:
         return asset(request.url.path.rpartition("/")[2])
 
+    addresses = {guide_address(path): path for path in guides()}
     shown: dict[str, Callable[[Request], Awaitable[Response]]] = {
         "/openapi.json": document,
         "/docs": page,
@@ -359,11 +360,11 @@ def _descriptions(service: Service) -> Iterator[tuple[str, ASGIApp]]:
         **dict.fromkeys(ASSETS, loaded),
         "/docs/errors": errors,
         INDEX: listed,
-        **{guide_address(path): partial(guide, path) for path in guides()},
+        **dict.fromkeys(addresses, guide),
         **{DOCS + code: error for code in CODES},
     }
-    for path, show in shown.items():
-        yield path, Methods(service.edge, {"GET": request_response(show)})
+    endpoints = {show: Methods(service.edge, {"GET": request_response(show)}) for show in set(shown.values())}
+    return {path: endpoints[show] for path, show in shown.items()}
 
 
 def _shown(service: Service, path: str, endpoint: ASGIApp) -> Route:
