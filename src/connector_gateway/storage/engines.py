@@ -244,8 +244,11 @@ def _sqlite(url: URL, seconds: float, now: Now) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
+        driver: Any = connection.connection
+        if driver.in_transaction:
+            return
         writes = connection.get_execution_options().get("writes")
         # A transaction that reads and writes later cannot wait for its turn then: SQLite refuses it at once.
-        connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        driver.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
