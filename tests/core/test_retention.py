@@ -65,10 +65,17 @@ def test_rows_of_five_hundred_calls_a_second_are_deleted_as_fast_as_they_come() 
 
 
 def test_what_comes_to_be_slowly_is_looked_for_seldom() -> None:
-    always, seldom = Pile(0), Pile(0)
+    always, seldom = Pile(10**6), Pile(10**6)
     after(2 * SELDOM * ROUND_SECONDS + 1, always.purge, seldom=seldom)
 
-    assert (2 * SELDOM, 2) == (len(always.steps), len(seldom.steps))
+    assert (2 * SELDOM * MOST_STEPS, 2 * MOST_STEPS) == (len(always.steps), len(seldom.steps))
+
+
+def test_a_job_that_found_nothing_to_do_is_skipped_for_a_minute() -> None:
+    pile = Pile(3)
+    after((2 + SELDOM) * ROUND_SECONDS + 1, pile.purge)
+
+    assert [3, 0, 0] == pile.steps
 
 
 async def test_each_job_fails_alone(clock: HandClock) -> None:

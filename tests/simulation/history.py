@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -43,8 +44,9 @@ from simulation.story import (
     Story,
     Write,
 )
-from simulation.vendors import CALL, Sent, Vendors
+from simulation.vendors import CALL, Sent, Trouble, Vendors
 from simulation.writes import KINDS, PublicFiles, World, target_of
+from workspace_sandbox import EMULATORS
 
 FOLDER = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path(tempfile.gettempdir())
 OPERATOR = "op_0123456789abcdef0123456789abcdef"
@@ -66,12 +68,23 @@ IN_PROGRESS = "idempotency_in_progress"
 
 WARM = Story(
     0,
-    tuple(
-        Write(number, kind, f"Warm {number}", f"warm-{number}", form=FORMS[number % len(FORMS)])
-        for number, kind in enumerate(KINDS)
+    (
+        *(
+            Write(number, kind, f"Warm {number}", f"warm-{number}", number % 2, form=FORMS[number % len(FORMS)])
+            for number, kind in enumerate(KINDS)
+        ),
+        *(Network(3 * number, Trouble(told, 1.0)) for number, told in enumerate(("cut", "502", "silence", "garbage"))),
+        *(Network(3 * number + 1, Trouble(told)) for number, told in enumerate(("cut", "502", "refusal", "failure"))),
+        *(Rewire(5.0, room, 1, "learned") for room in EMULATORS),
+        Disk(3.0, "refused", 1),
     ),
+    processes=2,
 )
 """Whatever is done at its first use only is done before histories are forked."""
+
+
+NUMBERS = count()
+"""What tells the files of one process's histories apart."""
 
 
 @dataclass
@@ -201,7 +214,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     """
     global_random.seed(story.seed)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    path = installation.template.parent / f"{os.getpid()}.db"
+    path = installation.template.parent / f"{os.getpid()}-{next(NUMBERS)}.db"
     storage = copied(installation.template, path)
     world = World(installation.vendors)
     history = History(story, world, storage, sent=installation.vendors.sent)

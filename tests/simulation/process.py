@@ -247,10 +247,11 @@ class Incarnation:
 
     def take(self, handle: asyncio.Handle) -> bool:
         """Run what belongs to the living; keep it while frozen."""
-        if not self.alive:
+        process = self.process
+        if not process.alive or process.generation != self._generation:
             return False
-        if self.process.frozen:
-            self.process._held.append(handle)
+        if process.frozen:
+            process._held.append(handle)
             return False
         return True
 

@@ -1,13 +1,15 @@
-"""Histories side by side: a process per core, and a fork per history, so that each begins with exactly the same."""
+"""Histories side by side: a process per core, each forked with untouched third parties for a few histories."""
 
 import gc
 import os
 import pickle
 import signal
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, Pipe, wait
 from shutil import rmtree
@@ -15,9 +17,14 @@ from typing import Any
 
 from simulation.history import Installation, happen, install
 from simulation.story import Story
+from simulation.vendors import Vendors
 
 LONGEST_SECONDS = 60
 """Real time that one history may take; it takes milliseconds, unless something goes round in circles."""
+
+
+BATCH = 16
+"""Histories that one fork runs, each with third parties of its own: a fork copies every page of memory it touches."""
 
 
 @dataclass(frozen=True)
@@ -75,64 +82,80 @@ def _perform(asked: "Connection[Any, Any]") -> None:
 
 def one(installation: Installation, story: Story) -> Outcome:
     """What becomes of *story*, in a fork of this process."""
-    (outcome,) = _forked(installation, [story], 1)
+    (outcome,) = _forked([installation], [story], 1)
     return outcome
 
 
 def many(installation: Installation, stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
     """What becomes of each of *stories*, as they end."""
-    return _forked(installation, stories, workers)
+    return _forked(
+        [installation, *(replace(installation, vendors=Vendors()) for _ in range(BATCH - 1))], stories, workers
+    )
 
 
-def _forked(installation: Installation, stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
+def _forked(installations: Sequence[Installation], stories: Iterable[Story], workers: int) -> Iterator[Outcome]:
     gc.collect()
     gc.freeze()
-    waiting: dict[Connection[Any, Any], tuple[int, Story]] = {}
-    coming = iter(stories)
-    more = True
-    while more or waiting:
-        while more and len(waiting) < workers:
-            story = next(coming, None)
-            if story is None:
-                more = False
-                break
-            receiving, process_id = _fork(installation, story)
-            waiting[receiving] = process_id, story
-        for ready in wait(list(waiting)) if waiting else ():
+    coming, again = iter(stories), deque[Story]()
+    busy: dict[Connection[Any, Any], _Batch] = {}
+    while True:
+        while len(busy) < workers and (batch := _taken(again, coming, len(installations))):
+            receiving, process_id = _fork(installations, batch)
+            busy[receiving] = _Batch(process_id, batch)
+        if not busy:
+            return
+        for ready in wait(list(busy)):
             assert isinstance(ready, Connection)
-            process_id, story = waiting.pop(ready)
-            yield _received(ready, process_id, story)
+            batch_of = busy[ready]
+            yield _received(ready, batch_of.left.pop(0))
+            if ready.closed or not batch_of.left:
+                ready.close()
+                os.waitpid(batch_of.process_id, 0)
+                again.extend(busy.pop(ready).left)
 
 
-def _fork(installation: Installation, story: Story) -> tuple["Connection[Any, Any]", int]:
+def _taken(again: deque[Story], coming: Iterator[Story], most: int) -> list[Story]:
+    """Take the next stories: those that a fork left when it died, then new ones."""
+    left = [again.popleft() for _ in range(min(most, len(again)))]
+    return [*left, *islice(coming, most - len(left))]
+
+
+@dataclass
+class _Batch:
+    """The stories that one fork has still to tell."""
+
+    process_id: int
+    left: list[Story]
+
+
+def _fork(installations: Sequence[Installation], batch: Sequence[Story]) -> tuple["Connection[Any, Any]", int]:
     receiving, sending = Pipe(duplex=False)
     process_id = os.fork()
     if process_id == 0:
-        _child(sending, installation, story)
+        _child(sending, installations, batch)
     sending.close()
     return receiving, process_id
 
 
-def _child(sending: "Connection[Any, Any]", installation: Installation, story: Story) -> None:
-    """Let a story happen and end at once: nothing is cleaned up that the parent still needs."""
-
-    signal.alarm(LONGEST_SECONDS)
+def _child(sending: "Connection[Any, Any]", installations: Sequence[Installation], batch: Sequence[Story]) -> None:
+    """Let each story of *batch* happen to an installation of its own, and end at once: nothing is cleaned up."""
     gc.disable()
-    try:
-        broken, lines = happen(installation, story)
-    except BaseException:  # noqa: BLE001  # it is reported by the parent
-        broken, lines = [f"I0 the simulation failed: {traceback.format_exc()}"], []
-    sending.send_bytes(pickle.dumps((broken, lines)))
+    for installation, story in zip(installations, batch, strict=False):
+        signal.alarm(LONGEST_SECONDS)
+        try:
+            broken, lines = happen(installation, story)
+        except BaseException:  # noqa: BLE001  # it is reported by the parent
+            broken, lines = [f"I0 the simulation failed: {traceback.format_exc()}"], []
+        sending.send_bytes(pickle.dumps((broken, lines)))
     os._exit(0)
 
 
-def _received(receiving: "Connection[Any, Any]", process_id: int, story: Story) -> Outcome:
+def _received(receiving: "Connection[Any, Any]", story: Story) -> Outcome:
     try:
         broken, lines = pickle.loads(receiving.recv_bytes())
     except EOFError:
+        receiving.close()
         broken, lines = [f"I0 it took more than {LONGEST_SECONDS} s, or the process died"], []
-    receiving.close()
-    os.waitpid(process_id, 0)
     return Outcome(story, broken, lines)
 
 

@@ -7,12 +7,12 @@ numbered. Every change names the run that holds the claim, so an attempt that lo
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from sqlalchemy import ColumnElement, and_, bindparam, delete, literal_column, select, update
 from sqlalchemy import Connection as Writing
-from sqlalchemy import and_, bindparam, delete, literal_column, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
@@ -36,8 +36,27 @@ POLL_SECONDS = 0.25
 _claims = tables.claims.c
 CLAIM = insert(tables.claims).on_conflict_do_nothing()
 NAME = ("workspace_id", "connection_id", "operation", "idempotency_key")
+HERE = and_(*(_claims[name] == bindparam(f"_{name}") for name in NAME))
+"""Selects a claim by its name."""
+
+FIND = select(tables.claims).where(HERE)
+STATE = select(_claims.state).where(HERE)
+EXPIRE = delete(tables.claims).where(HERE, _claims.expires_at <= bindparam("_now"))
+TAKE_OVER = (
+    update(tables.claims)
+    .where(HERE, _claims.state == "doubtful", _claims.target == bindparam("_target"))
+    .values(
+        state="held",
+        attempt=_claims.attempt + 1,
+        run_id=bindparam("_run_id"),
+        process_id=bindparam("_process_id"),
+        expires_at=bindparam("_expires_at"),
+    )
+)
+"""Takes over a claim in doubt, for a call with the same target."""
+
 MINE = and_(
-    *(_claims[name] == bindparam(f"_{name}") for name in NAME),
+    HERE,
     _claims.run_id == bindparam("_run_id"),
     # A word of the statement, and no value of it: SQLite compares values with the conditions of indexes, and compiled
     # the statement anew for each call. That was half of what it took to carry it out (decision 73).
@@ -65,9 +84,7 @@ PUT_BACK = (
 )
 LET_GO = update(tables.claims).where(MINE).values(state="doubtful", process_id=None)
 RELEASE = delete(tables.claims).where(MINE)
-PURGE = delete(tables.claims).where(
-    *(_claims[name] == bindparam(f"_{name}") for name in NAME), _claims.expires_at < bindparam("_now")
-)
+PURGE = delete(tables.claims).where(HERE, _claims.expires_at < bindparam("_now"))
 EXPIRED = select(*(_claims[name] for name in NAME)).where(_claims.expires_at < bindparam("_now")).limit(PURGE_STEP)
 _free = EXPIRED.with_for_update(skip_locked=True).cte("free")
 PURGE_FREE = delete(tables.claims).where(*(_claims[name] == _free.c[name] for name in NAME))
@@ -113,9 +130,15 @@ class ClaimName(NamedTuple):
             "idempotency_key": self.idempotency_key,
         }
 
-    def here(self) -> Any:
-        """The condition that selects the claim."""
-        return and_(*(_claims[name] == value for name, value in self.columns.items()))
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters of ``HERE``."""
+        return {
+            "_workspace_id": self.workspace_id,
+            "_connection_id": self.connection_id,
+            "_operation": self.operation,
+            "_idempotency_key": self.idempotency_key,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +177,7 @@ class Claim(Struct):
 
 
 def _fence(name: ClaimName, run_id: RunId) -> dict[str, Any]:
-    return {
-        "_workspace_id": name.workspace_id,
-        "_connection_id": name.connection_id,
-        "_operation": name.operation,
-        "_idempotency_key": name.idempotency_key,
-        "_run_id": run_id,
-    }
+    return name.parameters | {"_run_id": run_id}
 
 
 class Claims:
@@ -259,14 +276,9 @@ class Claims:
         """Put the claims of dead processes in doubt, or delete those that sent nothing; returns how many."""
 
         def settle(writing: Writing) -> int:
-            return writing.execute(RELEASE_ABANDONED).rowcount + writing.execute(self._doubt_abandoned).rowcount
+            return execute(writing, RELEASE_ABANDONED) + execute(writing, _doubt_abandoned(self._database.now))
 
         return await self._database.write(settle)
-
-    @cached_property
-    def _doubt_abandoned(self) -> Executable:
-        settles_at = self._database.now + _claims.settle_seconds
-        return update(tables.claims).where(ABANDONED).values(state="doubtful", settles_at=settles_at, process_id=None)
 
     async def purge(self) -> int:
         """Delete a bounded number of expired claims, unless they were taken anew meanwhile; how many it were."""
@@ -315,9 +327,7 @@ class Claims:
         """The claim that exists already, if it can be taken over, or its result."""
         now, opening = self._database.time(), recording.opening()
         # Most claims that exist have a result, and then nothing has to be written but the run, when it ends.
-        row = await self._database.read(
-            lambda reading: reading.execute(select(tables.claims).where(name.here())).first()
-        )
+        row = await self._database.read(lambda reading: reading.execute(FIND, name.parameters).first())
         if row is not None and row.expires_at > now:
             if row.target != new["target"]:
                 raise reused(row.run_id)
@@ -343,12 +353,17 @@ class Claims:
 
     async def _wait_for_others(self, name: ClaimName, deadline: float) -> None:
         """Wait while another process holds the claim, which cannot wake anybody here; done at the deadline at least."""
-        state = select(_claims.state).where(name.here())
         held: str | None = "held"
         # Looked at by a reader: trying to take it would write a transaction each time.
         while held == "held" and self._clock.now() < deadline:
             await self._clock.sleep(POLL_SECONDS)
-            held = await self._database.read(lambda reading: reading.execute(state).scalar())
+            held = await self._database.read(lambda reading: reading.execute(STATE, name.parameters).scalar())
+
+
+@lru_cache(maxsize=8)
+def _doubt_abandoned(now: ColumnElement[float]) -> Executable:
+    settles_at = now + _claims.settle_seconds
+    return update(tables.claims).where(ABANDONED).values(state="doubtful", settles_at=settles_at, process_id=None)
 
 
 def _purge_each(rows: Sequence[dict[str, Any]], writing: Writing) -> int:
@@ -357,19 +372,13 @@ def _purge_each(rows: Sequence[dict[str, Any]], writing: Writing) -> int:
 
 def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | First | None:
     """Take a claim that is expired, in doubt, or deleted since; None while another attempt holds it."""
-    expired = delete(tables.claims).where(name.here(), _claims.expires_at <= now)
     # Before the insertion, since an expired claim would still stand in its way.
-    writing.execute(expired)
+    writing.execute(EXPIRE, name.parameters | {"_now": now})
     if execute(writing, CLAIM, new):
         return Claim(name, new["run_id"], 1, Asked(new["target"], new["parameters"]))
-    taken = {key: new[key] for key in ("run_id", "process_id", "expires_at")}
-    over = (
-        update(tables.claims)
-        .where(name.here(), _claims.state == "doubtful", _claims.target == new["target"])
-        .values(state="held", attempt=_claims.attempt + 1, **taken)
-    )
-    taken_over = writing.execute(over).rowcount
-    row = writing.execute(select(tables.claims).where(name.here())).first()
+    taken = {f"_{column}": new[column] for column in ("target", "run_id", "process_id", "expires_at")}
+    taken_over = execute(writing, TAKE_OVER, name.parameters | taken)
+    row = writing.execute(FIND, name.parameters).first()
     if row is not None and taken_over:
         first = Asked(row.target, row.parameters)
         return Claim(name, new["run_id"], row.attempt, first, row.sealed, row.settles_at or 0.0)

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, Select, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, select, update
 
 from connector_gateway.core.acts import recorded
 from connector_gateway.core.details import cut
@@ -218,11 +218,13 @@ class Keys:
         # The checksum keeps guesses and typing errors away from the database.
         if not well_formed(key):
             raise errors.InvalidApiKey(_what_is_wrong(key))
-        query = select(tables.keys).where(tables.keys.c.digest == found, tables.keys.c.revoked_at.is_(None))
-        row = await self.database.read(lambda connection: connection.execute(query).first())
+        row = await self.database.read(lambda connection: connection.execute(USABLE, {"_digest": found}).first())
         if row is None or not hmac.compare_digest(row.digest, found):
             return None
         return _caller(row)
+
+
+USABLE = select(tables.keys).where(_keys.digest == bindparam("_digest"), _keys.revoked_at.is_(None))
 
 
 def _count(workspace_id: str, now: float) -> Select[Any]:

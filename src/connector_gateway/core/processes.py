@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Self
+from functools import lru_cache
+from typing import Any, NamedTuple, Self
 
 import structlog
+from sqlalchemy import ColumnElement, bindparam, delete, func, inspect, select, update
 from sqlalchemy import Connection as Reading
-from sqlalchemy import delete, func, inspect, select, update
+from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
@@ -23,6 +24,7 @@ from connector_gateway.kit.identifiers import ProcessId
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.files import AlreadyServed
+from connector_gateway.storage.rows import execute, fetch
 
 HEARTBEAT_SECONDS = 2.0
 
@@ -40,7 +42,27 @@ Job = Callable[[], Awaitable[object]]
 log = structlog.get_logger()
 
 _processes = tables.processes.c
-_AGE = (_processes.started_at, _processes.process_id)
+
+
+class _Statements(NamedTuple):
+    """The statements of a heartbeat."""
+
+    sign_of_life: Executable
+    bury: Executable
+    living: Executable
+
+
+@lru_cache(maxsize=8)
+def _statements(now: ColumnElement[float]) -> _Statements:
+    new = insert(tables.processes).values(process_id=bindparam("_process_id"), started_at=now, seen_at=now)
+    age = now - _processes.seen_at
+    return _Statements(
+        sign_of_life=new.on_conflict_do_update(index_elements=[_processes.process_id], set_={"seen_at": now}),
+        bury=delete(tables.processes).where(_processes.seen_at < now - DEAD_AFTER_SECONDS),
+        living=select(_processes.process_id, age.label("age"))
+        .where(age <= DEAD_AFTER_SECONDS)
+        .order_by(_processes.started_at, _processes.process_id),
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -150,16 +172,15 @@ class Processes:
     async def give_sign_of_life(self) -> None:
         """Write a sign of life; its age counts from the beginning of the write."""
         began = self.stopwatch()
-        await self.database.write(lambda writing: writing.execute(self._sign_of_life))
+        mine = {"_process_id": self.process_id}
+        await self.database.write(lambda writing: execute(writing, self._statements.sign_of_life, mine))
         if self._seen_at is not None and began - self._seen_at >= LIVE_SECONDS:
             self._lapses += 1
         self._seen_at = began
 
-    @cached_property
-    def _sign_of_life(self) -> Executable:
-        now = self.database.now
-        new = insert(tables.processes).values(process_id=self.process_id, started_at=now, seen_at=now)
-        return new.on_conflict_do_update(index_elements=[tables.processes.c.process_id], set_={"seen_at": now})
+    @property
+    def _statements(self) -> "_Statements":
+        return _statements(self.database.now)
 
     async def prove_writable(self) -> None:
         """Write this process's row once more, to show that the database takes writes."""
@@ -176,7 +197,6 @@ class Processes:
             *self.also,
             self.database.set_time,
             self.database.flush,
-            self._bury,
             self._look_around,
             self.runs.interrupt_abandoned,
             self.runs.interrupt_lost,
@@ -204,24 +224,20 @@ class Processes:
                 log.warning("settled what a process left", job=job.__name__, count=settled)
         return True
 
-    async def _bury(self) -> None:
-        await self.database.write(lambda writing: writing.execute(self._dead))
+    def _bury(self, writing: Writing) -> Sequence[tuple[Any, ...]]:
+        """Delete the rows of dead processes; return the others, oldest first, and how old their signs of life are."""
+        execute(writing, self._statements.bury)
+        return fetch(writing, self._statements.living)
 
     async def _look_around(self) -> None:
         """Count the processes that live, and stop if this one has to be alone and another was there first."""
-        age = (self.database.now - tables.processes.c.seen_at).label("age")
-        query = select(tables.processes, age).where(age <= DEAD_AFTER_SECONDS)
-        found = await self.database.read(lambda reading: reading.execute(query.order_by(*_AGE)).all())
+        found = await self.database.write(self._bury)
         self.count = max(1, len(found))
-        oldest = next((row.process_id for row in found if row.age < LIVE_SECONDS), self.process_id)
+        oldest = next((process_id for process_id, age in found if age < LIVE_SECONDS), self.process_id)
         if self._alone and oldest != self.process_id:
             reason = f"{self._served_by(oldest)}, which was there first."
             log.error("stopping", reason=reason)
             self._stopping.begin(reason)
-
-    @cached_property
-    def _dead(self) -> Executable:
-        return delete(tables.processes).where(tables.processes.c.seen_at < self.database.now - DEAD_AFTER_SECONDS)
 
     async def _beat_forever(self) -> None:
         while True:

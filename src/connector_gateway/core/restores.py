@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import structlog
-from sqlalchemy import Connection, exists, func, select, update
+from sqlalchemy import Connection, bindparam, exists, func, select, update
 from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
@@ -21,6 +21,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
 from connector_gateway.storage.epochs import Epoch, FileWitness, Witness
 from connector_gateway.storage.files import Unusable
+from connector_gateway.storage.rows import fetch
 
 ONLY = 1
 """The identifier of the one row."""
@@ -45,6 +46,20 @@ log = structlog.get_logger()
 DECLARED = "declared"
 
 _installation, _restores = tables.installation.c, tables.restores.c
+
+
+COUNT = (
+    update(tables.installation)
+    .where(_installation.epoch >= bindparam("_seen"))
+    .values(epoch=_installation.epoch + 1, epoch_at=bindparam("_now"))
+    .returning(_installation.epoch)
+)
+"""Counts an epoch, unless the database is in an earlier one than was seen before."""
+
+LAST_COUNTED = select(_installation.epoch_at)
+LOST = select(func.min(_restores.backup_at), func.max(_restores.restored_at), func.min(_restores.restored_at)).where(
+    _restores.restored_at > bindparam("_after")
+)
 
 
 class Lost(NamedTuple):
@@ -141,12 +156,11 @@ class Restores:
     def _count(self, writing: Writing) -> tuple[int, Lost | None] | Lost:
         """Count an epoch; what the database has lost instead, if this process knows of a later one than it does."""
         now = self._database.time()
-        row = writing.execute(select(tables.installation)).one()
-        if row.epoch < self._seen:
-            return Lost(row.epoch_at or 0.0, now)
-        counted = update(tables.installation).values(epoch=_installation.epoch + 1, epoch_at=now)
-        epoch: int = writing.execute(counted.returning(_installation.epoch)).scalar_one()
-        return epoch, _lost(writing, now)
+        counted = fetch(writing, COUNT, {"_seen": self._seen, "_now": now})
+        if not counted:
+            ((counted_at,),) = fetch(writing, LAST_COUNTED)
+            return Lost(counted_at or 0.0, now)
+        return counted[0][0], _lost(writing, now)
 
     async def declare(self, backup_at: float) -> dict[str, Any]:
         """Record that the database was restored from a backup of that time, which operators know."""
@@ -196,10 +210,7 @@ def _record(writing: Writing, lost: Lost, noticed: str, seen: int) -> None:
 
 def _lost(writing: Writing, now: float) -> Lost | None:
     """The time that the database has lost, as far as keys of it may still be repeated."""
-    query = select(
-        func.min(_restores.backup_at), func.max(_restores.restored_at), func.min(_restores.restored_at)
-    ).where(_restores.restored_at > now - WINDOW_SECONDS)
-    since, until, first = writing.execute(query).one()
+    ((since, until, first),) = fetch(writing, LOST, {"_after": now - WINDOW_SECONDS})
     if since is None:
         return None
     # A key that was used earlier was forgotten by the time of the restore.

@@ -24,7 +24,7 @@ CALM_SECONDS = 2.0
 """
 
 SELDOM = 30
-"""Rounds between two of what comes to be slowly, and takes longer to look for."""
+"""Rounds from one run to the next of a job that is slow or rarely needed, or that found nothing to do."""
 
 Job = Callable[[], Awaitable[int]]
 """Does a step, such as deleting up to about ``PURGE_STEP`` rows, and returns how many rows it were."""
@@ -37,7 +37,10 @@ async def _at_once() -> None:
 
 
 class JobRunner:
-    """Carries out its jobs round after round, each as often as there is something left for it to do."""
+    """Runs jobs in rounds. A job that finds nothing to do is skipped for a minute: most tables are mostly calm.
+
+    Jobs in *seldom* run once a minute, however much they find.
+    """
 
     def __init__(
         self,
@@ -53,6 +56,9 @@ class JobRunner:
 
         self._always = always
         self._seldom = seldom
+        self._resumes_at: dict[Job, int] = {}
+        """The round in which a job that found nothing runs again."""
+
         self._patience = CALM_SECONDS
         """Seconds that this round may still wait for calm."""
 
@@ -67,29 +73,39 @@ class JobRunner:
         """One round of everything."""
         await self._round(*self._always, *self._seldom)
 
-    async def _round(self, *jobs: Job) -> None:
-        """Each of *jobs* fails alone; what it has left undone is done in a later round."""
+    async def _round(self, *jobs: Job) -> list[Job]:
+        """Run *jobs*, each of which fails alone; return those that found nothing to do."""
         self._patience = CALM_SECONDS
+        idle = []
         for job in jobs:
             try:
-                await self._repeated(job)
+                if not await self._repeat(job):
+                    idle.append(job)
             except StorageUnavailable as away:
                 log.warning("storage is away", job=job.__name__, private=away.private)
             except Exception:
                 log.exception("a job failed", job=job.__name__)
+        return idle
 
     async def _run_loop(self) -> None:
         rounds = 0
         while True:
             await self._clock.sleep(ROUND_SECONDS)
             rounds += 1
-            await self._round(*self._always, *(() if rounds % SELDOM else self._seldom))
+            due = (job for job in self._always if self._resumes_at.get(job, 0) <= rounds)
+            for job in await self._round(*due, *(() if rounds % SELDOM else self._seldom)):
+                self._resumes_at[job] = rounds + SELDOM
 
-    async def _repeated(self, job: Job) -> None:
+    async def _repeat(self, job: Job) -> int:
+        """Run *job* until less than a full step is left; return how many rows it handled."""
+        handled = 0
         for _ in range(MOST_STEPS):
             await self._wait_for_calm()
-            if await job() < PURGE_STEP:
+            rows = await job()
+            handled += rows
+            if rows < PURGE_STEP:
                 break
+        return handled
 
     async def _wait_for_calm(self) -> None:
         """Wait until storage is calm, though no longer than this round may still wait."""

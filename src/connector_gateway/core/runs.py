@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from msgspec import Struct, field
-from sqlalchemy import ColumnElement, TextClause, delete, literal_column, select, update
+from sqlalchemy import ColumnElement, TextClause, bindparam, delete, literal_column, select, update
 from sqlalchemy import Connection as Transaction
 from sqlalchemy.dialects.postgresql import insert
 
@@ -24,7 +24,7 @@ from connector_gateway.kit.redaction import Redaction
 from connector_gateway.kit.upstream import Exchange, Trace
 from connector_gateway.storage import tables
 from connector_gateway.storage.database import Database
-from connector_gateway.storage.rows import Put
+from connector_gateway.storage.rows import Put, execute, fetch
 from connector_gateway.storage.shared import Allowance
 
 Condition = ColumnElement[bool] | TextClause
@@ -60,6 +60,8 @@ INTERRUPT_ABANDONED = (
     .values(status="interrupted", process_id=None)
 )
 """Marks the runs of processes that are gone."""
+
+RUNNING = select(tables.runs.c.run_id).where(tables.runs.c.process_id == bindparam("_process_id"))
 
 EXAMINED = 5_000
 """Runs that are looked at for one page, which takes some milliseconds."""
@@ -270,22 +272,24 @@ class Runs:
 
     async def interrupt_abandoned(self) -> int:
         """Mark the runs of dead processes as ``interrupted``; returns how many there were."""
-        return await self.database.write(lambda writing: writing.execute(INTERRUPT_ABANDONED).rowcount)
+        return await self.database.write(lambda writing: execute(writing, INTERRUPT_ABANDONED))
 
     async def interrupt_lost(self) -> int:
         """Mark the runs of this process whose end was never committed as ``interrupted``; returns how many."""
-        runs = tables.runs.c
-        mine = select(runs.run_id).where(runs.process_id == self.process_id)
-        running = await self.database.read(lambda reading: reading.execute(mine).scalars().all())
-        lost = [found for found in running if found not in self.under_way][:LOST_STEP]
+        return await self.database.write(self._interrupt_lost)
+
+    def _interrupt_lost(self, writing: Transaction) -> int:
+        running = fetch(writing, RUNNING, {"_process_id": self.process_id})
+        lost = [found for (found,) in running if found not in self.under_way][:LOST_STEP]
         if not lost:
             return 0
+        # A run that ends meanwhile is no longer this process's.
         interrupt = (
             update(tables.runs)
-            .where(runs.run_id.in_(lost), runs.process_id == self.process_id)
+            .where(_runs.run_id.in_(lost), _runs.process_id == self.process_id)
             .values(status="interrupted", process_id=None)
         )
-        return await self.database.write(lambda writing: writing.execute(interrupt).rowcount)
+        return writing.execute(interrupt).rowcount
 
     async def purge(self, before: float) -> int:
         """Delete a bounded number of runs that started *before* an instant; returns how many.

@@ -1,6 +1,8 @@
 """The check at the start that a secret key is there for what is stored encrypted, so that not every call finds out."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, LargeBinary, Row, Select, func, select
 from sqlalchemy import Connection as SqlConnection
@@ -13,6 +15,10 @@ EVENTS_CHECKED = 1000
 """How many of the oldest and of the newest events are looked at."""
 
 
+Names = tuple[bytes, ...]
+"""How what can be opened begins."""
+
+
 class SecretsMissing(Exception):
     """What is kept was sealed with a secret that is not set; the message says what, and what to do."""
 
@@ -23,16 +29,15 @@ async def check_seals(database: Database, vault: Vault) -> None:
     Claims are not looked through, since they are many and last a day: a repeat whose first result cannot be decrypted
     is ``secret_unreadable``, and one of a write in doubt is ``outcome_unknown``.
     """
+    unreadable = _unreadable(tuple(vault.names))
 
     def ask(reading: SqlConnection) -> tuple[Row[int, str], Sequence[str], Sequence[str], set[str], Sequence[str]]:
-        hooks, webhooks = reading.scalars(_hooks(vault)).all(), reading.scalars(_webhooks(vault)).all()
-        events = {name for query in _events(vault) for name in reading.scalars(query)}
         return (
-            reading.execute(_connections(vault)).one(),
-            hooks,
-            webhooks,
-            events,
-            reading.scalars(_trails(vault)).all(),
+            reading.execute(unreadable.connections).one(),
+            reading.scalars(unreadable.hooks).all(),
+            reading.scalars(unreadable.webhooks).all(),
+            {name for query in unreadable.events for name in reading.scalars(query)},
+            reading.scalars(unreadable.trails).all(),
         )
 
     (count, first), hooks, webhooks, events, trails = await database.read(ask)
@@ -50,29 +55,37 @@ async def check_seals(database: Database, vault: Vault) -> None:
         )
 
 
-def _connections(vault: Vault) -> Select[int, str]:
-    """How many connections cannot be opened, and the first of them."""
-    table = tables.connections.c
-    counted = select(func.count(), func.min(table.connection_id))
-    return counted.where(table.deleted.is_(False), _sealed_elsewhere(table.sealed, vault))
+class _Unreadable(NamedTuple):
+    """The statements that find what was sealed with a key that is not among the known ones."""
+
+    connections: Select[int, str]
+    """How many there are, and the first of them."""
+
+    hooks: Select[str]
+    webhooks: Select[str]
+    events: Sequence[Select[str]]
+    trails: Select[str]
 
 
-def _hooks(vault: Vault) -> Select[str]:
-    table = tables.hooks.c
-    return select(table.connector).where(_sealed_elsewhere(table.sealed, vault)).order_by(table.connector)
+@lru_cache(maxsize=1)
+def _unreadable(names: Names) -> _Unreadable:
+    connections, hooks = tables.connections.c, tables.hooks.c
+    webhooks, trails = tables.webhooks.c, tables.audit_chain.c
+    return _Unreadable(
+        connections=select(func.count(), func.min(connections.connection_id)).where(
+            connections.deleted.is_(False), _sealed_elsewhere(connections.sealed, names)
+        ),
+        hooks=select(hooks.connector).where(_sealed_elsewhere(hooks.sealed, names)).order_by(hooks.connector),
+        webhooks=select(webhooks.webhook_id)
+        .where(_sealed_elsewhere(webhooks.sealed, names))
+        .order_by(webhooks.webhook_id)
+        .limit(10),
+        events=list(_events(names)),
+        trails=select(trails.name).where(_sealed_elsewhere(trails.sealed, names)),
+    )
 
 
-def _webhooks(vault: Vault) -> Select[str]:
-    table = tables.webhooks.c
-    return select(table.webhook_id).where(_sealed_elsewhere(table.sealed, vault)).order_by(table.webhook_id).limit(10)
-
-
-def _trails(vault: Vault) -> Select[str]:
-    table = tables.audit_chain.c
-    return select(table.name).where(_sealed_elsewhere(table.sealed, vault))
-
-
-def _events(vault: Vault) -> Iterator[Select[str]]:
+def _events(names: Names) -> Iterator[Select[str]]:
     """Select the connections of unreadable events among the oldest and the newest.
 
     A key that is missing is a former one or the newest. To look through all events would delay the start.
@@ -80,11 +93,11 @@ def _events(vault: Vault) -> Iterator[Select[str]]:
     table, kept = tables.events.c, tables.connections.c
     for order in (table.observed_at, table.observed_at.desc()):
         edge = select(table.connection_id, table.sealed).order_by(order).limit(EVENTS_CHECKED).subquery().c
-        unreadable = select(edge.connection_id).where(_sealed_elsewhere(edge.sealed, vault)).distinct()
+        unreadable = select(edge.connection_id).where(_sealed_elsewhere(edge.sealed, names)).distinct()
         yield unreadable.join(tables.connections, kept.connection_id == edge.connection_id).where(
             kept.deleted.is_(False)
         )
 
 
-def _sealed_elsewhere(sealed: ColumnElement[bytes], vault: Vault) -> ColumnElement[bool]:
-    return func.substr(sealed, 1, NAME_BYTES, type_=LargeBinary()).not_in(vault.names)
+def _sealed_elsewhere(sealed: ColumnElement[bytes], names: Names) -> ColumnElement[bool]:
+    return func.substr(sealed, 1, NAME_BYTES, type_=LargeBinary()).not_in(names)

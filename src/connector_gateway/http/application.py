@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Protocol
 
 from pydantic_core import to_json
@@ -152,28 +152,26 @@ class Served(Protocol):
 class Application:
     """Every route; operations have a prefix to themselves, and look their addresses up without trying one by one.
 
-    *public* has the routes without those of operators, for every port but *admin_port*.
+    *public* has the routes without those of operators, for every port but *admin_port*; None if every port has all.
     """
 
     def __init__(
         self,
+        service: Service,
         operations: Operations,
         others: Router,
-        public: Router,
-        stopping: Stopping,
-        clients: Clients,
-        *,
-        admin_port: int | None,
+        public: Router | None,
+        pages: Collection[str],
     ) -> None:
-        self.stopping = stopping
-        self.clients = clients
-        templates = [*operations.paths, *(route.path for route in others.routes if isinstance(route, Route))]
+        self.stopping = service.edge.stopping
+        self.clients = service.clients
+        templates = [*operations.paths, *pages, *(route.path for route in others.routes if isinstance(route, Route))]
         segments = {segment for template in templates for segment in template.split("/")}
         self.words: Collection[str] = frozenset(segment for segment in segments if "{" not in segment)
         self._operations = operations
         self._others = others
         self._public = public
-        self._admin_port = admin_port
+        self._admin_port = service.admin_port
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
         """What stands behind the routes, open while inside."""
@@ -183,13 +181,10 @@ class Application:
         """Pass the request on to its route."""
         if scope["type"] == "http" and scope["path"].startswith(ROOT):
             return self._operations(scope, receive, send)
-        router = self._others if self._is_for_operators(scope) else self._public
-        return router(scope, receive, send)
-
-    def _is_for_operators(self, scope: Scope) -> bool:
-        """Whether the request arrived where operators are served, by the port of the socket and not by a header."""
+        # By the port of the socket, and not by a header.
         _, port = scope.get("server") or (None, None)
-        return self._admin_port in {None, port}
+        router = self._others if self._public is None or port == self._admin_port else self._public
+        return router(scope, receive, send)
 
 
 STARTING_POINTS = {
@@ -213,6 +208,19 @@ class Front:
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Send the redirect or the list."""
         return (self._redirect if _reads_pages(scope) else self._list)(scope, receive, send)
+
+
+class Documentation:
+    """Pages that are looked up by their whole path: there are many, and a route for each would be tried in turn."""
+
+    def __init__(self, pages: Mapping[str, ASGIApp], missing: ASGIApp) -> None:
+        self._pages = pages
+        self._missing = missing
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Send the page at the path, if there is one."""
+        page = self._pages.get(scope["path"]) if scope["type"] == "http" else None
+        return (page or self._missing)(scope, receive, send)
 
 
 class Missing:
@@ -243,24 +251,28 @@ def _reads_pages(scope: Scope) -> bool:
 
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
     """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
-    others, _ = _router(service, lifespan, public=False)
-    public, not_found = _router(service, lifespan, public=True)
-    operations = Operations(service.edge, service.connectors.values(), not_found)
-    return Application(
-        operations, others, public, service.edge.stopping, service.clients, admin_port=service.admin_port
+    pages = _descriptions(service)
+    others = _router(service, lifespan, pages, public=False)
+    public = None if service.admin_port is None else _router(service, lifespan, pages, public=True)
+    operations = Operations(
+        service.edge, service.connectors.values(), _not_found(service, _addresses(service, public=True))
     )
+    return Application(service, operations, others, public, pages)
 
 
 def _router(
-    service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]], *, public: bool
-) -> tuple[Router, NotFound]:
+    service: Service,
+    lifespan: Callable[[Router], AbstractAsyncContextManager[None]],
+    pages: Mapping[str, ASGIApp],
+    *,
+    public: bool,
+) -> Router:
     """Every route but those of operations, which are most calls and are found by a look-up of their own.
 
-    Where *public*, those for operators alone are left out. The second value answers where there is no route.
+    Where *public*, those for operators alone are left out.
     """
     addresses = _addresses(service, public=public)
-    not_found = NotFound(service.edge, addresses.missing, service.connectors)
-    missing = Missing(service.pages, addresses, not_found)
+    missing = Missing(service.pages, addresses, _not_found(service, addresses))
     routes: list[BaseRoute] = [
         _shown(service, "/", Front(public=public)),
         *management_routes(service.edge, service.management, _managed(public=public), public=public),
@@ -271,10 +283,13 @@ def _router(
         ),
         Route(AGENTS, Methods(service.edge, {"POST": service.agents})),
         *_states(service),
-        *_descriptions(service),
         *download_routes(service.edge, service.download_path),
     ]
-    return Router(routes, default=missing, redirect_slashes=False, lifespan=lifespan), not_found
+    return Router(routes, default=Documentation(pages, missing), redirect_slashes=False, lifespan=lifespan)
+
+
+def _not_found(service: Service, addresses: Addresses) -> NotFound:
+    return NotFound(service.edge, addresses.missing, service.connectors)
 
 
 def _managed(*, public: bool) -> list[ManagementRoute]:
@@ -305,7 +320,7 @@ def _states(service: Service) -> Iterator[Route]:
     yield _shown(service, "/readyz", request_response(ready))
 
 
-def _descriptions(service: Service) -> Iterator[Route]:
+def _descriptions(service: Service) -> Mapping[str, ASGIApp]:
     """What the service offers, for programs and people, and the pages about errors."""
 
     async def document(_: Request) -> Response:
@@ -326,12 +341,13 @@ def _descriptions(service: Service) -> Iterator[Route]:
     async def listed(_: Request) -> Response:
         return guides_page(service.pages)
 
-    async def guide(path: str, _: Request) -> Response:
-        return guide_page(service.pages, path)
+    async def guide(request: Request) -> Response:
+        return guide_page(service.pages, addresses[request.scope["path"]])
 
     async def loaded(request: Request) -> Response:
         return asset(request.url.path.rpartition("/")[2])
 
+    addresses = {guide_address(path): path for path in guides()}
     shown: dict[str, Callable[[Request], Awaitable[Response]]] = {
         "/openapi.json": document,
         "/docs": page,
@@ -340,11 +356,11 @@ def _descriptions(service: Service) -> Iterator[Route]:
         **dict.fromkeys(ASSETS, loaded),
         "/docs/errors": errors,
         INDEX: listed,
-        **{guide_address(path): partial(guide, path) for path in guides()},
+        **dict.fromkeys(addresses, guide),
         **{DOCS + code: error for code in CODES},
     }
-    for path, show in shown.items():
-        yield _shown(service, path, request_response(show))
+    endpoints = {show: Methods(service.edge, {"GET": request_response(show)}) for show in set(shown.values())}
+    return {path: endpoints[show] for path, show in shown.items()}
 
 
 def _shown(service: Service, path: str, endpoint: ASGIApp) -> Route:

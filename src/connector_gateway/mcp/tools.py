@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 from mcp_types import Tool as ToolDeclaration
 from mcp_types import ToolAnnotations
+from pydantic import BaseModel
 
 from connector_gateway.core.arguments import CONNECTION
 from connector_gateway.core.key_text import MAX_KEY_CHARACTERS
@@ -95,7 +97,9 @@ def _description(connector: AnyConnector, operation: AnyOperation) -> str:
 
 
 def _accepted(connector: AnyConnector, operation: AnyOperation) -> Schema:
-    schema = operation.params.model_json_schema(schema_generator=WithoutTitles)
+    """The schema of the arguments."""
+    params: type[BaseModel] = operation.params
+    schema = _schema_of(params, "validation")
     connection: Schema = {
         "type": "string",
         "minLength": 1,
@@ -111,9 +115,11 @@ def _accepted(connector: AnyConnector, operation: AnyOperation) -> Schema:
 
 def _returned(connector: AnyConnector, operation: AnyOperation) -> Schema:
     """The schema of the envelope, or of the error in its place."""
-    item = operation.item.model_json_schema(mode="serialization", schema_generator=WithoutTitles)
-    definitions: Schema = item.pop("$defs", {})
-    item, listed = _without_title(item), issubclass(operation.result, Page | Listing)
+    returned: type[BaseModel] = operation.item
+    schema = _schema_of(returned, "serialization")
+    definitions: Schema = schema.get("$defs", {})
+    item = {name: value for name, value in _without_title(schema).items() if name != "$defs"}
+    listed = issubclass(operation.result, Page | Listing)
     fields: Schema = {
         "run_id": {"type": "string"},
         "connector": {"type": "string", "const": connector.name},
@@ -129,8 +135,14 @@ def _returned(connector: AnyConnector, operation: AnyOperation) -> Schema:
         fields[DRY_RUN] = WOULD_BE_SCHEMA
     if operation.pages:
         fields["next_cursor"] = {"type": ["string", "null"], "description": "Null after the last page."}
-    schema: Schema = {"type": "object", "properties": fields, "required": ["run_id", "connector"]}
-    return schema | ({"$defs": definitions} if definitions else {})
+    envelope: Schema = {"type": "object", "properties": fields, "required": ["run_id", "connector"]}
+    return envelope | ({"$defs": definitions} if definitions else {})
+
+
+@cache
+def _schema_of(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> Schema:
+    """Return the JSON schema of *model*, which callers do not change; pydantic takes a millisecond to make one."""
+    return model.model_json_schema(mode=mode, schema_generator=WithoutTitles)
 
 
 def _without_title(schema: Mapping[str, Any]) -> Schema:

@@ -52,6 +52,11 @@ KINDS = frozenset({"sqlite", "sqlite+pysqlite", "postgres", "postgresql", "postg
 WRITTEN = "write it as sqlite:////folder/gateway.db or postgresql://user:password@host/database"
 
 
+# The same objects for every database, so that statements made of them are compiled once.
+EMBEDDED_NOW: ColumnElement[float] = func.gateway_now(type_=Double())
+SERVER_NOW: ColumnElement[float] = cast(extract("epoch", func.clock_timestamp()), Double())
+
+
 def url_of(text: str) -> URL:
     """The address of a database; ``ValueError`` continues a sentence about what is wrong with it."""
     try:
@@ -209,10 +214,10 @@ def _options(url: URL) -> str:
 def now_of(url: URL, clock: Now | None) -> ColumnElement[float]:
     """The database's own time in seconds since the epoch, for statements; told by *clock* where one is given."""
     if url.get_backend_name() == "sqlite":
-        return func.gateway_now(type_=Double())
+        return EMBEDDED_NOW
     if clock is not None:
         return bindparam("gateway_now", callable_=clock, type_=Double())
-    return cast(extract("epoch", func.clock_timestamp()), Double())
+    return SERVER_NOW
 
 
 def _as_it_is(value: None) -> None:
@@ -238,8 +243,11 @@ def _sqlite(url: URL, seconds: float, now: Now) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
+        driver: Any = connection.connection
+        if driver.in_transaction:
+            return
         writes = connection.get_execution_options().get("writes")
         # A transaction that reads and writes later cannot wait for its turn then: SQLite refuses it at once.
-        connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        driver.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine

@@ -62,8 +62,8 @@ class FileWitness:
         told = json.dumps({"installation_id": epoch.installation_id, "epoch": epoch.number})
         # A full disk is told by the database; without this file only a restored backup would not be noticed.
         with suppress(OSError):
-            new.touch(OWN_FILE)
-            new.write_text(told, encoding="ascii")
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWN_FILE), "wb", buffering=0) as file:
+                file.write(told.encode())
             new.replace(self.path)
 
     def forget(self) -> None:

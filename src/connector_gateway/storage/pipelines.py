@@ -40,6 +40,9 @@ def transact(connection: Connection, batch: Sequence[Writer], known: Prepared | 
         if puts:
             outcomes += _put(connection, puts, known, commit=last)
         else:
+            # Statements that go straight to the driver begin no transaction.
+            if not connection.in_transaction():
+                connection.begin()
             outcomes += [writer.work(connection) for writer in writers if not isinstance(writer, PutsWriter)]
             if last:
                 with confirming(connection):

@@ -5,6 +5,7 @@ left out here (decision 15).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import lru_cache
 from itertools import takewhile
 from operator import itemgetter
@@ -17,6 +18,7 @@ MOST_ROWS = 32
 """Rows of one statement."""
 
 Row = Mapping[str, Any]
+NO_VALUES: Row = {}
 Put = tuple[Executable, Row]
 """A statement and the values to execute it with."""
 
@@ -49,7 +51,7 @@ def put_all(connection: Connection, puts: Sequence[Put], insert: Inserting = ins
                 execute(connection, statement, row)
 
 
-def execute(connection: Connection, statement: Executable, values: Row) -> int:
+def execute(connection: Connection, statement: Executable, values: Row = NO_VALUES) -> int:
     """Execute *statement* with its ``bindparam``s set to *values*; returns how many rows it changed."""
     prepared = _prepared(statement, connection.dialect)
     cursor = connection.connection.cursor()
@@ -57,6 +59,15 @@ def execute(connection: Connection, statement: Executable, values: Row) -> int:
     changed: int = cursor.rowcount
     cursor.close()
     return changed
+
+
+def fetch(connection: Connection, statement: Executable, values: Row = NO_VALUES) -> Sequence[tuple[Any, ...]]:
+    """Return the rows of *statement*, which must be of types that the driver itself returns: text and numbers."""
+    prepared = _prepared(statement, connection.dialect)
+    with closing(connection.connection.cursor()) as cursor:
+        cursor.execute(prepared.text, prepared.parameters(values))
+        rows: Sequence[tuple[Any, ...]] = cursor.fetchall()
+    return rows
 
 
 class _Compiled:
@@ -114,6 +125,9 @@ class _Prepared:
         compiled = statement.compile(dialect=dialect)
         self.text = str(compiled)
         self._fixed = compiled.params
+        self._told = {name: parameter.callable for parameter, name in compiled.bind_names.items() if parameter.callable}
+        """What is asked for at each execution, such as the time."""
+
         forms = {
             name: parameter.type.dialect_impl(dialect).bind_processor(dialect)
             for parameter, name in compiled.bind_names.items()
@@ -124,6 +138,8 @@ class _Prepared:
     def parameters(self, values: Row) -> Any:
         """The values of the statement, given and fixed, in the driver's form."""
         given = {**self._fixed, **values}
+        for name, tell in self._told.items():
+            given[name] = tell()
         if self._positional:
             return [given[name] if form is None else form(given[name]) for name, form in self._forms]
         return {name: given[name] if form is None else form(given[name]) for name, form in self._forms}

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Engine, exc, inspect, text
+from sqlalchemy import Connection, Engine, exc, text
 
 from connector_gateway.storage.files import Unusable
 
@@ -68,7 +68,7 @@ def _version(engine: Engine) -> str | None:
 
 
 def _version_on(connection: Connection) -> str | None:
-    if not inspect(connection).has_table("alembic_version"):
+    if not connection.dialect.has_table(connection, "alembic_version"):
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 

@@ -95,11 +95,15 @@ def _has_work(batch: Sequence[Writer]) -> bool:
 
 
 def _worked(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
-    """The outcome of each of *batch*, in a transaction that SQLAlchemy knows of."""
-    with connection.begin() as transaction:
-        outcomes = [outcome for _, group in groupby(batch, key=type) for outcome in _carry_out(connection, group)]
-        with confirming(connection):
-            transaction.commit()
+    """Return the outcome of each of *batch*; SQLAlchemy begins its transaction only if a work executes through it."""
+    driver = connection.connection
+    driver.cursor().execute(BEGIN)
+    outcomes = [outcome for _, group in groupby(batch, key=type) for outcome in _carry_out(connection, group)]
+    with confirming(connection):
+        if connection.in_transaction():
+            connection.commit()
+        else:
+            connection.dialect.do_commit(driver)
     return outcomes
 
 

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, date, datetime, tzinfo
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from workspace_sandbox.kit.clock import instant
@@ -9,6 +10,7 @@ from workspace_sandbox.kit.clock import instant
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
+@lru_cache(maxsize=4096)
 def written(seconds: float) -> str:
     """Epoch *seconds* in UTC with milliseconds, ``2026-10-05T14:07:31.000Z``."""
     return instant(seconds).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
@@ -24,6 +26,7 @@ def read_date(text: str) -> str | None:
         return None
 
 
+@lru_cache(maxsize=4096)
 def read_instant(text: str, within: str) -> float | None:
     """The epoch seconds of an ISO time, to the millisecond; without an offset it is of the zone *within*."""
     try:

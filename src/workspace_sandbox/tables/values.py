@@ -78,6 +78,9 @@ def kept(base: Base, table: Table, field: Field, record: Record) -> Any:
 
 def text_of(value: Any) -> str:
     """A shown *value* as text, as formulas and the ``string`` format have it."""
+    # Nearly all are text, and a filter reads them in every record.
+    if type(value) is str:
+        return value
     if isinstance(value, bool):
         return "checked" if value else ""
     if isinstance(value, list):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Row, Select, and_, func, insert, select, update
+from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, update
 
 from connector_gateway.core.acts import recorded
 from connector_gateway.core.connections.changes import Changes
@@ -35,6 +35,11 @@ from connector_gateway.storage.database import Database
 
 _NOTED = {"watching_since": SINCE, "watching_progress": PROGRESS, "deliveries_rejected": REJECTED}
 """The snapshots that are shown with a connection."""
+
+
+FIND = select(tables.connections).where(
+    tables.connections.c.connection_id == bindparam("_connection_id"), tables.connections.c.deleted.is_(False)
+)
 
 
 def _shown() -> Select[Any]:
@@ -349,10 +354,8 @@ class Connections:
         require_fitting(self.connectors, name, credentials, settings)
 
     async def _look_up(self, connection_id: str) -> Connection | None:
-        query = select(tables.connections).where(
-            tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False)
-        )
-        row = await self.database.read(lambda reading: reading.execute(query).first())
+        wanted = {"_connection_id": connection_id}
+        row = await self.database.read(lambda reading: reading.execute(FIND, wanted).first())
         return self._connection(row) if row else None
 
     def _connection(self, row: Row[Any]) -> Connection:
