@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, event, func, make_url, select, text
 
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 
 CONNECTIONS = 100
 KEPT_SECONDS = 30 * 24 * 60 * 60.0

@@ -10,10 +10,10 @@ from functools import partial
 from random import randrange
 
 from benchmarks.filled import CONNECTIONS, KEPT_SECONDS, Wanted, filled
-from connector_gateway.core.runs import Runs
+from connector_gateway.core.history.runs import Runs
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.identifiers import ProcessId, WorkspaceId
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 
 SHORT = 10_000
 ROUNDS = 60

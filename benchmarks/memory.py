@@ -18,11 +18,11 @@ from sqlalchemy import Table, insert
 from benchmarks.processes import Server
 from connector_gateway.app import App
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.kit.budget import Budget
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.kit.events import Delivery, Observing, Receipt, Watch
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
-from connector_gateway.kit.observing import Delivery, Observing, Receipt, Watch
 from connector_gateway.kit.operation import Connector
+from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 

@@ -12,7 +12,7 @@ import pytest
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from structlog.dev import ConsoleRenderer, plain_traceback
 
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.clocks import HandClock
 from harness.databases import sqlite_in, temporary_postgres
 from harness.leaks import LEAKS, listen

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from connector_gateway.http.routes import PREFIX
-from connector_gateway.kit.budget import Budget
+from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.upstream.budget import Budget
 
 SPANS = {1: "a second", 60: "a minute", 15 * 60: "15 minutes", 24 * 60 * 60: "a day"}
 

@@ -4,8 +4,8 @@ import keyword
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.http.openapi import openapi
-from connector_gateway.http.routes import PREFIX
 from connector_gateway.kit.errors import CallerError, ServiceFailure, UpstreamFailure, catalogue
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Listing

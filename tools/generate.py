@@ -16,8 +16,8 @@ from command_page import command_page
 from pydantic.fields import FieldInfo
 
 from connector_gateway.connectors import CONNECTORS, ROOMS
-from connector_gateway.core.remedies import general_remedy
-from connector_gateway.http.routes import PREFIX
+from connector_gateway.core.calls.remedies import general_remedy
+from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.kit.errors import EVERY_CALL, GatewayError, catalogue
 from connector_gateway.kit.oauth import OAuth
 from connector_gateway.kit.operation import AnyConnector, AnyOperation

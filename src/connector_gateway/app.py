@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.audit import Audit
-from connector_gateway.core.backlog import Backlogs
-from connector_gateway.core.change_log import ChangeLog
-from connector_gateway.core.claims import Claims
+from connector_gateway.core.access.audit import Audit
+from connector_gateway.core.access.keys import Keys
+from connector_gateway.core.access.operators import Operators
+from connector_gateway.core.access.rate_limit import Limits
+from connector_gateway.core.access.sessions import Sessions
+from connector_gateway.core.access.token_throttle import TokenThrottle
+from connector_gateway.core.access.workspaces import Workspaces
+from connector_gateway.core.calls.cursors import Cursors
+from connector_gateway.core.calls.download_links import Links
+from connector_gateway.core.calls.gateway import Gateway
+from connector_gateway.core.calls.shutdown import Stopping
 from connector_gateway.core.connections import (
     Accounts,
     Choosing,
@@ -24,68 +31,61 @@ from connector_gateway.core.connections import (
     Tokens,
     Vault,
 )
-from connector_gateway.core.cursors import Cursors
-from connector_gateway.core.events.changes import WatchChanges
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.events.handover import Handover
-from connector_gateway.core.events.hooks import Hooks
-from connector_gateway.core.events.lost import LostEvents
-from connector_gateway.core.events.watchers import Watchers
+from connector_gateway.core.events.hook_verification import Handover
+from connector_gateway.core.events.inbound_hooks import Hooks
+from connector_gateway.core.events.polling import Watchers
+from connector_gateway.core.events.restore_gaps import LostEvents
+from connector_gateway.core.events.watch_listener import WatchChanges
 from connector_gateway.core.events.watches import Watches
-from connector_gateway.core.evidence import Evidence
-from connector_gateway.core.files import Files
-from connector_gateway.core.filters import event_types
 from connector_gateway.core.first_steps import first_steps
-from connector_gateway.core.gateway import Gateway
-from connector_gateway.core.keys import Keys
-from connector_gateway.core.limits import Limits
-from connector_gateway.core.links import Links
-from connector_gateway.core.operators import Operators
-from connector_gateway.core.owners import Owners
-from connector_gateway.core.processes import Processes
-from connector_gateway.core.restores import Restores, identify
-from connector_gateway.core.retention import JobRunner
-from connector_gateway.core.rotation import Rotation
-from connector_gateway.core.runs import Runs
-from connector_gateway.core.seals import check_seals
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.sessions import Sessions
-from connector_gateway.core.sites import observed
-from connector_gateway.core.stopping import Stopping
-from connector_gateway.core.token_throttle import TokenThrottle
-from connector_gateway.core.usage import Usage
-from connector_gateway.core.webhooks.deliverer import Deliverer
-from connector_gateway.core.webhooks.positions import Positions
+from connector_gateway.core.history.backlog import Backlogs
+from connector_gateway.core.history.filters import event_types
+from connector_gateway.core.history.retention import JobRunner
+from connector_gateway.core.history.runs import Runs
+from connector_gateway.core.pacing.upstreams import observed
+from connector_gateway.core.pacing.usage import Usage
+from connector_gateway.core.process_registry import Processes
+from connector_gateway.core.secrets.rotation import Rotation
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.secrets.startup_check import check_seals
+from connector_gateway.core.upstream_files.remote_files import Files
+from connector_gateway.core.webhooks.delivery import Deliverer
+from connector_gateway.core.webhooks.progress import Positions
 from connector_gateway.core.webhooks.sender import Sender
-from connector_gateway.core.webhooks.webhooks import Webhooks
-from connector_gateway.core.workspaces import Workspaces
-from connector_gateway.core.writing import Writing
+from connector_gateway.core.webhooks.subscriptions import Webhooks
+from connector_gateway.core.writes.change_log import ChangeLog
+from connector_gateway.core.writes.claims import Claims
+from connector_gateway.core.writes.evidence import Evidence
+from connector_gateway.core.writes.ownership import Owners
+from connector_gateway.core.writes.protocol import Writing
+from connector_gateway.core.writes.restores import Restores, identify
 from connector_gateway.http import AccessLog, Served, Service, application
+from connector_gateway.http.api.routes import Edge
 from connector_gateway.http.application import Check
-from connector_gateway.http.clients import Clients
 from connector_gateway.http.console import LINK, SIGN_IN
-from connector_gateway.http.forwarded import ForwardedClient
-from connector_gateway.http.metrics import Figures, Metrics, Sources
 from connector_gateway.http.openapi.examples import RECORDED, Values
-from connector_gateway.http.routes import Edge
-from connector_gateway.http.siblings import Siblings
+from connector_gateway.http.server.client_address import ForwardedClient
+from connector_gateway.http.server.connection_limits import Clients
+from connector_gateway.http.server.metrics import Figures, Metrics, Sources
+from connector_gateway.http.server.worker_metrics import Siblings
 from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
 from connector_gateway.kit.identifiers import ProcessId, ulid
 from connector_gateway.kit.operation import AnyConnector, names_of
-from connector_gateway.kit.transport import Transport
+from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.management.request import Management
 from connector_gateway.mcp.endpoint import McpEndpoint
 from connector_gateway.settings import DAY_SECONDS, Settings
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.engines import database_file
-from connector_gateway.storage.epochs import FileWitness, Witness
-from connector_gateway.storage.files import FileLock
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.share import WithFallback
-from connector_gateway.storage.shared import Shared
+from connector_gateway.storage.shared.degraded_mode import WithFallback
+from connector_gateway.storage.shared.interface import Shared
+from connector_gateway.storage.shared.memory import InMemory
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.engines import database_file
+from connector_gateway.storage.sql.epochs import FileWitness, Witness
+from connector_gateway.storage.sql.sqlite_files import FileLock
 
 if TYPE_CHECKING:
-    from connector_gateway.http.tracing import Tracing
+    from connector_gateway.http.server.tracing import Tracing
 
 
 class App:
@@ -187,7 +187,7 @@ class App:
     def _new_tracing(self) -> "Tracing | None":
         if self.settings.traces_url is None:
             return None
-        from connector_gateway.http.tracing import Tracing  # noqa: PLC0415  # an extra, which costs time to load
+        from connector_gateway.http.server.tracing import Tracing  # noqa: PLC0415  # an extra, which costs time to load
 
         return Tracing(self.settings.traces_url)
 
@@ -199,7 +199,7 @@ class App:
         memory = InMemory(self._steady, self.settings.timeouts)
         if self.settings.shared_url is None:
             return memory
-        from connector_gateway.storage import valkey  # noqa: PLC0415  # its driver costs time to load
+        from connector_gateway.storage.shared import valkey  # noqa: PLC0415  # its driver costs time to load
 
         store = valkey.Valkey(
             self.settings.shared_url,

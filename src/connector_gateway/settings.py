@@ -6,16 +6,16 @@ from importlib.util import find_spec
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from connector_gateway.core.quotas import Quotas
-from connector_gateway.core.secrets import MIN_SECRET_LENGTH, weakness
-from connector_gateway.core.sites import Site
+from connector_gateway.core.access.quotas import Quotas
+from connector_gateway.core.pacing.upstreams import Site
+from connector_gateway.core.secrets.secret_keys import MIN_SECRET_LENGTH, weakness
 from connector_gateway.environment import GENERATE, PREFIX, Environment, IpNetwork, SettingsError
-from connector_gateway.http.clients import ClientLimits
-from connector_gateway.kit.budget import Budget
+from connector_gateway.http.server.connection_limits import ClientLimits
 from connector_gateway.kit.oauth import OAuthClient
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.kit.upstream import Timeouts
-from connector_gateway.storage.engines import url_of
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.kit.upstream.client import Timeouts
+from connector_gateway.storage.sql.engines import url_of
 
 DATABASE_URL = "sqlite:///gateway.db"
 """Where state is kept unless it is set: in the working folder."""

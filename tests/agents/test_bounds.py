@@ -14,12 +14,12 @@ from mcp_types import ListToolsRequest, ListToolsResult, PaginatedRequestParams
 
 from connector_gateway.cli import main
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core import keys
-from connector_gateway.core.envelope import Envelope
+from connector_gateway.core.access import keys
+from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.kit.errors import ResultTooLarge, StorageUnavailable
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.mcp import results
-from connector_gateway.mcp.link import Link
+from connector_gateway.mcp.gateway_connection import Link
 from harness.agents import PATH, Mode, Told, agent, bridged, named, outcome, posted, words
 from harness.playing import playing
 from harness.requirement import requirement

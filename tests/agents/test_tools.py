@@ -11,7 +11,7 @@ from mcp_types import ReadResourceResult
 from pydantic_core import from_json
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.remedies import remedy_of
+from connector_gateway.core.calls.remedies import remedy_of
 from connector_gateway.kit.errors import HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType
 from connector_gateway.mcp import resources
 from harness.agents import Mode, agent, bridged, outcome, outcomes, words

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.files import Files
+from connector_gateway.core.upstream_files.remote_files import Files
 from harness.chromium import NARROW, WIDE, Window, chromium, chromium_path, window
 from harness.playing import playing
 from harness.recording import arguments, called

@@ -16,10 +16,10 @@ from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
 from connector_gateway.cli.call import call
-from connector_gateway.cli.printing import printable
+from connector_gateway.cli.terminal_text import printable
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.rotation import SEALED
-from connector_gateway.core.runs import Run
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.secrets.rotation import SEALED
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.management import RESOURCES

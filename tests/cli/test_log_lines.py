@@ -2,8 +2,8 @@
 
 from contextvars import copy_context
 
-from connector_gateway.cli.serving import for_people, with_run
-from connector_gateway.core.runs import UNDER_WAY
+from connector_gateway.cli.serve.server import for_people, with_run
+from connector_gateway.core.history.runs import UNDER_WAY
 
 
 def test_a_line_names_the_run_that_its_task_carries_out_unless_it_names_one() -> None:

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import create_engine, inspect, select, text
 
 from connector_gateway.app import App
-from connector_gateway.cli.serve import _tell, _tell_together
+from connector_gateway.cli.serve.command import _tell, _tell_together
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
-from connector_gateway.storage.files import Unusable, check_file
+from connector_gateway.storage.sql.sqlite_files import Unusable, check_file
 from harness.installed import Calling, installed
 from harness.playing import playing
 from harness.requirement import requirement

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
-from connector_gateway.cli.printing import printable
+from connector_gateway.cli.terminal_text import printable
 from harness.playing import playing
 from harness.serving import Gateway, serving
 from harness.terminals import typed

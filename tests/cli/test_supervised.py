@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.cli.serving import server
-from connector_gateway.cli.supervised import RETIRE, Line
-from connector_gateway.core.stopping import Stopping
-from connector_gateway.http.clients import ClientLimits, Clients
+from connector_gateway.cli.serve.server import server
+from connector_gateway.cli.serve.worker import RETIRE, Line
+from connector_gateway.core.calls.shutdown import Stopping
+from connector_gateway.http.server.connection_limits import ClientLimits, Clients
 from harness.requirement import requirement
 from harness.waiting import until
 

@@ -13,8 +13,8 @@ from itertools import count
 import pytest
 from structlog.testing import capture_logs
 
-from connector_gateway.cli.supervised import ALIVE, Place
-from connector_gateway.cli.supervisor import Supervisor, Worker
+from connector_gateway.cli.serve.supervisor import Supervisor, Worker
+from connector_gateway.cli.serve.worker import ALIVE, Place
 from harness.requirement import requirement
 from harness.waiting import until
 

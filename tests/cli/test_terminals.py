@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from connector_gateway.cli import main
-from connector_gateway.cli.printing import printable, printable_json
 from connector_gateway.cli.tables import block_lines, cell, fitting, rows_lines
+from connector_gateway.cli.terminal_text import printable, printable_json
 from harness.terminals import typed
 
 COLUMNS = ["page_id", "title", "state"]

@@ -15,7 +15,7 @@ import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import catalogue
-from connector_gateway.kit.observing import Observation
+from connector_gateway.kit.events import Observation
 from connector_gateway_client import Answer, AsyncGateway, DryRun, GatewayError, NoAnswer, UnreadableAnswer, errors
 from connector_gateway_client import Gateway as Client
 from connector_gateway_client.answers import Events, Seen

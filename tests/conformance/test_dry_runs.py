@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, literal, select, union_all
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.http.answers import DRY_RUN
+from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.storage.tables import metadata
 from harness.playing import playing
 from harness.requirement import requirement

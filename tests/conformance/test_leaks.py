@@ -11,7 +11,7 @@ import structlog
 from sqlalchemy import select
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core.connections.consent import OWNER
+from connector_gateway.core.connections.oauth_flow import OWNER
 from connector_gateway.storage import tables
 from harness.browsing import Browser as Reader
 from harness.connecting import User, invited, user

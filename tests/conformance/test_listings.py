@@ -9,8 +9,8 @@ from pydantic_core import to_json
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream
+from connector_gateway.kit.upstream.client import ThirdParty, Timeouts, Trace, Upstream
+from connector_gateway.kit.upstream.pool import Answer
 from harness.clocks import NOON, HandClock
 from harness.requirement import requirement
 

@@ -16,11 +16,11 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.files import Files
-from connector_gateway.core.remedies import ACTS, REFERENCE, SURFACES, remedy_of
-from connector_gateway.core.writing import LOOK_FIRST, READ_FIRST, RESTORED
+from connector_gateway.core.calls.remedies import ACTS, REFERENCE, SURFACES, remedy_of
+from connector_gateway.core.upstream_files.remote_files import Files
+from connector_gateway.core.writes.protocol import LOOK_FIRST, READ_FIRST, RESTORED
 from connector_gateway.http import pages
-from connector_gateway.http.console.declared import NAVIGATION
+from connector_gateway.http.console.request import NAVIGATION
 from connector_gateway.http.openapi import openapi
 from connector_gateway.kit.errors import GatewayError, catalogue
 from connector_gateway.kit.operation import AnyConnector, AnyOperation

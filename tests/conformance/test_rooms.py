@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from connector_gateway.cli import main
 from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.details import faults_of
+from connector_gateway.core.calls.error_details import faults_of
 from connector_gateway.kit.errors import EVERY_CALL
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.runs import Run
+from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.identifiers import ConnectionId
 from harness.calls import read, write, writings
 from harness.playing import playing

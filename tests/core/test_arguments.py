@@ -8,9 +8,9 @@ import pytest
 from pydantic import Field
 from pydantic_core import to_json
 
-from connector_gateway.core.arguments import MAX_DEPTH, MAX_QUERY, MAX_VALUES, Arguments, Body, decode
-from connector_gateway.core.envelope import described
-from connector_gateway.core.key_text import KeyText
+from connector_gateway.core.calls.arguments import MAX_DEPTH, MAX_QUERY, MAX_VALUES, Arguments, Body, decode
+from connector_gateway.core.calls.envelope import described
+from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import InvalidJson, InvalidParameters, PayloadTooLarge
 from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Instant, Params
 from harness.requirement import requirement

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Executable, delete, func, select, update
 
-from connector_gateway.core.acts import Actor, acting
-from connector_gateway.core.audit import MINUTE_SECONDS, NO_MAC, RECORDED, Audit
+from connector_gateway.core.access.audit import MINUTE_SECONDS, NO_MAC, RECORDED, Audit
+from connector_gateway.core.access.audited_actions import Actor, acting
+from connector_gateway.core.access.keys import Keys
+from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.keys import Keys
-from connector_gateway.core.rotation import Rotation
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.core.secrets.rotation import Rotation
+from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.kit.errors import SecretUnreadable, WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.clocks import HandClock
 from harness.requirement import requirement
 from harness.storage import read_only

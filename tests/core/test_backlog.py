@@ -2,9 +2,9 @@
 
 from sqlalchemy import insert
 
-from connector_gateway.core.backlog import KEPT_SECONDS, Backlogs
+from connector_gateway.core.history.backlog import KEPT_SECONDS, Backlogs
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.clocks import HandClock
 from harness.requirement import requirement
 

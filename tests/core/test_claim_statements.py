@@ -3,7 +3,7 @@
 from sqlalchemy.sql import visitors
 from sqlalchemy.sql.elements import BindParameter
 
-from connector_gateway.core.claims import FINISH, INTEND, LET_GO, NAME, PUT_BACK, RELEASE, RELEASE_UNUSED
+from connector_gateway.core.writes.claims import FINISH, INTEND, LET_GO, NAME, PUT_BACK, RELEASE, RELEASE_UNUSED
 
 
 def test_only_names_and_runs_are_compared_with_bound_values() -> None:

@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from connector_gateway.core.concurrency import Places, PlacesByAccount
+from connector_gateway.core.calls.concurrency import Places, PlacesByAccount
 from connector_gateway.kit.errors import UpstreamRateLimited
 
 

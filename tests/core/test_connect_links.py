@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import insert
 
-from connector_gateway.core.connections.links import ConnectLinks
-from connector_gateway.core.retention import PURGE_STEP
+from connector_gateway.core.connections.connect_links import ConnectLinks
+from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.clocks import HandClock
 
 HOUR = 3600.0

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.connections.connecting import of_same_account
-from connector_gateway.storage.database import Database
+from connector_gateway.core.connections.service import of_same_account
+from connector_gateway.storage.sql.database import Database
 from core.test_connections import Office, connected, office, vault
 from harness.clocks import HandClock
 from harness.databases import sqlite_in

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.connections import Connections, Renewals, Tokens, Vault
-from connector_gateway.core.events.changes import WatchChanges
-from connector_gateway.core.keys import Caller
-from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.events.watch_listener import WatchChanges
+from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.single_flight import TRUSTED_SECONDS
-from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
@@ -20,10 +20,10 @@ from connector_gateway.kit.errors import (
     WorkspaceNotFound,
 )
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
-from connector_gateway.kit.transport import Transport
-from connector_gateway.kit.upstream import Timeouts
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.memory import InMemory
+from connector_gateway.kit.upstream.client import Timeouts
+from connector_gateway.kit.upstream.pool import Transport
+from connector_gateway.storage.shared.memory import InMemory
+from connector_gateway.storage.sql.database import Database
 from harness.clocks import HandClock
 from harness.rehearsing import Shelf, connectors
 from harness.requirement import requirement

@@ -10,10 +10,10 @@ from contextlib import suppress
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from connector_gateway.core.details import cut
-from connector_gateway.core.files import MAX_URL, Files, filename
-from connector_gateway.core.public_addresses import is_public
-from connector_gateway.kit.call import RemoteFile
+from connector_gateway.core.calls.error_details import cut
+from connector_gateway.core.upstream_files.public_addresses import is_public
+from connector_gateway.core.upstream_files.remote_files import MAX_URL, Files, filename
+from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.errors import FileEmpty, FileTooLarge, GatewayError, UrlNotAllowed, UrlUnreachable
 from harness.publishing import Published, moved, published, publishing
 from harness.requirement import requirement

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, delete, insert
 
-from connector_gateway.core import runs as module
-from connector_gateway.core.claims import RELEASE_ABANDONED
-from connector_gateway.core.runs import INTERRUPT_ABANDONED
+from connector_gateway.core.history import runs as module
+from connector_gateway.core.history.runs import INTERRUPT_ABANDONED
+from connector_gateway.core.writes.claims import RELEASE_ABANDONED
 from connector_gateway.kit.errors import UpstreamRefused
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from core.test_runs import Node
 from harness.clocks import HandClock
 from harness.databases import sqlite_in

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from sqlalchemy import ColumnElement, select, update
 
-from connector_gateway.core.claims import WINDOW_SECONDS
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.processes import DEAD_AFTER_SECONDS
-from connector_gateway.core.runs import Recording
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.writing import LOOK_FIRST, Attempt
+from connector_gateway.core.history.runs import Recording
+from connector_gateway.core.process_registry import DEAD_AFTER_SECONDS
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.writes.claims import WINDOW_SECONDS
+from connector_gateway.core.writes.protocol import LOOK_FIRST, Attempt
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     GatewayError,

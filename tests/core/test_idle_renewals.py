@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import insert, select, text
 
-from connector_gateway.core.connections.refresh import AGAIN_SECONDS, MAX_RENEWALS, due_before
-from connector_gateway.core.connections.tokens import BUDGETS
-from connector_gateway.core.retention import ROUND_SECONDS
+from connector_gateway.core.connections.token_client import BUDGETS
+from connector_gateway.core.connections.token_refresh import AGAIN_SECONDS, MAX_RENEWALS, due_before
+from connector_gateway.core.history.retention import ROUND_SECONDS
 from connector_gateway.kit.errors import UpstreamError
 from connector_gateway.storage import tables
 from core.test_renewal import DAY, HOUR, OAUTH, Desk, desk, idle

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from connector_gateway.core.key_text import LENGTH, NOT_DISPLAY, NOT_UTF8, UNFIT, KeyText
+from connector_gateway.core.writes.key_text import LENGTH, NOT_DISPLAY, NOT_UTF8, UNFIT, KeyText
 from harness.requirement import requirement
 
 FOUR_BYTES = "\N{GRINNING FACE}"

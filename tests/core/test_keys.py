@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import select
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.keys import Caller, Keys, bearer, new_key, well_formed
+from connector_gateway.core.access.keys import Caller, Keys, bearer, new_key, well_formed
+from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.single_flight import TRUSTED_SECONDS
-from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import (
     InvalidApiKey,
@@ -27,7 +27,7 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
 from connector_gateway.kit.operation import names_of
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.clocks import HandClock
 from harness.requirement import requirement
 from harness.storage import read_only

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from connector_gateway.core.memory import ConnectionMemory, Memories
-from connector_gateway.core.work import NoSteps
-from connector_gateway.kit.call import Call, LookUp
+from connector_gateway.core.calls.prepared_operation import NoSteps
+from connector_gateway.core.connections.connection_cache import ConnectionMemory, Memories
+from connector_gateway.kit.context import Call, LookUp
 from connector_gateway.kit.errors import GatewayError, PropertyNotFound, UpstreamConflict, UpstreamTimeout
 from connector_gateway.kit.identifiers import ConnectionId
 from harness.clocks import LoopClock, in_no_time

@@ -2,8 +2,8 @@
 
 import pytest
 
-from connector_gateway.core import memory
-from connector_gateway.core.memory import Memories
+from connector_gateway.core.connections import connection_cache
+from connector_gateway.core.connections.connection_cache import Memories
 from connector_gateway.kit.identifiers import ConnectionId
 from harness.clocks import HandClock
 
@@ -50,7 +50,7 @@ def test_remembering_anew_replaces_and_prolongs(clock: HandClock) -> None:
 def test_when_there_is_too_much_the_least_used_is_forgotten_first(
     clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "MAX_ITEMS", 2)
+    monkeypatch.setattr(connection_cache, "MAX_ITEMS", 2)
     remembered = Memories(clock).of(ONE)
     remembered.put("a", 1, 10)
     remembered.put("b", 2, 10)

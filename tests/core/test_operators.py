@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import delete, select
 
-from connector_gateway.core.operators import BUILT_IN, Operator, Operators
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.sessions import IDLE_SECONDS, Sessions
+from connector_gateway.core.access.operators import BUILT_IN, Operator, Operators
+from connector_gateway.core.access.sessions import IDLE_SECONDS, Sessions
+from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.single_flight import TRUSTED_SECONDS
 from connector_gateway.kit.errors import InvalidParameters, OperatorNotFound
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.clocks import HandClock
 from harness.requirement import requirement
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core.key_outcomes import different_parameters
-from connector_gateway.core.outcomes import explain_run
-from connector_gateway.core.remedies import remedy_of
+from connector_gateway.core.calls.outcome_text import explain_run
+from connector_gateway.core.calls.remedies import remedy_of
+from connector_gateway.core.writes.key_outcomes import different_parameters
 from connector_gateway.kit.errors import catalogue
 
 CUT_OFF = "The call was cut off in the middle. Look in Notion whether it was done;"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.pacing import (
+from connector_gateway.core.pacing.scheduler import (
     SLACK,
     SLACK_SECONDS,
     YIELD_SECONDS,
@@ -17,9 +17,9 @@ from connector_gateway.core.pacing import (
     stretched,
     third_partys,
 )
-from connector_gateway.kit.budget import Budget, Charge, Deadline
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.storage.memory import InMemory
+from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
+from connector_gateway.storage.shared.memory import InMemory
 from harness.clocks import NOON, LoopClock, in_no_time
 from harness.requirement import requirement
 

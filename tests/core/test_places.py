@@ -1,6 +1,6 @@
 """Every refusal says which part of a request it is about."""
 
-from connector_gateway.core.details import details_of
+from connector_gateway.core.calls.error_details import details_of
 from connector_gateway.kit.errors import InvalidRecipient, PageNotFound, UpstreamRefused, catalogue
 from harness.live_document import PLACES
 from harness.requirement import requirement

@@ -11,7 +11,7 @@ import pytest
 
 from connector_gateway.app import App
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.connections.consent import CONSENT_SECONDS, Consents, NotConnected
+from connector_gateway.core.connections.oauth_flow import CONSENT_SECONDS, Consents, NotConnected
 from connector_gateway.kit.errors import QuotaExceeded, WorkspaceNotFound
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
 from connector_gateway.settings import Settings

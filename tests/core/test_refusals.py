@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from connector_gateway.core import refusals as module
-from connector_gateway.core.refusals import HOUR_SECONDS, RECORDED
-from connector_gateway.core.runs import Run
+from connector_gateway.core.history import rejected_calls as module
+from connector_gateway.core.history.rejected_calls import HOUR_SECONDS, RECORDED
+from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import RateLimited, RunNotFound, RunNotRecorded
 from connector_gateway.kit.identifiers import RunId, WorkspaceId, run_id
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from core.test_runs import DAY, Node
 from harness.clocks import HandClock
 from harness.rehearsing import list_things

@@ -7,16 +7,16 @@ from typing import Any, cast
 
 import pytest
 
+from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.connections import Connection, Connections, IdleRenewals, Renewals, Tokens, Vault
-from connector_gateway.core.connections.refresh import LEASE_SECONDS
-from connector_gateway.core.connections.tokens import GrantRefused
-from connector_gateway.core.events.changes import WatchChanges
-from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.connections.token_client import GrantRefused
+from connector_gateway.core.connections.token_refresh import LEASE_SECONDS
+from connector_gateway.core.events.watch_listener import WatchChanges
+from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.single_flight import TRUSTED_SECONDS
-from connector_gateway.core.workspaces import Workspaces
 from connector_gateway.kit.errors import ConnectionRevoked, StorageUnavailable, UpstreamError, UpstreamUnavailable
 from connector_gateway.kit.oauth import Endpoint, Grant, OAuth
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.clocks import HandClock
 from harness.rehearsing import Shelf, connectors
 from harness.requirement import requirement

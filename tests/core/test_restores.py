@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, update
 
-from connector_gateway.core.claims import WINDOW_SECONDS
-from connector_gateway.core.restores import Lost, Restores
-from connector_gateway.core.writing import RESTORED
+from connector_gateway.core.writes.claims import WINDOW_SECONDS
+from connector_gateway.core.writes.protocol import RESTORED
+from connector_gateway.core.writes.restores import Lost, Restores
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, OutcomeUnknown
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.epochs import Epoch, FileWitness
-from connector_gateway.storage.files import Unusable
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.epochs import Epoch, FileWitness
+from connector_gateway.storage.sql.sqlite_files import Unusable
 from harness.clocks import HandClock
 from harness.databases import postgres_on
 from harness.postgres import drop_database, execute, new_database

@@ -3,7 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from connector_gateway.core.retention import CALM_SECONDS, MOST_STEPS, PURGE_STEP, ROUND_SECONDS, SELDOM, JobRunner
+from connector_gateway.core.history.retention import (
+    CALM_SECONDS,
+    MOST_STEPS,
+    PURGE_STEP,
+    ROUND_SECONDS,
+    SELDOM,
+    JobRunner,
+)
 from connector_gateway.kit.errors import StorageUnavailable
 from harness.clocks import HandClock, LoopClock, in_no_time
 from harness.requirement import requirement

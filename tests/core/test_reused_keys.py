@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.arguments import Arguments, Body
-from connector_gateway.core.key_outcomes import different_parameters
-from connector_gateway.core.key_text import KeyText
-from connector_gateway.core.runs import Run
-from connector_gateway.kit.encoding import encoded
+from connector_gateway.core.calls.arguments import Arguments, Body
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.writes.key_outcomes import different_parameters
+from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import GatewayError, IdempotencyKeyReused
+from connector_gateway.kit.json_encoding import encoded
 from harness.clocks import HandClock
 from harness.rehearsing import SETTLE_SECONDS, Stage, data, doubtful, place_thing
 from harness.requirement import requirement

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.rotation import SEALED, STEP, Rotated, Rotation
-from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.secrets.rotation import SEALED, STEP, Rotated, Rotation
+from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.requirement import requirement
 
 OLD, NEW, FOREIGN = "an old secret of ours", "a new secret of ours", "a secret of others"

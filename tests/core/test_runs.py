@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from sqlalchemy import inspect
 
-from connector_gateway.core.claims import Claims
-from connector_gateway.core.keys import Caller
-from connector_gateway.core.processes import (
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.calls.shutdown import Stopping
+from connector_gateway.core.history.runs import Recording, Run, Runs
+from connector_gateway.core.process_registry import (
     DEAD_AFTER_SECONDS,
     HEARTBEAT_SECONDS,
     LIVE_SECONDS,
     LOOK_SECONDS,
     Processes,
 )
-from connector_gateway.core.runs import Recording, Run, Runs
-from connector_gateway.core.stopping import Stopping
+from connector_gateway.core.writes.claims import Claims
 from connector_gateway.kit.errors import (
     GatewayError,
     InternalError,
@@ -29,9 +29,9 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
 )
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id, ulid
-from connector_gateway.kit.upstream import Exchange
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.files import AlreadyServed
+from connector_gateway.kit.upstream.client import Exchange
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.sqlite_files import AlreadyServed
 from harness.clocks import HandClock
 from harness.postgres import temporary_database
 from harness.rehearsing import list_things, put_thing

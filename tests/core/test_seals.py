@@ -6,8 +6,8 @@ from sqlalchemy import insert
 from connector_gateway.app import App
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.seals import SecretsMissing, check_seals
-from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.secrets.startup_check import SecretsMissing, check_seals
 from connector_gateway.kit.errors import HookNotFound
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables

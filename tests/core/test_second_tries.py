@@ -2,7 +2,7 @@
 
 import pytest
 
-from connector_gateway.kit.call import Call
+from connector_gateway.kit.context import Call
 from connector_gateway.kit.errors import GatewayError, UpstreamError, UpstreamRefused
 from connector_gateway.kit.operation import writes
 from harness.clocks import HandClock

@@ -6,9 +6,9 @@ from secrets import token_hex, token_urlsafe
 
 import pytest
 
+from connector_gateway.core.calls.cursors import Cursors
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.cursors import Cursors
-from connector_gateway.core.secrets import SecretKeys, weakness
+from connector_gateway.core.secrets.secret_keys import SecretKeys, weakness
 from connector_gateway.kit.errors import InvalidCursor, SecretUnreadable
 from harness.requirement import requirement
 

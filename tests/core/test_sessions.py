@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import delete, func, insert, select
 
-from connector_gateway.core.retention import PURGE_STEP
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.sessions import LINK_SECONDS, SESSION_SECONDS, Session, Sessions
+from connector_gateway.core.access.sessions import LINK_SECONDS, SESSION_SECONDS, Session, Sessions
+from connector_gateway.core.history.retention import PURGE_STEP
+from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.clocks import HandClock
 from harness.requirement import requirement
 

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from connector_gateway.core.pacing import ConnectionPacer, YieldingPacer
-from connector_gateway.core.stopping import Stopping
-from connector_gateway.kit.budget import Budget, Charge, Deadline
+from connector_gateway.core.calls.shutdown import Stopping
+from connector_gateway.core.pacing.scheduler import ConnectionPacer, YieldingPacer
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import Overloaded
-from connector_gateway.storage.memory import InMemory
+from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
+from connector_gateway.storage.shared.memory import InMemory
 from harness.requirement import requirement
 
 ONE = (Charge("all"),)

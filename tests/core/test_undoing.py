@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.kit.call import Call
+from connector_gateway.kit.context import Call
 from connector_gateway.kit.errors import GatewayError, UpstreamError, UpstreamRefused
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 from harness.clocks import HandClock
 from harness.rehearsing import (
     PUT,

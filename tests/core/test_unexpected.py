@@ -2,7 +2,7 @@
 
 import pytest
 
-from connector_gateway.core.unexpected import MAX_PLACES, UnexpectedAnswers
+from connector_gateway.core.history.unexpected_responses import MAX_PLACES, UnexpectedAnswers
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, PageNotFound, UpstreamUnexpected
 
 

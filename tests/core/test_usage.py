@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.pacing import ConnectionPacer, stretched
-from connector_gateway.core.usage import MOST, SLOT_SECONDS, SLOTS, BudgetUse, Usage
-from connector_gateway.kit.budget import Budget, Charge, Deadline
+from connector_gateway.core.pacing.scheduler import ConnectionPacer, stretched
+from connector_gateway.core.pacing.usage import MOST, SLOT_SECONDS, SLOTS, BudgetUse, Usage
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.shared import Take
+from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
+from connector_gateway.storage.shared.interface import Take
+from connector_gateway.storage.shared.memory import InMemory
 from harness.clocks import HandClock, LoopClock, in_no_time
 
 BUDGETS = {"all": Budget(2, 10), "each": Budget(5, 10)}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from connector_gateway.http.guides import guides
+from connector_gateway.http.pages.guides import guides
 from harness.requirement import requirement
 
 REPOSITORY = Path(__file__).parents[2]

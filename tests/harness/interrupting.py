@@ -8,12 +8,12 @@ from pydantic_core import to_json
 from sqlalchemy import insert
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.arguments import Arguments, Body
-from connector_gateway.core.asked import Asked, asked
-from connector_gateway.core.claims import Claim, ClaimName
-from connector_gateway.core.journal import JournalEntry, owner_of
-from connector_gateway.core.key_text import KeyText
-from connector_gateway.core.owners import OPEN
+from connector_gateway.core.calls.arguments import Arguments, Body
+from connector_gateway.core.writes.claims import Claim, ClaimName
+from connector_gateway.core.writes.journal import JournalEntry, owner_of
+from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.core.writes.ownership import OPEN
+from connector_gateway.core.writes.request_digests import Asked, asked
 from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
 from connector_gateway.storage import tables
 from harness.serving import Gateway

@@ -17,13 +17,13 @@ from sqlalchemy import select
 from starlette.types import Message, Receive, Scope, Send
 from structlog.testing import LogCapture
 
+from connector_gateway.core.access.keys import Keys
+from connector_gateway.core.access.sessions import Sessions
 from connector_gateway.core.connections import ConnectLinks, Consents, Tokens, Vault
-from connector_gateway.core.connections.consent import OWNER
-from connector_gateway.core.events.hooks import HANDED_OVER
-from connector_gateway.core.keys import Keys
-from connector_gateway.core.sessions import Sessions
+from connector_gateway.core.connections.oauth_flow import OWNER
+from connector_gateway.core.events.inbound_hooks import HANDED_OVER
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 
 LEAST = 12
 """Characters that a secret of a test has at least: shorter ones are words as well, and could not be looked for."""

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.files import Files
-from connector_gateway.http.routes import PREFIX
+from connector_gateway.core.upstream_files.remote_files import Files
+from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from harness.normalising import Normaliser

@@ -9,22 +9,22 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from connector_gateway.app import App
-from connector_gateway.core.arguments import Arguments, Body
-from connector_gateway.core.envelope import Envelope
-from connector_gateway.core.key_text import KeyText
-from connector_gateway.core.keys import Caller
-from connector_gateway.core.runs import Run
-from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.call import Call
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.calls.arguments import Arguments, Body
+from connector_gateway.core.calls.envelope import Envelope
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.context import Call
 from connector_gateway.kit.errors import Doubt, GatewayError, OutcomeUnknown, UpstreamRefused
+from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.operation import Connector, reads, writes
 from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Page, Params, Result
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Upstream
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.kit.upstream.client import Upstream
+from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 from connector_gateway.settings import Settings
 
 SETTLE_SECONDS = 60.0

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.files import Files
-from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.call import RemoteFile
+from connector_gateway.core.upstream_files.remote_files import Files
+from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.kit.upstream.budget import Budget
 from harness.calls import Outside, Reading, calls_of
 from harness.serving import Gateway, serving
 from simulation.writes import KINDS, PublicFiles, World

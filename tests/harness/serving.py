@@ -18,16 +18,16 @@ from urllib3 import BaseHTTPResponse, PoolManager
 
 from connector_gateway.app import App
 from connector_gateway.cli.installation import stand_ins
-from connector_gateway.cli.serving import server
+from connector_gateway.cli.serve.server import server
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.files import Files
-from connector_gateway.core.keys import KeyScope
+from connector_gateway.core.access.keys import KeyScope
+from connector_gateway.core.upstream_files.remote_files import Files
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.shared import UPSTREAM
+from connector_gateway.storage.shared.interface import UPSTREAM
+from connector_gateway.storage.shared.memory import InMemory
 from harness.databases import sqlite_in
 from harness.leaks import LEAKS, Overheard
 from harness.live_document import check_details, check_response

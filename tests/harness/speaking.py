@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from connector_gateway.http.protocol import ClientProtocol
+from connector_gateway.http.server.protocol import ClientProtocol
 from harness.serving import Gateway
 
 

@@ -12,7 +12,7 @@ import pytest
 from valkey import Valkey as Client
 from valkey.exceptions import ConnectionError as NotThere
 
-from connector_gateway.storage.valkey import COUNTING, TRUE_TIME, Valkey
+from connector_gateway.storage.shared.valkey import COUNTING, TRUE_TIME, Valkey
 from harness.clocks import NOON, HandClock
 from harness.serving import free_port
 from harness.waiting import wait_until

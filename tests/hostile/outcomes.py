@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.remedies import remedy_of
-from connector_gateway.core.writing import LOOK_FIRST
+from connector_gateway.core.calls.remedies import remedy_of
+from connector_gateway.core.writes.protocol import LOOK_FIRST
 from connector_gateway.kit.errors import OutcomeUnknown
 from harness.calls import defects
 from harness.playing import playing

@@ -22,9 +22,9 @@ from sqlalchemy import select, update
 from connector_gateway.app import App
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.core.events.feed import data_of
-from connector_gateway.core.restores import identify
+from connector_gateway.core.writes.restores import identify
 from connector_gateway.kit.clock import SystemClock
-from connector_gateway.kit.observing import Delivery
+from connector_gateway.kit.events import Delivery
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 from connectors.chat.observing import signed

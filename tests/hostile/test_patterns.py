@@ -6,8 +6,8 @@ import pytest
 
 import connector_gateway
 from connector_gateway import connectors
-from connector_gateway.kit.pasting import LONGEST
-from connector_gateway.kit.redaction import Redaction
+from connector_gateway.kit.pasted_urls import LONGEST
+from connector_gateway.kit.upstream.redaction import Redaction
 from harness.slowing import Found, modules, patterns_of, seconds, slow, slow_texts
 
 KIB = 1024

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from connector_gateway.core.refusals import RECORDED
+from connector_gateway.core.history.rejected_calls import RECORDED
 from harness.installed import Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement

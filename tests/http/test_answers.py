@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from starlette.types import Message
 
-from connector_gateway.http.answers import HttpExchange, HttpResponse
+from connector_gateway.http.api.responses import HttpExchange, HttpResponse
 from harness.requirement import requirement
 
 

@@ -10,8 +10,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
-from connector_gateway.http.clients import MOST_TOLD, ClientLimits, Clients, network
-from connector_gateway.http.protocol import (
+from connector_gateway.http.server.connection_limits import MOST_TOLD, ClientLimits, Clients, network
+from connector_gateway.http.server.protocol import (
     BODY_SECONDS,
     HEAD_SECONDS,
     LEAVING_SECONDS,

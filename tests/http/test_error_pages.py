@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from connector_gateway.core.remedies import general_remedy
+from connector_gateway.core.calls.remedies import general_remedy
 from connector_gateway.kit.errors import GatewayError, catalogue
 from harness.requirement import requirement
 from harness.serving import Gateway

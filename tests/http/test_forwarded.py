@@ -5,7 +5,7 @@ from ipaddress import ip_network
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.http.forwarded import ForwardedClient, parse_node
+from connector_gateway.http.server.client_address import ForwardedClient, parse_node
 from harness.requirement import requirement
 
 PROXY, CLIENT, INVENTED = "10.0.0.1", "203.0.113.9", "198.51.100.66"

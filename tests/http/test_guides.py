@@ -2,7 +2,7 @@
 
 import re
 
-from connector_gateway.http.guides import INDEX, guide_address, guides, render
+from connector_gateway.http.pages.guides import INDEX, guide_address, guides, render
 from harness.requirement import requirement
 from harness.serving import Gateway
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from connector_gateway.core.details import shortened
-from connector_gateway.kit.nearest import nearest
+from connector_gateway.core.calls.error_details import shortened
+from connector_gateway.kit.errors.suggestions import nearest
 from harness.requirement import requirement
 from harness.serving import Gateway
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from connector_gateway.http.siblings import END, Siblings
+from connector_gateway.http.server.worker_metrics import END, Siblings
 from harness.requirement import requirement
 
 TOLD = b"# HELP calls_total Calls.\n# TYPE calls_total counter\ncalls_total 12.0\n"

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from connector_gateway.app import App
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.storage import tables
-from connector_gateway.storage.files import AlreadyServed
+from connector_gateway.storage.sql.sqlite_files import AlreadyServed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving

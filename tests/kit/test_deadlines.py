@@ -5,7 +5,7 @@ from collections.abc import Awaitable
 
 import pytest
 
-from connector_gateway.kit.deadlines import Deadlines
+from connector_gateway.kit.upstream.deadlines import Deadlines
 from harness.clocks import in_no_time
 
 

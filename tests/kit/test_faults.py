@@ -1,7 +1,7 @@
 """All faults of a request in one refusal."""
 
 from connector_gateway.kit.errors import LossyCast, OptionMissing, PropertyNotFound
-from connector_gateway.kit.faults import gathered
+from connector_gateway.kit.errors.aggregation import gathered
 
 
 def test_the_first_refusal_decides_and_every_detail_has_the_code_of_its_own() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from connector_gateway.kit.errors import Overloaded
-from connector_gateway.kit.held import HeldBytes, Holding, Written
+from connector_gateway.kit.upstream.memory_budget import HeldBytes, Holding, Written
 
 
 def test_what_is_kept_beyond_the_total_is_refused_with_a_time() -> None:

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.pacing import ConnectionPacer
-from connector_gateway.kit.budget import Budget, Charge, Deadline
+from connector_gateway.core.pacing.scheduler import ConnectionPacer
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.kit.transport import Answer, Transport
-from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
-from connector_gateway.storage.memory import InMemory
+from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
+from connector_gateway.kit.upstream.client import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
+from connector_gateway.kit.upstream.pool import Answer, Transport
+from connector_gateway.storage.shared.memory import InMemory
 from harness.clocks import NOON, HandClock
 from harness.requirement import requirement
 from kit.third import Door, Third

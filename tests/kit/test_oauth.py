@@ -17,7 +17,7 @@ from connector_gateway.kit.oauth import (
     standard_grant,
     standard_refusal,
 )
-from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream.pool import Answer
 from harness.requirement import requirement
 
 ADDRESSES = {"base": "https://api.test", "consent": "https://sign-in.test"}

@@ -8,10 +8,10 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from connector_gateway.kit import origin as origins
-from connector_gateway.kit.held import uncounted
-from connector_gateway.kit.origin import Origin, Stale
-from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, TooLarge, Transport
+from connector_gateway.kit.upstream import http_origin as origins
+from connector_gateway.kit.upstream.http_origin import Origin, Stale
+from connector_gateway.kit.upstream.memory_budget import uncounted
+from connector_gateway.kit.upstream.pool import Answer, Cut, NotSent, TimedOut, TooLarge, Transport
 from kit.third import OK, Third, address_of
 
 BEARER = {"Authorization": "Bearer t"}

@@ -5,7 +5,7 @@ from typing import Annotated
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from connector_gateway.kit.pasting import LONGEST, identifier_or_address, name_or_address
+from connector_gateway.kit.pasted_urls import LONGEST, identifier_or_address, name_or_address
 from connector_gateway.kit.shapes import Identifier, Name
 
 FORMS = (r"cards\.example/c/([a-z0-9]+)(?:[/?#].*)?", r"cards\.example/m/([0-9]+)-([0-9]+)")

@@ -10,8 +10,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from connector_gateway.kit.errors import UpstreamRefused
-from connector_gateway.kit.redaction import Redaction
-from connector_gateway.kit.upstream import Request
+from connector_gateway.kit.upstream.client import Request
+from connector_gateway.kit.upstream.redaction import Redaction
 from harness.requirement import requirement
 
 SECRET = "xoxb-12345/abcdefgh+IJKL mnop&é="  # made up

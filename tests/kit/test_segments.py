@@ -3,7 +3,7 @@
 import pytest
 
 from connector_gateway.kit.errors import InvalidParameters
-from connector_gateway.kit.upstream import _require_segments
+from connector_gateway.kit.upstream.client import _require_segments
 from harness.requirement import requirement
 
 

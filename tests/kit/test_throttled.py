@@ -2,13 +2,13 @@
 
 import pytest
 
-from connector_gateway.core.pacing import ConnectionPacer
-from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection
+from connector_gateway.core.pacing.scheduler import ConnectionPacer
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.kit.transport import Transport
-from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
-from connector_gateway.storage.memory import InMemory
+from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.client import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
+from connector_gateway.kit.upstream.pool import Transport
+from connector_gateway.storage.shared.memory import InMemory
 from harness.clocks import NOON, HandClock
 from harness.requirement import requirement
 from kit.third import Door, Third

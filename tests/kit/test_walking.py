@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from connector_gateway.kit.errors import AnswerTooLarge, UpstreamError
-from connector_gateway.kit.walking import Pages, fitting, walk, walk_pages
+from connector_gateway.kit.pagination import Pages, fitting, walk, walk_pages
 
 
 @dataclass

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from pydantic import Field
 
-from connector_gateway.cli.management import RouteCommand, print_result
-from connector_gateway.core.remedies import ACTS
+from connector_gateway.cli.manage.commands import RouteCommand, print_result
+from connector_gateway.core.calls.remedies import ACTS
 from connector_gateway.kit.fields import label
 from connector_gateway.kit.shapes import Listing, Params, Result
 from connector_gateway.management import RESOURCES
@@ -93,7 +93,9 @@ def test_remedies_name_routes_and_commands_as_they_are_declared(route: Managemen
 
 
 def test_help_of_commands_loads_no_service() -> None:
-    program = "import sys; from connector_gateway.cli.management import management_group; management_group('keys'); "
+    program = (
+        "import sys; from connector_gateway.cli.manage.commands import management_group; management_group('keys'); "
+    )
     loaded = "print([name for name in ('sqlalchemy', 'aiohttp', 'starlette') if name in sys.modules])"
 
     ended = subprocess.run([sys.executable, "-c", program + loaded], capture_output=True, text=True, check=True)

@@ -19,11 +19,11 @@ from typing import Any
 import structlog
 
 from connector_gateway.app import App
-from connector_gateway.core.restores import Lost, Restores
+from connector_gateway.core.writes.restores import Lost, Restores
 from connector_gateway.kit import identifiers
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.epochs import FileWitness
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.epochs import FileWitness
 from harness.clocks import NOON, HandClock
 from simulation.accounts import WAYS, Rewire, Way, connected, rewire
 from simulation.checks import left_over, verdict

@@ -19,7 +19,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.kit.transport import NO_SECRETS, Answer, Cut, NotSent, TimedOut, Transport
+from connector_gateway.kit.upstream.pool import NO_SECRETS, Answer, Cut, NotSent, TimedOut, Transport
 from harness.clocks import NOON
 from simulation.loop import apart
 from workspace_sandbox import EMULATORS

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from connector_gateway.kit.call import RemoteFile
+from connector_gateway.kit.context import RemoteFile
 
 Body = dict[str, Any]
 Data = Mapping[str, Any]

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert
 
-from connector_gateway.storage import checkpoints, tables
-from connector_gateway.storage.checkpoints import CALM_PAGES, LONG_BYTES, LONG_PAGES, TURNS, Checkpoints
-from connector_gateway.storage.database import Database
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql import sqlite_checkpoints
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.sqlite_checkpoints import CALM_PAGES, LONG_BYTES, LONG_PAGES, TURNS, Checkpoints
 from harness.requirement import requirement
 
 LETTERS = "x" * 50_000
@@ -42,7 +43,7 @@ async def shortened(database: Database, log: Path) -> None:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often."""
-    monkeypatch.setattr(checkpoints, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(sqlite_checkpoints, "POLL_SECONDS", 0.02)
 
 
 @pytest.mark.usefixtures("hurried")

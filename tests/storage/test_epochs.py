@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from connector_gateway.core.restores import Lost, Restores
+from connector_gateway.core.writes.restores import Lost, Restores
 from connector_gateway.kit.clock import SystemClock
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.epochs import Epoch
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.share import WithFallback
-from connector_gateway.storage.shared import StoreAway
+from connector_gateway.storage.shared.degraded_mode import WithFallback
+from connector_gateway.storage.shared.interface import StoreAway
+from connector_gateway.storage.shared.memory import InMemory
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.epochs import Epoch
 from harness.clocks import HandClock
 from harness.databases import postgres_on
 from harness.postgres import drop_database, new_database

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from connector_gateway.storage.engines import database_file
-from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
+from connector_gateway.storage.sql.engines import database_file
+from connector_gateway.storage.sql.sqlite_files import AlreadyServed, FileLock, Unusable
 from harness.requirement import requirement
 
 

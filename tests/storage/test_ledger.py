@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connector_gateway.kit.budget import Budget
-from connector_gateway.storage.ledger import PRUNE_FROM, Ledger, LedgerEntry
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.sliding_window import PRUNE_FROM, Ledger, LedgerEntry
 
 NOON = 1_795_000_000.0
 TICK = 0.05

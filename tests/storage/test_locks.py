@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from connector_gateway.kit.errors import UpstreamConflict
-from connector_gateway.kit.upstream import Timeouts
-from connector_gateway.storage.locks import RETRY_SECONDS, Locks
+from connector_gateway.kit.upstream.client import Timeouts
+from connector_gateway.storage.shared.locks import RETRY_SECONDS, Locks
 from harness.clocks import in_no_time
 
 PATIENCE = Timeouts(queue_seconds=30, run_seconds=120)

@@ -6,10 +6,10 @@ from itertools import product
 
 import pytest
 
-from connector_gateway.kit.budget import Budget
-from connector_gateway.storage import memory as in_memory
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.shared import Take
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared import memory as in_memory
+from connector_gateway.storage.shared.interface import Take
+from connector_gateway.storage.shared.memory import InMemory
 from harness.clocks import HandClock, LoopClock, in_no_time
 from harness.requirement import requirement
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import create_engine, make_url, select, text
 
 from connector_gateway.storage import schema, tables
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.files import Unusable
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.sqlite_files import Unusable
 from harness.requirement import requirement
 
 NEXT = """

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from valkey.asyncio.connection import Connection
 
-from connector_gateway.storage.pipeline import Pipeline
-from connector_gateway.storage.shared import StoreAway
+from connector_gateway.storage.shared.interface import StoreAway
+from connector_gateway.storage.shared.valkey_pipeline import Pipeline
 from harness.serving import free_port
 from harness.valkey import Server
 

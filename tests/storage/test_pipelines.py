@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as insert_or_not
 
-from connector_gateway.core.claims import CLAIM, INTEND
+from connector_gateway.core.writes.claims import CLAIM, INTEND
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage import engines, tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql import engines
+from connector_gateway.storage.sql.database import Database
 from harness.relaying import Relay, relaying
 from harness.storage import Stuck
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from connector_gateway.kit.budget import Budget
-from connector_gateway.storage.ledger import LedgerEntry
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.recount import LATE_SECONDS
-from connector_gateway.storage.share import PROBE_SECONDS, SHARE, WithFallback
-from connector_gateway.storage.shared import StoreAway, Take
-from connector_gateway.storage.valkey import COUNTING, Valkey
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.degraded_mode import PROBE_SECONDS, SHARE, WithFallback
+from connector_gateway.storage.shared.interface import StoreAway, Take
+from connector_gateway.storage.shared.memory import InMemory
+from connector_gateway.storage.shared.recovery import LATE_SECONDS
+from connector_gateway.storage.shared.sliding_window import LedgerEntry
+from connector_gateway.storage.shared.valkey import COUNTING, Valkey
 from harness.clocks import HandClock
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Dialect, Insert, create_engine, insert
 
-from connector_gateway.core.runs import PUT_RUN
+from connector_gateway.core.history.runs import PUT_RUN
 from connector_gateway.storage import tables
-from connector_gateway.storage.rows import MOST_ROWS, _Compiled
+from connector_gateway.storage.sql.bulk_insert import MOST_ROWS, _Compiled
 
 SQLITE: Dialect = create_engine("sqlite://").dialect
 POSTGRESQL: Dialect = create_engine("postgresql+psycopg://").dialect

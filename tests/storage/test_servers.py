@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, insert, make_url, select, text
 
-from connector_gateway.core.asked import Asked
-from connector_gateway.core.claims import Claim, ClaimName, Claims
-from connector_gateway.core.key_text import KeyText
-from connector_gateway.core.processes import Processes
-from connector_gateway.core.runs import Run, Runs
+from connector_gateway.core.history.runs import Run, Runs
+from connector_gateway.core.process_registry import Processes
+from connector_gateway.core.writes.claims import Claim, ClaimName, Claims
+from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.core.writes.request_digests import Asked
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import IdempotencyInProgress, StorageUnavailable
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, WorkspaceId
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.postgres import execute, new_database, postgres, stopped
 from harness.relaying import relaying
 from harness.storage import read_only

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from connector_gateway.kit.budget import Budget
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.shared import Counting, Take, Turn
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.interface import Counting, Take, Turn
+from connector_gateway.storage.shared.memory import InMemory
 from harness.clocks import HandClock
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import Clock, SteadyClock
 from connector_gateway.kit.errors import SharedStoreUnavailable, UpstreamConflict
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.share import LONGEST_SECONDS, PROBE_SECONDS, REMEMBERED, WithFallback
-from connector_gateway.storage.shared import StoreAway, Take
-from connector_gateway.storage.valkey import LEASE_SECONDS, Valkey, version_of
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.degraded_mode import LONGEST_SECONDS, PROBE_SECONDS, REMEMBERED, WithFallback
+from connector_gateway.storage.shared.interface import StoreAway, Take
+from connector_gateway.storage.shared.memory import InMemory
+from connector_gateway.storage.shared.valkey import LEASE_SECONDS, Valkey, version_of
 from harness.clocks import NOON, HandClock, ShiftedClock
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of, valkey_server

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.clock import SteadyClock
-from connector_gateway.storage.shared import StoreAway, Take
-from connector_gateway.storage.valkey import Valkey
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.interface import StoreAway, Take
+from connector_gateway.storage.shared.valkey import Valkey
 from harness.encrypted import behind_tls, certificate
 from harness.requirement import requirement
 from harness.valkey import Server

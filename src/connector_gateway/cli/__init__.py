@@ -12,7 +12,7 @@ import click
 from typing_extensions import override
 
 from connector_gateway import __version__
-from connector_gateway.cli.garbage import loading
+from connector_gateway.cli.serve.gc_control import loading
 from connector_gateway.management import RESOURCES
 
 HERE = "connector_gateway.cli"

@@ -10,16 +10,16 @@ import click
 import msgspec
 from pydantic.fields import FieldInfo
 
+from connector_gateway.cli.command_groups import Command, Group
 from connector_gateway.cli.connection_choice import choose_connection
-from connector_gateway.cli.gateway_requests import Response, send
-from connector_gateway.cli.groups import Command, Group
+from connector_gateway.cli.dev.samples import address_of
+from connector_gateway.cli.manage.over_http import Response, send
 from connector_gateway.cli.options import FieldOption, Json, bounded, paragraphs
 from connector_gateway.cli.output import as_json as json_option
 from connector_gateway.cli.output import fail, note, show, show_json
-from connector_gateway.cli.running import Target, data_folder, reached
-from connector_gateway.cli.tour import address_of
+from connector_gateway.cli.target import Target, data_folder, reached
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.key_text import KeyText
+from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.fields import Field, describe_field
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD

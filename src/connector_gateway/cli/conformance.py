@@ -11,10 +11,10 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from connector_gateway.cli.output import as_json, note, show
-from connector_gateway.conformance.place import Broken, Place
 from connector_gateway.conformance.report import Outcome, junit, outcomes, rows
+from connector_gateway.conformance.target import Broken, Place
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.kit.nearest import nearest
+from connector_gateway.kit.errors.suggestions import nearest
 
 ARGUMENTS = TypeAdapter(dict[str, dict[str, Any]])
 COLUMNS = ("subject", "holds", "broken", "skipped")

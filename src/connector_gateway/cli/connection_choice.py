@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from connector_gateway.cli.gateway_requests import send
+from connector_gateway.cli.manage.over_http import send
 from connector_gateway.cli.output import fail
-from connector_gateway.cli.running import Target
-from connector_gateway.kit.nearest import nearest
+from connector_gateway.cli.target import Target
+from connector_gateway.kit.errors.suggestions import nearest
 
 PREFIX = "conn_"
 MAX_LISTED = 10

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from connector_gateway.environment import PREFIX
-from connector_gateway.storage.files import write_private
+from connector_gateway.storage.sql.sqlite_files import write_private
 
 NAMED_BY = f"{PREFIX}ENV_FILE"
 USUAL = Path(".env")

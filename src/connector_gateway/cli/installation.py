@@ -17,15 +17,15 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
-from connector_gateway.cli.dev_folder import USUAL_FOLDER, describe, is_installed, is_running, state_of
-from connector_gateway.cli.environment import settings_of
+from connector_gateway.cli.dev.folder import USUAL_FOLDER, describe, is_installed, is_running, state_of
 from connector_gateway.cli.output import fail, note, show
-from connector_gateway.cli.running import set_here
+from connector_gateway.cli.settings_loader import settings_of
+from connector_gateway.cli.target import set_here
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.acts import Actor, acting
-from connector_gateway.core.envelope import described
+from connector_gateway.core.access.audited_actions import Actor, acting
+from connector_gateway.core.calls.envelope import described
 from connector_gateway.kit.errors import GatewayError, StorageUnavailable
-from connector_gateway.storage.files import Unusable
+from connector_gateway.storage.sql.sqlite_files import Unusable
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ import click
 import httpx2
 from mcp.shared.exceptions import MCPError
 
-from connector_gateway.cli.running import data_folder, reached
+from connector_gateway.cli.target import data_folder, reached
 from connector_gateway.mcp.bridge import bridge
-from connector_gateway.mcp.link import innermost
+from connector_gateway.mcp.gateway_connection import innermost
 
 
 @click.command()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from typing_extensions import override
 
-from connector_gateway.core.arguments import decode
+from connector_gateway.core.calls.arguments import decode
 from connector_gateway.kit.errors import InvalidJson
 from connector_gateway.kit.fields import Field
 from connector_gateway.kit.shapes import OffsetMissing, parse_instant

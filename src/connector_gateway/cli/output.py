@@ -9,9 +9,9 @@ from pydantic_core import to_json
 from rich.console import Console
 from rich.text import Text
 
-from connector_gateway.cli.printing import printable, printable_json
 from connector_gateway.cli.tables import Row, block_lines, cell, column_names, inline, rows_lines, written
-from connector_gateway.core.details import PLACES
+from connector_gateway.cli.terminal_text import printable, printable_json
+from connector_gateway.core.calls.error_details import PLACES
 
 MAX_ALLOWED = 12
 """Allowed values that an error lists for people."""

@@ -12,15 +12,15 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli.installation import manage
-from connector_gateway.cli.local_routes import result_of
-from connector_gateway.cli.management import data_of, management_group, option_of, read_params
+from connector_gateway.cli.manage.commands import data_of, management_group, option_of, read_params
+from connector_gateway.cli.manage.in_process import result_of
 from connector_gateway.cli.output import as_answered, as_json, console, show, show_json, to_terminal
-from connector_gateway.cli.printing import printable
-from connector_gateway.cli.running import data_folder
 from connector_gateway.cli.tables import cell, fitting
+from connector_gateway.cli.target import data_folder
+from connector_gateway.cli.terminal_text import printable
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.key_outcomes import describe_outcome
-from connector_gateway.core.outcomes import explain_run
+from connector_gateway.core.calls.outcome_text import explain_run
+from connector_gateway.core.writes.key_outcomes import describe_outcome
 from connector_gateway.kit.shapes import Page, Params
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.runs import RunRecord, list_runs

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len, set_cell_size
 
-from connector_gateway.cli.printing import printable
+from connector_gateway.cli.terminal_text import printable
 from connector_gateway.kit.shapes import timestamp
 
 GAP = "  "

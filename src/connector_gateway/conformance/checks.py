@@ -14,8 +14,8 @@ from uuid import uuid4
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from connector_gateway.conformance.place import Broken, Place, Reply, Skipped, expect
-from connector_gateway.core.keys import new_key
+from connector_gateway.conformance.target import Broken, Place, Reply, Skipped, expect
+from connector_gateway.core.access.keys import new_key
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 import aiohttp
 
 from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE, Check, Subject
-from connector_gateway.conformance.place import Broken, Place, Skipped
+from connector_gateway.conformance.target import Broken, Place, Skipped
 from connector_gateway.kit.operation import AnyConnector
 
 SERVICE = "the service"

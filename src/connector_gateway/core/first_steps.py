@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import exists, select
 
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 
 NEWEST = 100
 """Runs that are looked at for a first call; uses of connections are written once a minute."""

@@ -14,38 +14,38 @@ from starlette.routing import BaseRoute, Route, Router, request_response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway import __version__
+from connector_gateway.core.access.sessions import Sessions
+from connector_gateway.core.calls.envelope import DOCS
+from connector_gateway.core.calls.shutdown import Stopping
 from connector_gateway.core.connections import Consents
-from connector_gateway.core.envelope import DOCS
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.events.hooks import Hooks
+from connector_gateway.core.events.inbound_hooks import Hooks
 from connector_gateway.core.first_steps import FirstSteps
-from connector_gateway.core.sessions import Sessions
-from connector_gateway.core.stopping import Stopping
-from connector_gateway.core.usage import Usage
-from connector_gateway.http.addresses import Addresses
-from connector_gateway.http.clients import Clients
-from connector_gateway.http.connect import ConnectPages
+from connector_gateway.core.pacing.usage import Usage
+from connector_gateway.http.api.cached_documents import InParts, MadeOnce
+from connector_gateway.http.api.downloads import download_routes
+from connector_gateway.http.api.hooks import hook_routes
+from connector_gateway.http.api.route_suggestions import Addresses
+from connector_gateway.http.api.routes import ROOT, Edge, Methods, NotFound, Operations
 from connector_gateway.http.console import Console, console_routes
-from connector_gateway.http.documents import InParts, MadeOnce
-from connector_gateway.http.downloads import download_routes
-from connector_gateway.http.error_pages import CODES, error_page, errors_page
-from connector_gateway.http.guides import INDEX, guide_address, guide_page, guides, guides_page
-from connector_gateway.http.hooks import hook_routes
 from connector_gateway.http.management import management_routes
-from connector_gateway.http.metrics import Metrics, MetricsEndpoint
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.openapi.examples import Values
+from connector_gateway.http.openapi.viewer import reference, start, viewer
 from connector_gateway.http.pages import ASSETS, Pages, asset
-from connector_gateway.http.reference import reference, start, viewer
-from connector_gateway.http.routes import ROOT, Edge, Methods, NotFound, Operations
-from connector_gateway.http.siblings import Siblings
+from connector_gateway.http.pages.connect import ConnectPages
+from connector_gateway.http.pages.errors import CODES, error_page, errors_page
+from connector_gateway.http.pages.guides import INDEX, guide_address, guide_page, guides, guides_page
+from connector_gateway.http.server.connection_limits import Clients
+from connector_gateway.http.server.metrics import Metrics, MetricsEndpoint
+from connector_gateway.http.server.worker_metrics import Siblings
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.nearest import MEANT
+from connector_gateway.kit.errors.suggestions import MEANT
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.request import Management
 from connector_gateway.management.routes import MANAGEMENT
-from connector_gateway.storage.shared import Shared
+from connector_gateway.storage.shared.interface import Shared
 
 SHOWN = ("/docs", "/docs/errors", *(DOCS + code for code in CODES), "/openapi.json", "/healthz", "/readyz")
 """What the service tells everybody of itself."""

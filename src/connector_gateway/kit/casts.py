@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
 from connector_gateway.kit.errors import GatewayError, LossyCast
-from connector_gateway.kit.nearest import nearest_first
+from connector_gateway.kit.errors.suggestions import nearest_first
 from connector_gateway.kit.shapes import OffsetMissing, parse_instant
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from urllib.parse import quote, quote_plus, urlencode
 
 from pydantic_core import to_json
 
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import unauthorised
+from connector_gateway.kit.upstream.client import unauthorised
+from connector_gateway.kit.upstream.pool import Answer
 from connector_gateway.kit.wire import Wire
 
 MARGIN_SECONDS = 60.0

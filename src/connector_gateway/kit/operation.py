@@ -10,9 +10,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, get_type_hints
 
 from pydantic import BaseModel
 
-from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.call import Call, Download
-from connector_gateway.kit.error_table import NO_ERRORS, ErrorTable
+from connector_gateway.kit.context import Call, Download
 from connector_gateway.kit.errors import (
     EVERY_CALL,
     EVERY_WRITE,
@@ -21,11 +19,13 @@ from connector_gateway.kit.errors import (
     InvalidCursor,
     catalogue,
 )
+from connector_gateway.kit.errors.table import NO_ERRORS, ErrorTable
+from connector_gateway.kit.events import Observing
 from connector_gateway.kit.oauth import Account, OAuth
-from connector_gateway.kit.observing import Observing
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause, Upstream, bearer_header, standard_throttle
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.kit.upstream.client import Pause, Upstream, bearer_header, standard_throttle
+from connector_gateway.kit.upstream.pool import Answer
 
 C = TypeVar("C")
 P = TypeVar("P", bound=Params)

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from connector_gateway.core.filters import require_known
+from connector_gateway.core.history.filters import require_known
 from connector_gateway.kit import errors
 from connector_gateway.kit.shapes import Identifier, Instant, Page, Params, Result
 from connector_gateway.management.declaration import Command, Resource

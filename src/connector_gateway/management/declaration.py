@@ -18,7 +18,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel
 
-from connector_gateway.core.acts import acting
+from connector_gateway.core.access.audited_actions import acting
 from connector_gateway.kit.errors import (
     EVERY_REQUEST,
     UNREADABLE_BODY,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from connector_gateway.core.operators import Role
+from connector_gateway.core.access.operators import Role
 from connector_gateway.kit.errors import OperatorNotFound
 from connector_gateway.kit.shapes import Identifier, Instant, Page, Params, Result
 from connector_gateway.management.declaration import Resource

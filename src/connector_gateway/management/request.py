@@ -4,22 +4,22 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from connector_gateway.core.acts import Actor
-from connector_gateway.core.filters import workspace_not_found
+from connector_gateway.core.access.audited_actions import Actor
+from connector_gateway.core.history.filters import workspace_not_found
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
 from connector_gateway.kit.shapes import Position
 
 if TYPE_CHECKING:
     # The command line reads the declarations for its help, which must not wait until all services are loaded.
-    from connector_gateway.core.audit import Audit
+    from connector_gateway.core.access.audit import Audit
+    from connector_gateway.core.access.keys import Caller, Keys
+    from connector_gateway.core.access.operators import Operator, Operators
+    from connector_gateway.core.access.workspaces import Workspaces
+    from connector_gateway.core.calls.cursors import Cursors
     from connector_gateway.core.connections import Connecting, Connections
-    from connector_gateway.core.cursors import Cursors
-    from connector_gateway.core.events.hooks import Hooks
-    from connector_gateway.core.keys import Caller, Keys
-    from connector_gateway.core.operators import Operator, Operators
-    from connector_gateway.core.runs import Runs
-    from connector_gateway.core.webhooks.webhooks import Webhooks
-    from connector_gateway.core.workspaces import Workspaces
+    from connector_gateway.core.events.inbound_hooks import Hooks
+    from connector_gateway.core.history.runs import Runs
+    from connector_gateway.core.webhooks.subscriptions import Webhooks
     from connector_gateway.kit.operation import AnyConnector
 
 

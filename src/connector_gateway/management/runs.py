@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from connector_gateway.core.filters import require_known
+from connector_gateway.core.history.filters import require_known
 from connector_gateway.kit.errors import RunNotFound, RunNotRecorded
 from connector_gateway.kit.shapes import Identifier, Instant, Page, Params, Result
 from connector_gateway.management.declaration import Resource

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from connector_gateway.core.workspaces import Plan
+from connector_gateway.core.access.workspaces import Plan
 from connector_gateway.kit.errors import WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.shapes import Identifier, Instant, Page, Params, Result

@@ -24,7 +24,7 @@ from mcp_types import (
 )
 
 from connector_gateway import __version__
-from connector_gateway.mcp.link import Link
+from connector_gateway.mcp.gateway_connection import Link
 
 Context = ServerRequestContext[Any, Any]
 Paged = PaginatedRequestParams | None

@@ -8,16 +8,16 @@ from urllib.parse import urlsplit
 from pydantic_core import from_json, to_json
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.core.arguments import Body
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.access.rate_limit import require
+from connector_gateway.core.calls.arguments import Body
+from connector_gateway.core.calls.error_details import cut
 from connector_gateway.core.connections import Choosing
-from connector_gateway.core.details import cut
-from connector_gateway.core.keys import Caller
-from connector_gateway.core.limits import require
-from connector_gateway.core.runs import Runs
-from connector_gateway.http.answers import HttpExchange, HttpResponse, refused
-from connector_gateway.http.bodies import read_body
-from connector_gateway.http.documents import MadeOnce
-from connector_gateway.http.routes import Edge, outcome
+from connector_gateway.core.history.runs import Runs
+from connector_gateway.http.api.bodies import read_body
+from connector_gateway.http.api.cached_documents import MadeOnce
+from connector_gateway.http.api.responses import HttpExchange, HttpResponse, refused
+from connector_gateway.http.api.routes import Edge, outcome
 from connector_gateway.kit.errors import GatewayError, OriginNotAllowed
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.mcp.messages import check_message

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
-from connector_gateway.core.details import faults_of
+from connector_gateway.core.calls.error_details import faults_of
 from connector_gateway.kit.errors import InvalidMessage
 
 ANSWERS = ("result", "error")

@@ -7,8 +7,8 @@ from typing import Any
 from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
 from pydantic_core import from_json, to_json
 
-from connector_gateway.core.envelope import Envelope, refusal
-from connector_gateway.core.runs import Run
+from connector_gateway.core.calls.envelope import Envelope, refusal
+from connector_gateway.core.history.runs import Run
 from connector_gateway.http.pages.text import visible
 from connector_gateway.kit.errors import GatewayError, ResultTooLarge
 from connector_gateway.kit.operation import AnyConnector, AnyOperation

@@ -35,20 +35,20 @@ from sse_starlette.sse import AppStatus
 from starlette.types import Message, Receive, Scope, Send
 
 from connector_gateway import __version__
-from connector_gateway.core.arguments import Body
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.access.rate_limit import require
+from connector_gateway.core.calls.arguments import Body
+from connector_gateway.core.calls.envelope import refusal
+from connector_gateway.core.calls.error_details import cut
 from connector_gateway.core.connections import Choosing
-from connector_gateway.core.details import cut
-from connector_gateway.core.envelope import refusal
-from connector_gateway.core.keys import Caller
-from connector_gateway.core.limits import require
-from connector_gateway.core.runs import Run, Runs
-from connector_gateway.http.answers import HttpExchange, common, log_private
-from connector_gateway.http.routes import Edge, outcome
+from connector_gateway.core.history.runs import Run, Runs
+from connector_gateway.http.api.responses import HttpExchange, common, log_private
+from connector_gateway.http.api.routes import Edge, outcome
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor, ToolNotFound
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.management.runs import RunRecord
 from connector_gateway.mcp import resources, results
-from connector_gateway.mcp.calls import Calls
+from connector_gateway.mcp.tool_calls import Calls
 from connector_gateway.mcp.tools import Tool, tools_of
 
 T = TypeVar("T")

@@ -9,10 +9,10 @@ from mcp_types import Tool as ToolDeclaration
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel
 
-from connector_gateway.core.arguments import CONNECTION
-from connector_gateway.core.key_text import MAX_KEY_CHARACTERS
-from connector_gateway.core.keys import Caller
-from connector_gateway.http.openapi.shapes import Schema, WithoutTitles
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.calls.arguments import CONNECTION
+from connector_gateway.core.writes.key_text import MAX_KEY_CHARACTERS
+from connector_gateway.http.openapi.schemas import Schema, WithoutTitles
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Listing, Page
 from connector_gateway.mcp.results import DRY_RUN

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, exc, text
 
-from connector_gateway.storage.files import Unusable
+from connector_gateway.storage.sql.sqlite_files import Unusable
 
 if TYPE_CHECKING:
     from alembic.config import Config

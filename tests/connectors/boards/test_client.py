@@ -7,7 +7,7 @@ import pytest
 
 from connector_gateway.connectors.boards import wire
 from connector_gateway.connectors.boards.client import authorise, throttled
-from connector_gateway.connectors.boards.refusals import ERRORS, Sought, refusal_of, scrubbed, unwrap
+from connector_gateway.connectors.boards.errors import ERRORS, Sought, refusal_of, scrubbed, unwrap
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
     CardNotFound,
@@ -20,8 +20,8 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause
+from connector_gateway.kit.upstream.client import Pause
+from connector_gateway.kit.upstream.pool import Answer
 
 KEY = "0d2f5b7c9e1a4836b5c7d9e0f1a2b3c4"
 TOKEN = "ATTA" + "4b1d9f7e3c5a6802" * 4

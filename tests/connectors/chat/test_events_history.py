@@ -11,12 +11,12 @@ import pytest
 from sqlalchemy import update
 
 from connector_gateway.connectors.chat import client, events
-from connector_gateway.core.events.watchers import Poll
+from connector_gateway.core.events.polling import Poll
 from connector_gateway.core.events.watches import Claimed
-from connector_gateway.core.runs import Run
+from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import Overloaded, UpstreamError
+from connector_gateway.kit.events import FORMER, RENEWED_AT, Delivery, Receipt
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.kit.observing import FORMER, RENEWED_AT, Delivery, Receipt
 from connector_gateway.storage import tables
 from connectors.chat.observing import APP, BOT_USER, TEAM, callback, signed
 from connectors.chat.observing import events as feed
@@ -88,7 +88,7 @@ class Watching:
     def notes(self) -> Any:
         """The snapshots of channels that were read."""
         poll = self.gateway.run(self._prepare(self.claimed, ShiftedClock()))
-        return self.gateway.run(poll.recall(events.filling.SEEN))
+        return self.gateway.run(poll.recall(events.backfill.SEEN))
 
 
 @pytest.fixture(scope="module")
@@ -346,7 +346,7 @@ def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Ga
     for number in range(3):
         parent = say(gateway, channel_id, f"question {number}")
         say(gateway, channel_id, f"answer {number}", thread_ts=parent)
-    watch.poll(ShiftedClock(step=events.filling.FILL_SECONDS * 0.3), behind_since=watch.began)
+    watch.poll(ShiftedClock(step=events.backfill.FILL_SECONDS * 0.3), behind_since=watch.began)
 
     (warning,) = watch.warnings
     assert channel_id in warning
@@ -360,7 +360,7 @@ def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_n
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.poll(ShiftedClock(step=events.filling.FILL_SECONDS / 3), behind_since=watch.began)
+    watch.poll(ShiftedClock(step=events.backfill.FILL_SECONDS / 3), behind_since=watch.began)
     reached = watch.texts
     (warning,) = watch.warnings
     (late,) = watch.notes.items()
@@ -520,7 +520,7 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.poll(ShiftedClock(step=events.filling.FILL_SECONDS / 3), behind_since=watch.began, pushed=False)
+    watch.poll(ShiftedClock(step=events.backfill.FILL_SECONDS / 3), behind_since=watch.began, pushed=False)
     watch.poll(behind_since=watch.began + HOUR, pushed=False)
 
     assert {"in one", "in the other"} == set(watch.texts)

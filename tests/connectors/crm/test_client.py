@@ -7,9 +7,8 @@ from typing import Any, cast
 import pytest
 
 from connector_gateway.connectors.crm.client import CrmClient
-from connector_gateway.connectors.crm.refusals import unwrap
+from connector_gateway.connectors.crm.errors import unwrap
 from connector_gateway.connectors.crm.wire import Record
-from connector_gateway.kit.budget import Charge
 from connector_gateway.kit.errors import (
     AnswerTooLarge,
     GatewayError,
@@ -18,8 +17,9 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Upstream
+from connector_gateway.kit.upstream.budget import Charge
+from connector_gateway.kit.upstream.client import Upstream
+from connector_gateway.kit.upstream.pool import Answer
 from harness.requirement import requirement
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from connector_gateway.connectors.crm import casts, mapping
 from connector_gateway.connectors.crm.client import throttled
-from connector_gateway.connectors.crm.refusals import unwrap
+from connector_gateway.connectors.crm.errors import unwrap
 from connector_gateway.connectors.crm.wire import Definition, Owner, Record
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
@@ -24,7 +24,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream.pool import Answer
 from connector_gateway.kit.wire import converted
 from harness.requirement import requirement
 

@@ -11,8 +11,8 @@ import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from connector_gateway.core.concurrency import OF_ONE_LINK
-from connector_gateway.http.protocol import UNREAD_SECONDS
+from connector_gateway.core.calls.concurrency import OF_ONE_LINK
+from connector_gateway.http.server.protocol import UNREAD_SECONDS
 from connectors.mail.looking import Looking, code_of, file, follow, one, received
 from harness.requirement import requirement
 from harness.rooms import only

@@ -9,7 +9,7 @@ import pytest
 
 from connector_gateway.connectors.mail import wire
 from connector_gateway.connectors.mail.client import Content, throttled
-from connector_gateway.connectors.mail.refusals import unwrap
+from connector_gateway.connectors.mail.errors import unwrap
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
     ConnectionScopeMissing,
@@ -22,8 +22,8 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause
+from connector_gateway.kit.upstream.client import Pause
+from connector_gateway.kit.upstream.pool import Answer
 
 DATE = {"Date": "Fri, 20 Nov 2026 10:00:00 GMT"}
 

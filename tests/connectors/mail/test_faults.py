@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.mail import client
-from connector_gateway.core.journal import JournalEntry
+from connector_gateway.core.writes.journal import JournalEntry
 from connectors.mail.looking import OWN, Looking, received
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from connector_gateway.connectors.mail.plain import NO_TEXT, plain_text
+from connector_gateway.connectors.mail.html_text import NO_TEXT, plain_text
 from harness.requirement import requirement
 
 

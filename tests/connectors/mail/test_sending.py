@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.details import cut
+from connector_gateway.core.calls.error_details import cut
 from connectors.mail.looking import OWN, Looking, plain, received, recipients
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply

@@ -36,7 +36,7 @@ OPTIONED = {"select", "multi_select", "status"}
 
 
 def cast(kind: str, value: Any) -> Any:
-    return casts.writing.cast("P", described(kind), value)
+    return casts.to_vendor.cast("P", described(kind), value)
 
 
 def text(*parts: str) -> list[dict[str, Any]]:
@@ -279,14 +279,14 @@ def test_every_option_that_is_not_configured_is_named() -> None:
 @pytest.mark.parametrize("letter", ["a", "é", "会", "👩‍👩‍👧", "🎉"])
 def test_long_text_is_split_into_parts_that_the_vendor_takes(letter: str) -> None:
     content = letter * 3000
-    parts = [part["text"]["content"] for part in casts.writing.rich_text(content)]
+    parts = [part["text"]["content"] for part in casts.to_vendor.rich_text(content)]
 
     assert content == "".join(parts)
     assert max(map(utf16_length, parts)) <= 2000
 
 
 def test_the_longest_text_is_what_a_hundred_parts_hold() -> None:
-    assert len(casts.writing.rich_text("x" * 190_000)) <= 100
+    assert len(casts.to_vendor.rich_text("x" * 190_000)) <= 100
 
 
 @requirement("notes-13")
@@ -405,7 +405,7 @@ READ = [
 @requirement("notes-39")
 @pytest.mark.parametrize(("kind", "content", "found"), READ)
 def test_a_value_is_found_by_its_texts(kind: str, content: Any, found: list[str]) -> None:
-    assert found == casts.reading.texts(value(kind, content))
+    assert found == casts.from_vendor.texts(value(kind, content))
 
 
 @requirement("notes-37", "notes-38", "notes-39")
@@ -583,7 +583,7 @@ def test_a_page_that_holds_something_else_does_not_bear_it(kind: str, written: A
     ],
 )
 def test_a_value_that_was_not_written_is_as_on_a_new_page(kind: str, held: Any, *, is_blank: bool) -> None:
-    assert is_blank == casts.comparing.blank(value(kind, held), "o1")
+    assert is_blank == casts.comparison.blank(value(kind, held), "o1")
 
 
 # Blocks in doubt

@@ -83,11 +83,11 @@ def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None
     ],
 )
 def test_a_value_is_told_as_one_text(kind: str, content: Any, text: str) -> None:
-    assert text == casts.observing.text(converted(value(kind, content), wire.Value))
+    assert text == casts.event_text.text(converted(value(kind, content), wire.Value))
 
 
 def test_every_type_that_can_be_written_is_observed() -> None:
-    assert casts.writing.CASTS.keys() == casts.observing.ONE_TEXT.keys()
+    assert casts.to_vendor.CASTS.keys() == casts.event_text.ONE_TEXT.keys()
 
 
 @requirement("notes-79")

@@ -13,7 +13,7 @@ from harness.serving import Gateway, Reply
 from workspace_sandbox.notes.state import DataSource, Page
 from workspace_sandbox.notes.values import answered
 
-WRITABLE = casts.writing.CASTS.keys()
+WRITABLE = casts.to_vendor.CASTS.keys()
 ROWS = range(2, 26)
 """Rows of the seeded table, without those whose values are too long to be shown whole."""
 
@@ -44,7 +44,7 @@ def values(gateway: Gateway, page: Page) -> dict[str, wire.Value]:
 
 def seen(found: Mapping[str, wire.Value]) -> dict[str, tuple[Any, str]]:
     """What a value is, and what an event says of it."""
-    return {name: (casts.comparing.trace(value), casts.observing.text(value)) for name, value in found.items()}
+    return {name: (casts.comparison.trace(value), casts.event_text.text(value)) for name, value in found.items()}
 
 
 def written_back(gateway: Gateway, page: Page) -> Reply:
@@ -58,7 +58,7 @@ def test_the_text_of_an_event_can_be_written_back(gateway: Gateway) -> None:
     before = [seen(values(gateway, page)) for page in pages]
     replies = [written_back(gateway, page) for page in pages]
     after = [seen(values(gateway, page)) for page in pages]
-    filled = {value.type for page in pages for value in values(gateway, page).values() if casts.observing.text(value)}
+    filled = {value.type for page in pages for value in values(gateway, page).values() if casts.event_text.text(value)}
 
     assert [] == [reply.body for reply in replies if reply.status != 200]
     assert before == after
@@ -75,4 +75,4 @@ def test_null_restores_what_a_new_page_has(gateway: Gateway, kind: str) -> None:
     update(gateway, page.id, properties={name: None})
 
     new = values(gateway, workspace_of(gateway).pages[made])[name]
-    assert casts.comparing.trace(new) == casts.comparing.trace(values(gateway, page)[name])
+    assert casts.comparison.trace(new) == casts.comparison.trace(values(gateway, page)[name])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.files import Files
+from connector_gateway.core.upstream_files.remote_files import Files
 from connector_gateway.kit.identifiers import WorkspaceId
 from connectors.tables.looking import Looking, copied, looking_at
 from harness.rooms import only

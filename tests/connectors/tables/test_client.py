@@ -8,7 +8,7 @@ import pytest
 
 from connector_gateway.connectors.tables import wire
 from connector_gateway.connectors.tables.client import throttled
-from connector_gateway.connectors.tables.refusals import unwrap
+from connector_gateway.connectors.tables.errors import unwrap
 from connector_gateway.kit.errors import (
     BaseNotFound,
     ConnectionRevoked,
@@ -25,8 +25,8 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
     ViewNotFound,
 )
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause
+from connector_gateway.kit.upstream.client import Pause
+from connector_gateway.kit.upstream.pool import Answer
 
 
 def answer(status: int, body: Any = b"", headers: Mapping[str, str] | None = None) -> Answer:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.tables.casts.writing import CASTS
+from connector_gateway.connectors.tables.casts.to_vendor import CASTS
 from connectors.tables.looking import Looking
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from connector_gateway.app import App
-from connector_gateway.core.events.watchers import Watchers
+from connector_gateway.core.events.polling import Watchers
 from connector_gateway.core.events.watches import Watches
-from connector_gateway.kit.budget import Budget
 from connector_gateway.kit.errors import InvalidSignature
-from connector_gateway.kit.observing import Delivery, Observation, Observing, Receipt, Snapshot, Watch
+from connector_gateway.kit.events import Delivery, Observation, Observing, Receipt, Snapshot, Watch
 from connector_gateway.kit.operation import Connector
 from connector_gateway.kit.shapes import Instant, Result
+from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.settings import Settings
 from harness.clocks import HandClock
 

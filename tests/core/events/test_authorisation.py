@@ -6,18 +6,13 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.events.authorisation import (
-    ANOTHER_AFTER_SECONDS,
-    BURST,
-    MOST,
-    TROUBLE_SECONDS,
-)
-from connector_gateway.core.events.authorisation import Authorisations as Asking
-from connector_gateway.core.events.changes import SILENT_SECONDS
-from connector_gateway.core.events.watchers import TakenOver
+from connector_gateway.core.events.authorisation_probe import ANOTHER_AFTER_SECONDS, BURST, MOST, TROUBLE_SECONDS
+from connector_gateway.core.events.authorisation_probe import Authorisations as Asking
+from connector_gateway.core.events.polling import TakenOver
+from connector_gateway.core.events.watch_listener import SILENT_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError
+from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT
 from core.events.conftest import Node, Sprouted, sprouted
 from core.events.test_watching import polled, row, take
 from harness.clocks import HandClock

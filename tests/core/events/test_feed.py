@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import func, select, update
 
 from connector_gateway.core.events.feed import DAY_SECONDS, Feed, Gap
-from connector_gateway.core.retention import PURGE_STEP
+from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import SecretUnreadable
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from core.events.conftest import Node, Sprouted, sprouted
 from harness.clocks import NOON
 from harness.leaks import contents

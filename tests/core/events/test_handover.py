@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from connector_gateway.core.events.handover import WINDOW_SECONDS, Handover
-from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.events.hook_verification import WINDOW_SECONDS, Handover
+from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import InvalidSignature
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.clocks import HandClock
 from harness.databases import sqlite_in
 from harness.requirement import requirement

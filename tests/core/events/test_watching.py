@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import insert, select, update
 from structlog.testing import capture_logs
 
-from connector_gateway.core.events.watchers import (
+from connector_gateway.core.events.polling import (
     FIRST_PAUSE_SECONDS,
     FIRST_REVOKED_SECONDS,
     REVOKED_SECONDS,
@@ -17,15 +17,15 @@ from connector_gateway.core.events.watchers import (
     _pause_after,
 )
 from connector_gateway.core.events.watches import Watches
-from connector_gateway.core.processes import DEAD_AFTER_SECONDS
-from connector_gateway.core.runs import Run
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.process_registry import DEAD_AFTER_SECONDS
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError, UpstreamRateLimited
+from connector_gateway.kit.events import Snapshot, Watch
 from connector_gateway.kit.identifiers import ProcessId
-from connector_gateway.kit.observing import Snapshot, Watch
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.faults import unavailable
+from connector_gateway.storage.sql.availability import unavailable
+from connector_gateway.storage.sql.database import Database
 from core.events.conftest import Node, Sprouted, forget, sprouted
 from harness.clocks import NOON, HandClock
 from harness.requirement import requirement

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Connection, delete
 
 from connector_gateway.app import App
-from connector_gateway.core.webhooks.deliverer import Deliverer
-from connector_gateway.kit.call import Call
+from connector_gateway.core.webhooks.delivery import Deliverer
+from connector_gateway.kit.context import Call
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page, Params
 from connector_gateway.settings import Settings

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.backlog import Backlogs
 from connector_gateway.core.events.feed import Gap
 from connector_gateway.core.events.gaps import written
-from connector_gateway.core.webhooks.deliverer import (
+from connector_gateway.core.history.backlog import Backlogs
+from connector_gateway.core.webhooks.delivery import (
     DISABLED_AFTER_SECONDS,
     FIRST_PAUSE_SECONDS,
     LEFT_OUT_AFTER_SECONDS,
@@ -20,7 +20,7 @@ from connector_gateway.core.webhooks.deliverer import (
     STEPS,
     pause_after,
 )
-from connector_gateway.core.webhooks.positions import CLAIM_SECONDS, OF_ONE_WEBHOOK
+from connector_gateway.core.webhooks.progress import CLAIM_SECONDS, OF_ONE_WEBHOOK
 from connector_gateway.core.webhooks.sender import Sender
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import InvalidParameters

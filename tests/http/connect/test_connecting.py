@@ -7,7 +7,7 @@ from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from connector_gateway.connectors.notes.oauth import OAUTH as NOTES_OAUTH
-from connector_gateway.core.keys import KeyScope
+from connector_gateway.core.access.keys import KeyScope
 from connector_gateway.storage import tables
 from harness.connecting import User, connected, heading, invited, reconnecting, shown, user
 from harness.consenting import Browser

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp import ClientSession, TCPConnector
 
-from connector_gateway.core.connections import tokens
+from connector_gateway.core.connections import token_client
 from harness.connecting import User, connected, shown
 from harness.playing import stand_in
 from harness.requirement import requirement
@@ -100,7 +100,7 @@ def test_a_renewal_that_fails_for_a_time_revokes_nothing(
 def test_tokens_are_not_waited_for_longer_than_a_lease_lasts(
     gateway: Gateway, connection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokens, "ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(token_client, "ANSWER_SECONDS", 0.1)
     gateway.fault("notes", path=TOKEN, times=1, fault="delay", seconds=0.5)
     reply = gateway.get("/notes/databases", connection_id=connection)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from connector_gateway.http.console.declared import ConsoleRoute
+from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from harness.browsing import Browser, Shown
 from harness.serving import Gateway

@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 import pytest
 
+from connector_gateway.kit.events import Observation
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.observing import Observation
 from harness.browsing import Browser, Shown
 from harness.serving import Gateway
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from connector_gateway.core.runs import Run
+from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import UpstreamRefused
+from connector_gateway.kit.events import Observation
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.observing import Observation
 from harness.browsing import Browser, Shown
 from harness.rehearsing import Shelf, Trouble, connectors
 from harness.requirement import requirement

@@ -6,10 +6,10 @@ import httpx
 import pytest
 from sqlalchemy import func, select, update
 
-from connector_gateway.core.acts import Actor, acting
-from connector_gateway.core.sessions import IDLE_SECONDS, SESSION_SECONDS
-from connector_gateway.core.token_throttle import BURST, MAX_DELAYED_PER_ADDRESS
-from connector_gateway.http.console.declared import ConsoleRoute
+from connector_gateway.core.access.audited_actions import Actor, acting
+from connector_gateway.core.access.sessions import IDLE_SECONDS, SESSION_SECONDS
+from connector_gateway.core.access.token_throttle import BURST, MAX_DELAYED_PER_ADDRESS
+from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.storage import tables
 from harness.browsing import Browser

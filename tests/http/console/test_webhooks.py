@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.kit.events import Observation
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.observing import Observation
 from harness.browsing import Browser, Shown
 from harness.serving import Gateway
 

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from connector_gateway.connectors.boards import wire
-from connector_gateway.connectors.boards.refusals import ERRORS, Sought, refusal_of, unwrap
+from connector_gateway.connectors.boards.errors import ERRORS, Sought, refusal_of, unwrap
 from connector_gateway.kit import errors
-from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause, Upstream, retry_after
-from connector_gateway.kit.walking import fitting, walk
+from connector_gateway.kit.pagination import fitting, walk
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.client import Pause, Upstream, retry_after
+from connector_gateway.kit.upstream.pool import Answer
 
 ADDRESS = "https://api.trello.com"
 CONSENT_ADDRESS = "https://auth.atlassian.com"

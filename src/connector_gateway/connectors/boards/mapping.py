@@ -8,9 +8,9 @@ from typing import Any
 
 from connector_gateway.connectors.boards import models, wire
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
-from connector_gateway.kit.nearest import nearest_first
+from connector_gateway.kit.errors.suggestions import nearest_first
 from connector_gateway.kit.shapes import timestamp
-from connector_gateway.kit.writing import Intent
+from connector_gateway.kit.write_steps import Intent
 
 Kept = dict[str, Any]
 """A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from connector_gateway.connectors.boards import addresses
-from connector_gateway.kit.pasting import identifier_or_address
+from connector_gateway.connectors.boards import urls
+from connector_gateway.kit.pasted_urls import identifier_or_address
 from connector_gateway.kit.shapes import FILLED, Form, IdempotencyKey, Instant, Mentions, Params, Result
 
 MAX_TEXT = 16_384
@@ -36,8 +36,8 @@ BoardsId = Annotated[
     ),
 ]
 
-CardId = Annotated[BoardsId, identifier_or_address("a card", *addresses.CARD)]
-BoardId = Annotated[BoardsId, identifier_or_address("a board", *addresses.BOARD)]
+CardId = Annotated[BoardsId, identifier_or_address("a card", *urls.CARD)]
+BoardId = Annotated[BoardsId, identifier_or_address("a board", *urls.BOARD)]
 
 
 class CreateCard(Params):

@@ -1,10 +1,10 @@
 """chat: a team chat workspace."""
 
 from connector_gateway.connectors.chat import client, events, operations
+from connector_gateway.connectors.chat.errors import ERRORS
 from connector_gateway.connectors.chat.models import Watching
 from connector_gateway.connectors.chat.oauth import OAUTH, identify
-from connector_gateway.connectors.chat.refusals import ERRORS
-from connector_gateway.kit.observing import Observing
+from connector_gateway.kit.events import Observing
 from connector_gateway.kit.operation import Connector, SampleCall
 
 CHAT = Connector(

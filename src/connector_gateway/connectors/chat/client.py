@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from connector_gateway.connectors.chat import wire
-from connector_gateway.connectors.chat.refusals import (
+from connector_gateway.connectors.chat.errors import (
     BLINDNESS,
     DONE_BEFORE,
     ERRORS,
@@ -21,11 +21,11 @@ from connector_gateway.connectors.chat.refusals import (
     unwrap,
     verdict_of,
 )
-from connector_gateway.kit.budget import Budget, Charge
 from connector_gateway.kit.errors import MessageNotFound, OutcomeUnknown, ThreadNotFound
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import DEFAULT_PAUSE_SECONDS, Upstream, retry_after
-from connector_gateway.kit.walking import Pages, fitting
+from connector_gateway.kit.pagination import Pages, fitting
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.client import DEFAULT_PAUSE_SECONDS, Upstream, retry_after
+from connector_gateway.kit.upstream.pool import Answer
 
 ADDRESS = "https://slack.com"
 

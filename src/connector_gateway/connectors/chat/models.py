@@ -6,22 +6,22 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from connector_gateway.connectors.chat import addresses
-from connector_gateway.kit.pasting import identifier_or_address, name_or_address
+from connector_gateway.connectors.chat import urls
+from connector_gateway.kit.pasted_urls import identifier_or_address, name_or_address
 from connector_gateway.kit.shapes import FILLED, Cursor, Form, IdempotencyKey, Instant, Mentions, Params, Result
 
 ChannelName = Annotated[
     str,
     Field(min_length=1, max_length=100),
     Form(r"^#?[^\s#]+$", "Should be a name or an identifier in one word, in which only the first character may be #"),
-    name_or_address(*addresses.CHANNEL),
+    name_or_address(*urls.CHANNEL),
 ]
 """A channel's identifier or name, or the identifier of a person."""
 
 MessageTs = Annotated[
     str,
     Form(r"^[0-9]{10}\.[0-9]{6}$", "Should be ten digits, a dot and six digits"),
-    identifier_or_address("a message", *addresses.MESSAGE),
+    identifier_or_address("a message", *urls.MESSAGE),
 ]
 """A message's identifier: seconds and microseconds, as text."""
 

@@ -6,10 +6,10 @@ Source: docs.slack.dev/authentication, on installing with OAuth and on token rot
 from dataclasses import replace
 
 from connector_gateway.connectors.chat.client import ChatClient, expired
+from connector_gateway.connectors.chat.errors import code_of, verdict_of
 from connector_gateway.connectors.chat.mapping.events import account
-from connector_gateway.connectors.chat.refusals import code_of, verdict_of
 from connector_gateway.kit.oauth import Account, Endpoint, Grant, OAuth, standard_grant
-from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream.pool import Answer
 from connector_gateway.kit.wire import Wire
 
 NAMED = ("post_message", "edit_message", "list_channels", "add_reaction", "read_events")

@@ -11,12 +11,12 @@ from typing import Any
 from urllib.parse import quote
 
 from connector_gateway.connectors.crm import wire
-from connector_gateway.connectors.crm.refusals import refuse_taken, refused_within, unwrap
+from connector_gateway.connectors.crm.errors import refuse_taken, refused_within, unwrap
 from connector_gateway.kit import errors
-from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Upstream, retry_after
-from connector_gateway.kit.walking import Pages, fitting, walk
+from connector_gateway.kit.pagination import Pages, fitting, walk
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.client import Upstream, retry_after
+from connector_gateway.kit.upstream.pool import Answer
 
 ADDRESS = "https://api.hubapi.com"
 CONSENT_ADDRESS = "https://app.hubspot.com"

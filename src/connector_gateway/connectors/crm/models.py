@@ -15,8 +15,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from connector_gateway.connectors.crm import addresses
-from connector_gateway.kit.pasting import identifier_or_address, name_or_address
+from connector_gateway.connectors.crm import urls
+from connector_gateway.kit.pasted_urls import identifier_or_address, name_or_address
 from connector_gateway.kit.shapes import FILLED, Cursor, Form, Instant, Name, Params, Result
 
 MAX_TEXT = 65_536
@@ -74,13 +74,13 @@ CompanyReference = Annotated[
     str,
     Field(min_length=1, max_length=300),
     Form(r"^\s*[^\s@,;]+\s*$", "Should be a domain or an identifier"),
-    name_or_address(*addresses.COMPANY),
+    name_or_address(*urls.COMPANY),
 ]
 """A company's domain (anything with a dot; scheme, ``www.`` and path are ignored) or identifier."""
 
 CrmId = Annotated[str, Field(max_length=200), Form(r"^[0-9]+$", "Should be an identifier of decimal digits")]
-ContactId = Annotated[CrmId, identifier_or_address("a contact", *addresses.CONTACT)]
-DealId = Annotated[CrmId, identifier_or_address("a deal", *addresses.DEAL)]
+ContactId = Annotated[CrmId, identifier_or_address("a contact", *urls.CONTACT)]
+DealId = Annotated[CrmId, identifier_or_address("a deal", *urls.DEAL)]
 
 Title = Annotated[str, Field(min_length=1, max_length=1000), FILLED]
 

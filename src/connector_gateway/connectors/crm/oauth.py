@@ -6,7 +6,7 @@ Source: developers.hubspot.com/docs, on working with OAuth and on managing its t
 from connector_gateway.connectors.crm import wire
 from connector_gateway.connectors.crm.client import VERSION, CrmClient
 from connector_gateway.kit.oauth import Account, Endpoint, Grant, OAuth
-from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream.pool import Answer
 
 CONTACTS = ("create_or_update_contact", "look_up_contacts", "create_deal", "list_properties")
 DEALS = ("create_deal", "update_deal")

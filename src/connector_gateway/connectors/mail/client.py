@@ -17,12 +17,12 @@ from urllib.parse import quote
 from pydantic_core import to_json
 
 from connector_gateway.connectors.mail import wire
-from connector_gateway.connectors.mail.refusals import reason_of, refuse, unwrap
+from connector_gateway.connectors.mail.errors import reason_of, refuse, unwrap
 from connector_gateway.kit import errors
-from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause, Upstream, retry_after
-from connector_gateway.kit.walking import walk
+from connector_gateway.kit.pagination import walk
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.client import Pause, Upstream, retry_after
+from connector_gateway.kit.upstream.pool import Answer
 from connector_gateway.kit.wire import UnexpectedShape, decoded
 
 ADDRESS = "https://gmail.googleapis.com"

@@ -16,7 +16,7 @@ from string import ascii_letters
 from msgspec import Raw
 from msgspec.structs import replace
 
-from connector_gateway.connectors.mail.plain import plain_text
+from connector_gateway.connectors.mail.html_text import plain_text
 from connector_gateway.connectors.mail.wire import Message as WireMessage
 from connector_gateway.connectors.mail.wire import Part
 from connector_gateway.kit.errors import UpstreamUnexpected

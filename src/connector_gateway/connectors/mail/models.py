@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from connector_gateway.connectors.mail import addresses
-from connector_gateway.kit.pasting import identifier_or_address
+from connector_gateway.connectors.mail import urls
+from connector_gateway.kit.pasted_urls import identifier_or_address
 from connector_gateway.kit.shapes import Base64, Cursor, Form, Instant, Params, Result
 
 _LINE_ENDS = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
@@ -37,8 +37,8 @@ def _absent(value: Any) -> bool:
 
 
 MailId = Annotated[str, Field(max_length=200), Form(r"^[0-9a-fA-F]+$", "Should be an identifier of hexadecimal digits")]
-MessageId = Annotated[MailId, identifier_or_address("a message", *addresses.MESSAGE)]
-ThreadId = Annotated[MailId, identifier_or_address("a thread", *addresses.THREAD)]
+MessageId = Annotated[MailId, identifier_or_address("a message", *urls.MESSAGE)]
+ThreadId = Annotated[MailId, identifier_or_address("a thread", *urls.THREAD)]
 
 
 class SearchMessages(Params):

@@ -1,9 +1,9 @@
 """notes: a notes and database workspace."""
 
 from connector_gateway.connectors.notes import client, events, operations
+from connector_gateway.connectors.notes.errors import ERRORS
 from connector_gateway.connectors.notes.oauth import OAUTH, identify
-from connector_gateway.connectors.notes.refusals import ERRORS
-from connector_gateway.kit.observing import Observing
+from connector_gateway.kit.events import Observing
 from connector_gateway.kit.operation import Connector, SampleCall
 
 NOTES = Connector(

@@ -12,13 +12,13 @@ from typing import Any, Self, TypeVar
 from urllib.parse import quote, unquote
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.refusals import Names, collides, unwrap
-from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.connectors.notes.errors import Names, collides, unwrap
 from connector_gateway.kit.clock import ahead
 from connector_gateway.kit.errors import DatabaseNotShared, PageNotFound
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Upstream, failed, retry_after
-from connector_gateway.kit.walking import fitting, walk, walk_pages
+from connector_gateway.kit.pagination import fitting, walk, walk_pages
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.client import Upstream, failed, retry_after
+from connector_gateway.kit.upstream.pool import Answer
 from connector_gateway.kit.wire import Wire
 
 ADDRESS = "https://api.notion.com"

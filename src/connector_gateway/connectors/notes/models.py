@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from connector_gateway.connectors.notes import addresses
-from connector_gateway.kit.pasting import identifier_or_address
+from connector_gateway.connectors.notes import urls
+from connector_gateway.kit.pasted_urls import identifier_or_address
 from connector_gateway.kit.shapes import Cursor, Form, IdempotencyKey, Instant, Name, Params, Result
 
 UUID_FORM = r"^(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
@@ -14,8 +14,8 @@ UUID_FORM = r"^(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-
 NotesId = Annotated[str, Form(UUID_FORM, "Should be a UUID, with or without dashes")]
 """A UUID, with or without dashes."""
 
-PageId = Annotated[NotesId, identifier_or_address("a page", *addresses.PAGE)]
-DatabaseId = Annotated[NotesId, identifier_or_address("a database", *addresses.DATABASE)]
+PageId = Annotated[NotesId, identifier_or_address("a page", *urls.PAGE)]
+DatabaseId = Annotated[NotesId, identifier_or_address("a database", *urls.DATABASE)]
 
 Properties = dict[str, Any]
 

@@ -11,12 +11,12 @@ from typing import Any
 from urllib.parse import quote
 
 from connector_gateway.connectors.tables import wire
-from connector_gateway.connectors.tables.refusals import ERRORS, PLAN_USED_UP, unwrap
-from connector_gateway.kit.budget import Budget, Charge
+from connector_gateway.connectors.tables.errors import ERRORS, PLAN_USED_UP, unwrap
 from connector_gateway.kit.errors import BaseNotFound, RecordNotFound, TableNotFound
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause, Upstream, retry_after
-from connector_gateway.kit.walking import fitting, walk
+from connector_gateway.kit.pagination import fitting, walk
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.client import Pause, Upstream, retry_after
+from connector_gateway.kit.upstream.pool import Answer
 
 ADDRESS = "https://api.airtable.com"
 CONSENT_ADDRESS = "https://airtable.com"

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from connector_gateway.connectors.tables import addresses
-from connector_gateway.kit.pasting import identifier_or_address, name_or_address
+from connector_gateway.connectors.tables import urls
+from connector_gateway.kit.pasted_urls import identifier_or_address, name_or_address
 from connector_gateway.kit.shapes import Cursor, Form, Instant, Name, Params, Result
 
 MAX_RECORDS = 10
@@ -19,16 +19,16 @@ BaseId = Annotated[
     str,
     Field(max_length=200),
     Form(r"^app[A-Za-z0-9]+$", "Should be an identifier of `app` and letters and digits"),
-    identifier_or_address("a base", *addresses.BASE),
+    identifier_or_address("a base", *urls.BASE),
 ]
 RecordId = Annotated[
     str,
     Field(max_length=200),
     Form(r"^rec[A-Za-z0-9]+$", "Should be an identifier of `rec` and letters and digits"),
-    identifier_or_address("a record", *addresses.RECORD),
+    identifier_or_address("a record", *urls.RECORD),
 ]
-TableName = Annotated[Name, name_or_address(*addresses.TABLE)]
-ViewName = Annotated[Name, name_or_address(*addresses.VIEW)]
+TableName = Annotated[Name, name_or_address(*urls.TABLE)]
+ViewName = Annotated[Name, name_or_address(*urls.VIEW)]
 
 
 def _absent(value: object) -> bool:

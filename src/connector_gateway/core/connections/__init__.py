@@ -1,15 +1,15 @@
 """Connections: which third-party account a call acts in, and the one source of its credentials."""
 
-from connector_gateway.core.connections.accounts import Accounts
-from connector_gateway.core.connections.changes import Changes
-from connector_gateway.core.connections.choosing import Choosing
-from connector_gateway.core.connections.connecting import Connecting
+from connector_gateway.core.connections.account_identifier import Accounts
+from connector_gateway.core.connections.connect_links import ConnectLinks
 from connector_gateway.core.connections.connection import Connection
-from connector_gateway.core.connections.connections import Connections
-from connector_gateway.core.connections.consent import Consents
-from connector_gateway.core.connections.links import ConnectLinks
-from connector_gateway.core.connections.refresh import IdleRenewals, Renewals
-from connector_gateway.core.connections.tokens import Tokens
+from connector_gateway.core.connections.listeners import Changes
+from connector_gateway.core.connections.oauth_flow import Consents
+from connector_gateway.core.connections.selection import Choosing
+from connector_gateway.core.connections.service import Connecting
+from connector_gateway.core.connections.store import Connections
+from connector_gateway.core.connections.token_client import Tokens
+from connector_gateway.core.connections.token_refresh import IdleRenewals, Renewals
 from connector_gateway.core.connections.vault import Vault
 
 __all__ = [

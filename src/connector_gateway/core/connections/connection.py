@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from connector_gateway.core.connections.refresh import Held, Renewals
-from connector_gateway.core.connections.whose import Whose
+from connector_gateway.core.connections.account import Whose
+from connector_gateway.core.connections.token_refresh import Held, Renewals
 from connector_gateway.kit.errors import ConnectionPending
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
-from connector_gateway.kit.redaction import Redaction
+from connector_gateway.kit.upstream.redaction import Redaction
 
 PENDING = "pending"
 """The status of a connection to which no account was connected yet."""

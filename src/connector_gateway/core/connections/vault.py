@@ -8,9 +8,9 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic_core import from_json
 
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.kit.encoding import encoded
+from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.kit.errors import SecretUnreadable
+from connector_gateway.kit.json_encoding import encoded
 
 NAME_BYTES = 4
 NONCE_BYTES = 12

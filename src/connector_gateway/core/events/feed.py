@@ -11,17 +11,17 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.events.authorisation import Authorisations
+from connector_gateway.core.events.authorisation_probe import Authorisations
 from connector_gateway.core.events.gaps import gaps_after, warning_of, written
-from connector_gateway.core.retention import PURGE_STEP
-from connector_gateway.core.webhooks.positions import rouse
+from connector_gateway.core.history.retention import PURGE_STEP
+from connector_gateway.core.webhooks.progress import rouse
 from connector_gateway.kit.clock import Clock, instant
 from connector_gateway.kit.errors import ConnectionRevoked
+from connector_gateway.kit.events import Observation, R
 from connector_gateway.kit.identifiers import ConnectionId, RunId, ulid
-from connector_gateway.kit.observing import Observation, R
 from connector_gateway.kit.shapes import Instant, Page, Position
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 
 DAY_SECONDS = 24 * 60 * 60.0
 KEPT_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * DAY_SECONDS}

@@ -27,10 +27,10 @@ from sqlalchemy import (
 from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
+from connector_gateway.kit.events import REJECTED, WATCHING, Receipt
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, ulid
-from connector_gateway.kit.observing import REJECTED, WATCHING, Receipt
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 
 MAX_WAKE = 200
 MAX_UNINTRODUCED = 100

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from connector_gateway.core.public_addresses import guarded, is_public
-from connector_gateway.core.return_urls import LOOPBACK, wrong_with
+from connector_gateway.core.access.return_urls import LOOPBACK, wrong_with
+from connector_gateway.core.upstream_files.public_addresses import guarded, is_public
 from connector_gateway.kit.errors import InvalidParameters, UrlNotAllowed
 
 ANSWER_SECONDS = 15.0

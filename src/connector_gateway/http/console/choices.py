@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from connector_gateway.http.console.declared import Visit, identifier_of
 from connector_gateway.http.console.forms import MOST_CHOICES, Choices, Form, controls_of, unplaced
+from connector_gateway.http.console.request import Visit, identifier_of
 from connector_gateway.http.console.tables import LISTS, title_of
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.fields import Field

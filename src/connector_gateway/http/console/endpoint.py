@@ -11,14 +11,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connector_gateway.core.acts import Actor
-from connector_gateway.http.answers import HttpExchange
-from connector_gateway.http.bodies import read_raw
+from connector_gateway.core.access.audited_actions import Actor
+from connector_gateway.http.api.bodies import read_raw
+from connector_gateway.http.api.responses import HttpExchange
+from connector_gateway.http.api.routes import Edge, Methods, outcome, query_of
 from connector_gateway.http.console.cookies import SESSION, VISITOR, VISITOR_SECONDS, keep
-from connector_gateway.http.console.declared import BACKGROUND, SIGN_IN, Console, ConsoleRoute, Visit
+from connector_gateway.http.console.request import BACKGROUND, SIGN_IN, Console, ConsoleRoute, Visit
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.http.pages import is_own_form
-from connector_gateway.http.routes import Edge, Methods, outcome, query_of
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, ServiceFailure
 
 MAX_FORM_BYTES = 64 * 1024

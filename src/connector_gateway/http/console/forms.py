@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from connector_gateway.core.envelope import described
+from connector_gateway.core.calls.envelope import described
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.kit.operation import AnyConnector

@@ -6,12 +6,12 @@ from typing import Any
 
 from starlette.responses import Response
 
-from connector_gateway.http.console import connections, webhooks, workspaces
-from connector_gateway.http.console.acts import Act, acts_of, is_possible
+from connector_gateway.http.console.actions import Act, acts_of, is_possible
 from connector_gateway.http.console.choices import filters_given, form_of
-from connector_gateway.http.console.declared import ROOT, ConsoleRoute, Visit, identifier_of
 from connector_gateway.http.console.forms import entered, text_of
-from connector_gateway.http.console.runs import rows_of
+from connector_gateway.http.console.pages import connections, webhooks, workspaces
+from connector_gateway.http.console.pages.runs import rows_of
+from connector_gateway.http.console.request import ROOT, ConsoleRoute, Visit, identifier_of
 from connector_gateway.http.console.tables import LISTS, names_of, table_of, title_of
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
 from connector_gateway.kit.fields import Field, fields_of, label

@@ -1,7 +1,7 @@
 """Every page of the console, and what each of its forms does."""
 
-from connector_gateway.http.console import budgets, connections, overview, runs, search, sign_in, trying
-from connector_gateway.http.console.declared import ROOT, SIGN_IN, ConsoleRoute
+from connector_gateway.http.console.pages import budgets, connections, overview, runs, search, sign_in, test_calls
+from connector_gateway.http.console.request import ROOT, SIGN_IN, ConsoleRoute
 from connector_gateway.http.console.resources import resource_routes
 
 CONNECTION = f"{ROOT}/connections/{{identifier}}"
@@ -14,11 +14,11 @@ ROUTES = (
     ConsoleRoute("GET", ROOT, overview.show),
     ConsoleRoute("GET", f"{ROOT}/runs/{{run_id}}", runs.show),
     ConsoleRoute("GET", f"{ROOT}/budgets", budgets.show),
-    ConsoleRoute("GET", f"{ROOT}/try", trying.begin, for_admins=True, act=TRY),
+    ConsoleRoute("GET", f"{ROOT}/try", test_calls.begin, for_admins=True, act=TRY),
     ConsoleRoute("GET", f"{ROOT}/connections/new", connections.connect, for_admins=True, act="create_connection"),
     ConsoleRoute("GET", f"{CONNECTION}/events", connections.events, for_admins=True, act="read_events"),
-    ConsoleRoute("GET", f"{CONNECTION}/try", trying.ask, for_admins=True, act=TRY),
-    ConsoleRoute("POST", f"{CONNECTION}/try", trying.carry_out, for_admins=True, act=TRY),
+    ConsoleRoute("GET", f"{CONNECTION}/try", test_calls.ask, for_admins=True, act=TRY),
+    ConsoleRoute("POST", f"{CONNECTION}/try", test_calls.carry_out, for_admins=True, act=TRY),
     # Not an address with what was looked for: it may be a key.
     ConsoleRoute("POST", f"{ROOT}/search", search.find),
     *resource_routes(),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connector_gateway.http.console.declared import Visit, identifier_of
+from connector_gateway.http.console.request import Visit, identifier_of
 from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT

@@ -6,15 +6,15 @@ from typing import Any
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from connector_gateway.core.acts import Actor
-from connector_gateway.core.arguments import Arguments
-from connector_gateway.core.keys import Caller, bearer
-from connector_gateway.core.limits import require
-from connector_gateway.core.operators import BUILT_IN, Operator
-from connector_gateway.core.work import UNBOUND
-from connector_gateway.http.answers import HttpExchange, HttpResponse, shown
-from connector_gateway.http.bodies import read_body
-from connector_gateway.http.routes import Edge, Methods, answered, query_of
+from connector_gateway.core.access.audited_actions import Actor
+from connector_gateway.core.access.keys import Caller, bearer
+from connector_gateway.core.access.operators import BUILT_IN, Operator
+from connector_gateway.core.access.rate_limit import require
+from connector_gateway.core.calls.arguments import Arguments
+from connector_gateway.core.calls.prepared_operation import UNBOUND
+from connector_gateway.http.api.bodies import read_body
+from connector_gateway.http.api.responses import HttpExchange, HttpResponse, shown
+from connector_gateway.http.api.routes import Edge, Methods, answered, query_of
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, InvalidApiKey, OperatorTokenRequired
 from connector_gateway.kit.shapes import Listing, Page, Params, Position
 from connector_gateway.management.declaration import ManagementRoute

@@ -1,7 +1,7 @@
 """What is sent to webhooks, described for who receives it: each connector's events, signed by the convention."""
 
-from connector_gateway.core.filters import READ_EVENTS, event_types
-from connector_gateway.http.openapi.shapes import Schema, object_of, reference
+from connector_gateway.core.history.filters import READ_EVENTS, event_types
+from connector_gateway.http.openapi.schemas import Schema, object_of, reference
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 ABOUT = """\

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from connector_gateway import __version__
-from connector_gateway.core.arguments import CONNECTION
-from connector_gateway.core.key_text import MAX_KEY_CHARACTERS
-from connector_gateway.http.answers import DRY_RUN
-from connector_gateway.http.guides import INDEX, guide_address, guides
+from connector_gateway.core.calls.arguments import CONNECTION
+from connector_gateway.core.writes.key_text import MAX_KEY_CHARACTERS
+from connector_gateway.http.api.responses import DRY_RUN
+from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.http.openapi.deliveries import delivery, events_of, message
+from connector_gateway.http.openapi.errors import EXAMPLE_RUN, Failures
 from connector_gateway.http.openapi.examples import RECORDED, Example, Values, examples
-from connector_gateway.http.openapi.failures import EXAMPLE_RUN, Failures
 from connector_gateway.http.openapi.headers import header_components, success_headers
-from connector_gateway.http.openapi.shapes import Schema, Shapes, body_of, inlined, object_of, reference
-from connector_gateway.http.routes import PREFIX
+from connector_gateway.http.openapi.schemas import Schema, Shapes, body_of, inlined, object_of, reference
+from connector_gateway.http.pages.guides import INDEX, guide_address, guides
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import DryRunResult, Listing, Page, Params
 from connector_gateway.management.declaration import ManagementRoute

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from connector_gateway.http.openapi.shapes import Schema
+from connector_gateway.http.openapi.schemas import Schema
 
 EVERY_RESPONSE = (
     "X-Run-Id",

@@ -6,7 +6,7 @@ from functools import partial
 from connector_gateway.connectors.boards import mapping, models, wire
 from connector_gateway.connectors.boards.mapping import Kept
 from connector_gateway.connectors.boards.operations.evidence import our_actions
-from connector_gateway.connectors.boards.operations.reading import (
+from connector_gateway.connectors.boards.operations.lookups import (
     ON_A_CARD,
     REMEMBER_SECONDS,
     BoardsCall,
@@ -15,7 +15,7 @@ from connector_gateway.connectors.boards.operations.reading import (
 )
 from connector_gateway.kit.errors import BoardNotAuthorised, LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 # The steps that change something
 

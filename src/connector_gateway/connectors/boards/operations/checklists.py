@@ -7,10 +7,10 @@ from connector_gateway.connectors.boards import mapping, wire
 from connector_gateway.connectors.boards.mapping import Kept
 from connector_gateway.connectors.boards.models import AttachChecklist, Checklist
 from connector_gateway.connectors.boards.operations.evidence import our_actions
-from connector_gateway.connectors.boards.operations.reading import ON_A_CARD, REMEMBER_SECONDS, BoardsCall, full_card_id
+from connector_gateway.connectors.boards.operations.lookups import ON_A_CARD, REMEMBER_SECONDS, BoardsCall, full_card_id
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 WHOLE = "whole"
 """What is remembered of a finished checklist; for an unfinished one, its wanted items are remembered."""

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Sequence
 
 from connector_gateway.connectors.boards import mapping, wire
-from connector_gateway.connectors.boards.operations.reading import REMEMBER_SECONDS, BoardsCall
-from connector_gateway.kit.call import LookUp
+from connector_gateway.connectors.boards.operations.lookups import REMEMBER_SECONDS, BoardsCall
+from connector_gateway.kit.context import LookUp
 
 
 async def our_actions(call: BoardsCall, listing: Awaitable[Sequence[wire.Action]]) -> Sequence[wire.Action]:

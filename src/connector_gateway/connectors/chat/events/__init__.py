@@ -1,5 +1,5 @@
 """How changes are observed: by polls, and by deliveries."""
 
-from connector_gateway.connectors.chat.events import deliveries, filling, polls
+from connector_gateway.connectors.chat.events import backfill, deliveries, polls
 
-__all__ = ["deliveries", "filling", "polls"]
+__all__ = ["backfill", "deliveries", "polls"]

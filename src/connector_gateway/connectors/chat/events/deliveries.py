@@ -10,7 +10,7 @@ from typing import Any
 
 from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.kit.errors import InvalidJson, InvalidSignature
-from connector_gateway.kit.observing import Delivery, Observation, Receipt, State
+from connector_gateway.kit.events import Delivery, Observation, Receipt, State
 from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
 
 FRESH_SECONDS = 300.0

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from connector_gateway.connectors.chat import mapping
+from connector_gateway.connectors.chat.events.backfill import SKEW_SECONDS, ChatWatch, Filling
 from connector_gateway.connectors.chat.events.deliveries import LIMITED
-from connector_gateway.connectors.chat.events.filling import SKEW_SECONDS, ChatWatch, Filling
 from connector_gateway.connectors.chat.mapping.channels import Names
 from connector_gateway.kit import errors
-from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT, State
+from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT, State
 
 NAMES_SECONDS = 300.0
 """How long it is taken for granted which channel a name means, where polls are frequent."""

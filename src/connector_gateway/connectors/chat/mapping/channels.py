@@ -8,7 +8,7 @@ from unicodedata import normalize
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.models import Channel
 from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
-from connector_gateway.kit.nearest import nearest_first
+from connector_gateway.kit.errors.suggestions import nearest_first
 
 CHANNEL_ID = re.compile(r"[CGD](?=[A-Z0-9]*[0-9])[A-Z0-9]{6,}")
 

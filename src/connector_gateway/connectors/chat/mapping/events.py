@@ -6,7 +6,7 @@ from typing import Any
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.mapping.channels import SCOPES
 from connector_gateway.connectors.chat.mapping.keywords import folded_text, matching
-from connector_gateway.kit.observing import Observation, State
+from connector_gateway.kit.events import Observation, State
 
 SPOKEN = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})
 """Subtypes of messages that somebody wrote; all others tell of what happened to a message or a channel."""

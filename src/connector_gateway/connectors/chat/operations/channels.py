@@ -9,12 +9,12 @@ from connector_gateway.connectors.chat.client import next_cursor
 from connector_gateway.connectors.chat.mapping.channels import Names
 from connector_gateway.connectors.chat.mapping.messages import Kept
 from connector_gateway.connectors.chat.models import Channel, ListChannels
-from connector_gateway.connectors.chat.operations.reading import ChatCall
+from connector_gateway.connectors.chat.operations.lookups import ChatCall
 from connector_gateway.kit import errors
-from connector_gateway.kit.call import LookUp
+from connector_gateway.kit.context import LookUp
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
-from connector_gateway.kit.writing import Learned
+from connector_gateway.kit.write_steps import Learned
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations  # functions are made in each call (decision 
 
 from connector_gateway.connectors.chat.models import ChatEvent, ReadChatEvents
 from connector_gateway.connectors.chat.operations.channels import NAMING, in_channel, require_channel
-from connector_gateway.connectors.chat.operations.reading import ChatCall
+from connector_gateway.connectors.chat.operations.lookups import ChatCall
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
 

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator
 
 from connector_gateway.connectors.chat import wire
-from connector_gateway.connectors.chat.operations.reading import ChatCall
-from connector_gateway.kit.writing import Intent
+from connector_gateway.connectors.chat.operations.lookups import ChatCall
+from connector_gateway.kit.write_steps import Intent
 
 
 def since_post(call: ChatCall, intent: Intent, earliest: float) -> AsyncIterator[wire.Message]:

@@ -9,11 +9,11 @@ from connector_gateway.connectors.chat.client import MARK
 from connector_gateway.connectors.chat.models import EditedMessage, EditMessage, PostedMessage, PostMessage
 from connector_gateway.connectors.chat.operations.channels import NAMING, write_in_channel
 from connector_gateway.connectors.chat.operations.evidence import since_post
-from connector_gateway.connectors.chat.operations.reading import ChatCall, workspace_of
+from connector_gateway.connectors.chat.operations.lookups import ChatCall, workspace_of
 from connector_gateway.kit import errors
-from connector_gateway.kit.call import LookUp
+from connector_gateway.kit.context import LookUp
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 ROOT_SECONDS = 24 * 60 * 60.0
 """How long the first message of a thread is remembered; it never changes."""

@@ -8,10 +8,10 @@ from contextlib import suppress
 from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.models import AddedReaction, AddReaction
 from connector_gateway.connectors.chat.operations.channels import NAMING, write_in_channel
-from connector_gateway.connectors.chat.operations.reading import ChatCall, identity_of
+from connector_gateway.connectors.chat.operations.lookups import ChatCall, identity_of
 from connector_gateway.kit.errors import EmojiNotFound, MessageNotFound, NotInChannel, OutcomeUnknown
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 LOOKED_SECONDS = 300.0
 """How long is known that a reaction was looked for: from the look until the request that follows it at once."""

@@ -9,7 +9,7 @@ from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.mapping.searches import OWNER
 from connector_gateway.connectors.crm.models import Contact, WrittenContact
 from connector_gateway.kit.casts import quoted
-from connector_gateway.kit.writing import Intent
+from connector_gateway.kit.write_steps import Intent
 
 COMMON = ("firstname", "lastname", "phone", "company", "jobtitle", "lifecyclestage")
 """Properties of contacts that every portal has and every lookup shows."""

@@ -11,7 +11,7 @@ from connector_gateway.connectors.crm.mapping.records import Kept, may_be_ours
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal
 from connector_gateway.kit.casts import quoted
 from connector_gateway.kit.errors import AmbiguousPipeline, GatewayError, PipelineNotFound, StageNotFound
-from connector_gateway.kit.writing import Intent
+from connector_gateway.kit.write_steps import Intent
 
 FILLED = frozenset({"createdate", "deal_currency_code"})
 """Properties of deals that could be written, and that the application fills in by itself."""

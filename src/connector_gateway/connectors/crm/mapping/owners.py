@@ -7,8 +7,8 @@ from connector_gateway.connectors.crm import wire
 from connector_gateway.connectors.crm.mapping.properties import Definitions
 from connector_gateway.connectors.crm.mapping.searches import OWNER
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, OptionMissing
-from connector_gateway.kit.faults import gathered
-from connector_gateway.kit.nearest import nearest_first
+from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.errors.suggestions import nearest_first
 
 Owners = Mapping[str, wire.Owner]
 """Owners by their ids, deactivated ones last."""

@@ -9,9 +9,9 @@ from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.connectors.crm.models import PropertyDefinition
 from connector_gateway.kit.casts import quoted
 from connector_gateway.kit.errors import GatewayError, LossyCast, OptionMissing, PropertyNotFound, ReadOnlyField
-from connector_gateway.kit.faults import gathered
-from connector_gateway.kit.nearest import nearest, nearest_first
-from connector_gateway.kit.writing import Cast
+from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.errors.suggestions import nearest, nearest_first
+from connector_gateway.kit.write_steps import Cast
 
 Definitions = Mapping[str, wire.Definition]
 """What is known of properties, by their internal names."""

@@ -6,8 +6,8 @@ from typing import Any
 from connector_gateway.connectors.crm import casts, wire
 from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.kit.errors import LossyCast
-from connector_gateway.kit.faults import gathered
-from connector_gateway.kit.writing import Intent
+from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.write_steps import Intent
 
 OWNER = "hubspot_owner_id"
 

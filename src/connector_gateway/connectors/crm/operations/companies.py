@@ -9,7 +9,7 @@ from connector_gateway.connectors.crm.models import CreateOrUpdateContact
 from connector_gateway.connectors.crm.operations import evidence
 from connector_gateway.connectors.crm.operations.portal import CrmCall, portal_id, within_portal
 from connector_gateway.kit.errors import CompanyNotFound
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 LOOK_BACK_SECONDS = 2 * INDEX_LAG_SECONDS
 """The age up to which companies are listed, because a search may not find them yet."""

@@ -24,7 +24,7 @@ from connector_gateway.connectors.crm.operations.portal import (
 from connector_gateway.kit import errors
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page, Position
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 Action = Literal["created", "updated"]
 

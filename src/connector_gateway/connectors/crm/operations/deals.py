@@ -22,7 +22,7 @@ from connector_gateway.connectors.crm.operations.portal import (
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import ContactNotFound, DealNotFound, OptionMissing
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 # The steps that change something
 

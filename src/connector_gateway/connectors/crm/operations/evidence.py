@@ -8,7 +8,7 @@ from connector_gateway.connectors.crm.client import PAGE_SIZE
 from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.operations.portal import CrmCall, portal_id
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.writing import Found, Intent
+from connector_gateway.kit.write_steps import Found, Intent
 
 R = TypeVar("R", bound=wire.Record)
 

@@ -13,11 +13,11 @@ from connector_gateway.connectors.crm.mapping.owners import Owners
 from connector_gateway.connectors.crm.mapping.properties import CASTING, Definitions, Values
 from connector_gateway.connectors.crm.models import ListProperties, PropertyDefinition
 from connector_gateway.kit import errors
-from connector_gateway.kit.call import Call, LookUp
-from connector_gateway.kit.faults import gathered
+from connector_gateway.kit.context import Call, LookUp
+from connector_gateway.kit.errors.aggregation import gathered
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Listing
-from connector_gateway.kit.writing import Intent
+from connector_gateway.kit.write_steps import Intent
 
 T = TypeVar("T")
 CrmCall = Call[CrmClient]

@@ -8,8 +8,8 @@ from connector_gateway.connectors.mail import wire
 from connector_gateway.connectors.mail.mapping.messages import Kept
 from connector_gateway.connectors.mail.models import ChangedLabels
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidParameters, LabelNotFound
-from connector_gateway.kit.nearest import nearest_first
-from connector_gateway.kit.writing import Intent
+from connector_gateway.kit.errors.suggestions import nearest_first
+from connector_gateway.kit.write_steps import Intent
 
 UNMOVABLE = frozenset({"SENT", "DRAFT"})
 """Labels that the vendor alone puts on and takes off."""

@@ -2,8 +2,8 @@
 
 from connector_gateway.connectors.mail.operations.attachments import fetch_attachment, open_attachment
 from connector_gateway.connectors.mail.operations.labels import change_message_labels
-from connector_gateway.connectors.mail.operations.letters import create_draft, send_message
 from connector_gateway.connectors.mail.operations.messages import search_messages
+from connector_gateway.connectors.mail.operations.sending import create_draft, send_message
 
 __all__ = [
     "change_message_labels",

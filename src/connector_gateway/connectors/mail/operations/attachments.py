@@ -7,8 +7,8 @@ from contextlib import aclosing, asynccontextmanager
 from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import MailClient
 from connector_gateway.connectors.mail.models import FetchAttachment, FetchedAttachment
-from connector_gateway.connectors.mail.operations.reading import MailCall, outlined_if_too_large, pieces_of
-from connector_gateway.kit.call import Download
+from connector_gateway.connectors.mail.operations.lookups import MailCall, outlined_if_too_large, pieces_of
+from connector_gateway.kit.context import Download
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Position

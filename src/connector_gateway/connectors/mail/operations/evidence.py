@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import MARKER
-from connector_gateway.connectors.mail.operations.reading import MailCall
+from connector_gateway.connectors.mail.operations.lookups import MailCall
 from connector_gateway.kit.errors import MessageNotFound, ThreadNotFound
-from connector_gateway.kit.writing import Intent, Sent
+from connector_gateway.kit.write_steps import Intent, Sent
 
 T = TypeVar("T")
 

@@ -6,11 +6,11 @@ from functools import partial
 from connector_gateway.connectors.mail import mapping
 from connector_gateway.connectors.mail.mapping.messages import Kept
 from connector_gateway.connectors.mail.models import ChangedLabels, ChangeMessageLabels
-from connector_gateway.connectors.mail.operations.reading import MailCall
-from connector_gateway.kit.call import LookUp
+from connector_gateway.connectors.mail.operations.lookups import MailCall
+from connector_gateway.kit.context import LookUp
 from connector_gateway.kit.errors import LabelNotFound, MessageNotFound, UpstreamConflict, UpstreamRefused
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 Names = Mapping[str, str]
 LABELS_SECONDS = 60.0
@@ -68,7 +68,7 @@ CHANGE_LABELS = Step(
     changes=lambda intent: [
         f"message {intent['message_id']} {label_id}" for label_id in (*intent["add"], *intent["remove"])
     ],
-    tells=mapping.letters.told_message,
+    tells=mapping.outgoing.told_message,
 )
 
 

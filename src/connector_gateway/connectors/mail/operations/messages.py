@@ -12,12 +12,12 @@ from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import OUTLINE, READERS
 from connector_gateway.connectors.mail.models import Message, MessageBody, SearchMessages
 from connector_gateway.connectors.mail.operations.labels import labels_of
-from connector_gateway.connectors.mail.operations.reading import MailCall, content_of, outlined_if_too_large
+from connector_gateway.connectors.mail.operations.lookups import MailCall, content_of, outlined_if_too_large
 from connector_gateway.kit.errors import AnswerTooLarge, AttachmentNotFound, MessageNotFound
-from connector_gateway.kit.held import Holding
 from connector_gateway.kit.operation import reads
-from connector_gateway.kit.origin import ALONE_BYTES
 from connector_gateway.kit.shapes import Page
+from connector_gateway.kit.upstream.http_origin import ALONE_BYTES
+from connector_gateway.kit.upstream.memory_budget import Holding
 
 MOST_TEXT = 4 * 1024 * 1024
 """Characters of all bodies of a page; the messages behind them are those of the next page (decision 48)."""

@@ -1,5 +1,5 @@
 """Property values, one small function per type."""
 
-from connector_gateway.connectors.notes.casts import comparing, observing, reading, writing
+from connector_gateway.connectors.notes.casts import comparison, event_text, from_vendor, to_vendor
 
-__all__ = ["comparing", "observing", "reading", "writing"]
+__all__ = ["comparison", "event_text", "from_vendor", "to_vendor"]

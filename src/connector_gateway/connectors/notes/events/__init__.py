@@ -1,5 +1,5 @@
 """How changes are observed: by polls, and by deliveries."""
 
-from connector_gateway.connectors.notes.events import deliveries, known, polls, sources
+from connector_gateway.connectors.notes.events import deliveries, polls, source_state, sources
 
-__all__ = ["deliveries", "known", "polls", "sources"]
+__all__ = ["deliveries", "polls", "source_state", "sources"]

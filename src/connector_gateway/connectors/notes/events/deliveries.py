@@ -4,9 +4,9 @@ import hmac
 from collections.abc import Sequence
 
 from connector_gateway.connectors.notes import mapping
-from connector_gateway.connectors.notes.events.known import SOURCES
+from connector_gateway.connectors.notes.events.source_state import SOURCES
 from connector_gateway.kit.errors import InvalidJson, InvalidSignature
-from connector_gateway.kit.observing import Delivery, Receipt
+from connector_gateway.kit.events import Delivery, Receipt
 
 SIGNATURE = "x-notion-signature"
 

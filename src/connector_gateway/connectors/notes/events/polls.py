@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.events.known import (
+from connector_gateway.connectors.notes.events.source_state import (
     OVERLAP_SECONDS,
     SOURCES,
     Known,
@@ -16,7 +16,7 @@ from connector_gateway.connectors.notes.events.known import (
 )
 from connector_gateway.connectors.notes.events.sources import ReadSource
 from connector_gateway.kit import errors
-from connector_gateway.kit.observing import FORMER, RENEWED_AT, Snapshot
+from connector_gateway.kit.events import FORMER, RENEWED_AT, Snapshot
 
 LISTED_SECONDS = 600.0
 """How long it may be until data sources are listed again and the time is noted."""

@@ -8,7 +8,7 @@ import msgspec
 
 from connector_gateway.connectors.notes import casts, mapping, wire
 from connector_gateway.connectors.notes.client import NotesClient
-from connector_gateway.connectors.notes.events.known import (
+from connector_gateway.connectors.notes.events.source_state import (
     MINUTE_SECONDS,
     OVERLAP_SECONDS,
     SOURCES,
@@ -18,7 +18,7 @@ from connector_gateway.connectors.notes.events.known import (
 )
 from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import PageNotFound
-from connector_gateway.kit.observing import Observation, Snapshot
+from connector_gateway.kit.events import Observation, Snapshot
 
 Kept = Mapping[str, Any]
 """What is remembered: JSON of our own."""
@@ -130,14 +130,14 @@ class ReadSource:
         """Note that rows were edited of which nobody knows what they were like before."""
         if not self.told and self.known.unseen_from is not None:
             self.told = True
-            title = casts.reading.plain_text(self.source.title)
+            title = casts.from_vendor.plain_text(self.source.title)
             why = f"Pages of the data source {title!r} were edited about when the watch began, before they were read."
             await self.watch.miss(self.known.unseen_from, self.watch.clock.now(), why)
 
     async def miss(self, since: float, until: float) -> None:
         """Note, once for the same edits, that more rows were created in a minute than can be listed."""
         if since >= self.known.missed:
-            title = casts.reading.plain_text(self.source.title)
+            title = casts.from_vendor.plain_text(self.source.title)
             why = f"More pages of the data source {title!r} were created in one minute than the application lists."
             await self.watch.miss(since, until, why)
             await self.remember(missed=until)
@@ -158,9 +158,9 @@ async def _whole(upstream: NotesClient, page: wire.Page) -> wire.Page:
     """A page with those values read whole of which it shows only a part."""
     properties = dict(page.properties)
     for name, value in page.properties.items():
-        if casts.reading.truncated(value):
+        if casts.from_vendor.truncated(value):
             items = [item async for item in upstream.retrieve_page_property(page.id, value.id)]
-            properties[name] = casts.reading.completed(value, items)
+            properties[name] = casts.from_vendor.completed(value, items)
     return msgspec.structs.replace(page, properties=properties)
 
 

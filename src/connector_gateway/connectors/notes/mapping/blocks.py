@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from connector_gateway.connectors.notes.casts.writing import rich_text
+from connector_gateway.connectors.notes.casts.to_vendor import rich_text
 from connector_gateway.connectors.notes.mapping.evidence import is_run, signatures
 from connector_gateway.connectors.notes.mapping.pages import Kept
 from connector_gateway.connectors.notes.models import BLOCK_KINDS
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, UnsupportedBlock
-from connector_gateway.kit.faults import gathered
+from connector_gateway.kit.errors.aggregation import gathered
 
 BLOCKS_PER_REQUEST = 100
 

@@ -33,12 +33,12 @@ def entries(page: wire.Page) -> dict[str, Entry]:
 
 def observable(page: wire.Page) -> Iterator[tuple[str, wire.Value]]:
     """The property values of a page whose changes are observed, by their ids, which are kept decoded."""
-    return ((unquote(value.id), value) for value in page.properties.values() if value.type in casts.observing.ONE_TEXT)
+    return ((unquote(value.id), value) for value in page.properties.values() if value.type in casts.event_text.ONE_TEXT)
 
 
 def entry(value: wire.Value) -> Entry:
     """What a property value is like."""
-    text, mark = casts.observing.text(value), casts.observing.mark(value)
+    text, mark = casts.event_text.text(value), casts.event_text.mark(value)
     shown = text if len(text) <= MAX_EVENT_TEXT else text[:MAX_EVENT_TEXT] + "…"
     kept = mark if len(mark) <= MAX_EVENT_TEXT else hashlib.sha256(mark.encode()).hexdigest()
     return [value.type, shown] if kept == shown else [value.type, shown, kept]

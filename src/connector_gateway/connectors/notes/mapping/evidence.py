@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
-from connector_gateway.connectors.notes.casts.reading import plain_text
+from connector_gateway.connectors.notes.casts.from_vendor import plain_text
 from connector_gateway.connectors.notes.mapping.pages import Kept
 from connector_gateway.connectors.notes.models import BLOCK_KINDS
-from connector_gateway.kit.writing import Intent
+from connector_gateway.kit.write_steps import Intent
 
 Signature = tuple[str, str, bool]
 """The signature of a block, equal whether it is written or read: its kind, its text, and whether it has children."""
@@ -22,7 +22,7 @@ def bears(page: wire.Page, written: Mapping[str, Any]) -> bool:
     """Whether a page holds every value of *written*, the vendor's form by property id."""
     held = by_id(page)
     return all(
-        property_id in held and casts.comparing.holds(held[property_id], kind, content)
+        property_id in held and casts.comparison.holds(held[property_id], kind, content)
         for property_id, payload in written.items()
         for kind, content in payload.items()
     )
@@ -35,7 +35,7 @@ def is_new_page(page: wire.Page, wanted: Intent) -> bool:
         page.icon is None
         and page.cover is None
         and bears(page, wanted["properties"])
-        and all(casts.comparing.blank(value, wanted["statuses"].get(value.id)) for value in others)
+        and all(casts.comparison.blank(value, wanted["statuses"].get(value.id)) for value in others)
     )
 
 
@@ -53,7 +53,7 @@ def signature(block: wire.Block) -> Signature:
 def signature_written(block: Kept) -> Signature:
     """The signature of a block that was to be made."""
     kind = block["type"]
-    return kind, casts.comparing.written_text(block[kind]["rich_text"]), False
+    return kind, casts.comparison.written_text(block[kind]["rich_text"]), False
 
 
 def signatures(blocks: Iterable[Kept]) -> list[Signature]:

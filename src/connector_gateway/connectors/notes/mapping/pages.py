@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
-from connector_gateway.connectors.notes.casts.reading import plain_text
+from connector_gateway.connectors.notes.casts.from_vendor import plain_text
 from connector_gateway.connectors.notes.mapping.people import Users
 from connector_gateway.connectors.notes.mapping.properties import names, references, shown_schema, writable
 from connector_gateway.connectors.notes.models import CreatedPage, FoundPage, UpdatedPage
 from connector_gateway.kit.shapes import timestamp
-from connector_gateway.kit.writing import Intent
+from connector_gateway.kit.write_steps import Intent
 
 Kept = dict[str, Any]
 """A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
@@ -24,7 +24,7 @@ def new_page(source: wire.DataSource, properties: Mapping[str, Any], blocks: Seq
     sent, skipped = writable(source.properties, properties, users)
     # A status that is not written gets its default too, and evidence knows that one.
     written = {uid: payload for uid, payload in sent.items() if payload != {"status": None}}
-    statuses = {item.id: casts.writing.options(item) for item in source.properties.values() if item.type == "status"}
+    statuses = {item.id: casts.to_vendor.options(item) for item in source.properties.values() if item.type == "status"}
     page = {
         "source_id": source.id,
         "properties": written,

@@ -6,8 +6,8 @@ from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.kit.errors import AmbiguousPerson, Detail, GatewayError, PersonNotFound
-from connector_gateway.kit.faults import gathered
-from connector_gateway.kit.nearest import nearest_first
+from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.errors.suggestions import nearest_first
 
 Users = Sequence[wire.User]
 
@@ -54,8 +54,8 @@ def with_ids(name: str, value: Any, users: Users) -> Any:
 
 def _split(value: Any, users: Users) -> list[str]:
     """Return the texts of a value; several people in one text, as events have them, one by one."""
-    parts = value.split(casts.writing.LIST_SEPARATOR) if isinstance(value, str) else []
-    apart = all(casts.writing.is_identifier(part) or _matches(users, part) for part in parts)
+    parts = value.split(casts.to_vendor.LIST_SEPARATOR) if isinstance(value, str) else []
+    apart = all(casts.to_vendor.is_identifier(part) or _matches(users, part) for part in parts)
     return parts if len(parts) > 1 and apart else _texts(value)
 
 
@@ -66,7 +66,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _is_address_or_name(text: str) -> bool:
-    return bool(text.strip()) and not casts.writing.is_identifier(text)
+    return bool(text.strip()) and not casts.to_vendor.is_identifier(text)
 
 
 def _matches(users: Users, text: str) -> Users:

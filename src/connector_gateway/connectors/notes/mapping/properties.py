@@ -6,9 +6,9 @@ from typing import Any
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.connectors.notes.mapping.people import Users, with_ids
 from connector_gateway.kit import errors
-from connector_gateway.kit.faults import gathered
-from connector_gateway.kit.nearest import nearest_first
-from connector_gateway.kit.writing import Cast
+from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.errors.suggestions import nearest_first
+from connector_gateway.kit.write_steps import Cast
 
 Schema = Mapping[str, wire.Property]
 """The properties of a data source by their names."""
@@ -40,12 +40,12 @@ def writable(schema: Schema, properties: Mapping[str, Any], users: Users = ()) -
         described = schema.get(name)
         if described is None:
             faults.append(no_property(name, schema))
-        elif described.type not in casts.writing.CASTS:
+        elif described.type not in casts.to_vendor.CASTS:
             skipped.append(name)
         else:
             try:
                 meant = with_ids(name, value, users) if described.type == "people" else value
-                written[described.id] = {described.type: casts.writing.cast(name, described, meant)}
+                written[described.id] = {described.type: casts.to_vendor.cast(name, described, meant)}
             except CASTING as fault:
                 faults.append(fault)
     if faults:

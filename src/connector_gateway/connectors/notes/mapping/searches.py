@@ -5,18 +5,18 @@ from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.kit.casts import json_number
-from connector_gateway.kit.nearest import nearest
+from connector_gateway.kit.errors.suggestions import nearest
 
 
 def matches(value: wire.Value, wanted: str, match: str) -> bool:
     """Whether a property value is (``exact``) or holds (``contains``) the trimmed text *wanted*."""
-    found = [text.strip() for text in casts.reading.texts(value)]
+    found = [text.strip() for text in casts.from_vendor.texts(value)]
     if not wanted:
         return match == "contains" or not any(found)
     if match == "contains":
         return any(wanted in text for text in found)
     return any(same(value.type, text, wanted) for text in found) or any(
-        _same_period(text, wanted) for text in casts.reading.dates(value)
+        _same_period(text, wanted) for text in casts.from_vendor.dates(value)
     )
 
 
@@ -38,7 +38,7 @@ def _same_period(text: str, wanted: str) -> bool:
 
 def _same_moment(text: str, wanted: str) -> bool:
     """Whether a vendor's day or time is the instant *wanted*, or lies on the day *wanted* where it is told."""
-    found, sought = casts.reading.moment(text), casts.reading.moment(wanted)
+    found, sought = casts.from_vendor.moment(text), casts.from_vendor.moment(wanted)
     if found is None or sought is None:
         return False
     if not isinstance(sought, datetime):
@@ -65,7 +65,7 @@ def search_filter(described: wire.Property, wanted: str, match: str) -> dict[str
     if wanted and kind in {"title", "rich_text", "url", "email", "phone_number"}:
         condition = {"contains": wanted}
     elif match == "exact" and kind in {"select", "status", "multi_select"}:
-        known = wanted in {option.name for option in casts.writing.options(described)}
+        known = wanted in {option.name for option in casts.to_vendor.options(described)}
         condition = {"contains" if kind == "multi_select" else "equals": wanted} if known else None
     elif match == "exact" and kind == "checkbox" and wanted in {"true", "false"}:
         condition = {"equals": wanted == "true"}
@@ -87,7 +87,7 @@ def hopeless(described: wire.Property, wanted: str, match: str) -> bool:
     if match == "contains" or not wanted:
         return False
     if kind in {"select", "status", "multi_select"}:
-        return all(option.name.strip() != wanted for option in casts.writing.options(described))
+        return all(option.name.strip() != wanted for option in casts.to_vendor.options(described))
     return (kind == "checkbox" and wanted not in {"true", "false"}) or (
         kind == "number" and _equal_number(wanted) is None
     )
@@ -97,7 +97,7 @@ def no_such_option(described: wire.Property, wanted: str, match: str) -> str | N
     """Return the warning that no row can match since *wanted* is not an option; None if it may be one."""
     if match != "exact" or not wanted or described.type not in {"select", "status", "multi_select"}:
         return None
-    names = [option.name.strip() for option in casts.writing.options(described)]
+    names = [option.name.strip() for option in casts.to_vendor.options(described)]
     if wanted in names:
         return None
     likely = nearest(wanted, names)

@@ -8,8 +8,8 @@ from typing import Any
 
 from connector_gateway.connectors.notes import casts, mapping, wire
 from connector_gateway.connectors.notes.models import ListDatabases, NotesDatabase
-from connector_gateway.connectors.notes.operations.reading import NotesCall
-from connector_gateway.kit.call import LookUp
+from connector_gateway.connectors.notes.operations.lookups import NotesCall
+from connector_gateway.kit.context import LookUp
 from connector_gateway.kit.errors import DatabaseNotShared, UpstreamError
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
@@ -138,7 +138,7 @@ async def _look_up(call: NotesCall, first: Sources, database_ids: Sequence[str])
             known = list({**(call.memory.get(SINGLE) or {}), database_id: now}.items())
             call.memory.put(SINGLE, dict(known[-MAX_SINGLE:]), SINGLE_SECONDS)
         else:
-            titles[database_id] = casts.reading.plain_text(database.title)
+            titles[database_id] = casts.from_vendor.plain_text(database.title)
     return titles
 
 
@@ -215,7 +215,7 @@ async def _titled(call: NotesCall, listing: _Listing, items: Sequence[NotesDatab
 
 async def _title(call: NotesCall, listing: _Listing, database_id: str) -> str:
     async def find() -> str:
-        return casts.reading.plain_text((await call.upstream.retrieve_database(database_id)).title)
+        return casts.from_vendor.plain_text((await call.upstream.retrieve_database(database_id)).title)
 
     return await call.recall(LookUp(f"title {listing.name} {database_id}", LISTING_SECONDS, find))
 

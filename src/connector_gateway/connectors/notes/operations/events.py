@@ -1,7 +1,7 @@
 """Changes that were observed."""
 
 from connector_gateway.connectors.notes.models import NotesEvent, ReadNotesEvents
-from connector_gateway.connectors.notes.operations.reading import NotesCall
+from connector_gateway.connectors.notes.operations.lookups import NotesCall
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from connector_gateway.connectors.notes import casts, mapping, wire
-from connector_gateway.connectors.notes.operations.reading import NotesCall, whole_value
+from connector_gateway.connectors.notes.operations.lookups import NotesCall, whole_value
 from connector_gateway.kit.errors import OutcomeUnknown
-from connector_gateway.kit.writing import Intent
+from connector_gateway.kit.write_steps import Intent
 
 
 async def is_page(call: NotesCall, page: wire.Page, intent: Intent, *, appended: bool) -> bool:
@@ -25,9 +25,9 @@ async def bears(call: NotesCall, page: wire.Page, written: Mapping[str, Any]) ->
     held = mapping.evidence.by_id(page)
     for property_id, payload in written.items():
         for kind, content in payload.items():
-            if casts.reading.truncated(held[property_id]):
+            if casts.from_vendor.truncated(held[property_id]):
                 whole = await whole_value(call, page, property_id)
-                if whole is None or not casts.comparing.holds(whole, kind, content):
+                if whole is None or not casts.comparison.holds(whole, kind, content):
                     return False
     return True
 

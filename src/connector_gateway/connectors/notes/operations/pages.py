@@ -14,10 +14,10 @@ from connector_gateway.connectors.notes.mapping.pages import Kept
 from connector_gateway.connectors.notes.mapping.properties import CASTING
 from connector_gateway.connectors.notes.models import CreatedPage, CreatePage, UpdatedPage, UpdatePage
 from connector_gateway.connectors.notes.operations.evidence import bears, is_page, told_apart
-from connector_gateway.connectors.notes.operations.reading import NotesCall, me_of, source_of, sources_of, users_of
+from connector_gateway.connectors.notes.operations.lookups import NotesCall, me_of, source_of, sources_of, users_of
 from connector_gateway.kit import errors
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 OUTDATED = (*CASTING, errors.AmbiguousDatabase)
 """Refusals that may be due to a schema remembered from before it was changed."""

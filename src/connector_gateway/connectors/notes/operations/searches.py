@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from connector_gateway.connectors.notes import mapping, wire
 from connector_gateway.connectors.notes.models import FoundPage, FoundPages, SearchPages
-from connector_gateway.connectors.notes.operations.reading import NotesCall, sources_of, whole_value
+from connector_gateway.connectors.notes.operations.lookups import NotesCall, sources_of, whole_value
 from connector_gateway.kit.errors import DatabaseNotShared, PropertyNotFound, UpstreamRefused
 from connector_gateway.kit.operation import reads
 

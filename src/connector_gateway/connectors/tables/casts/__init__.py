@@ -1,5 +1,5 @@
 """Values of cells, one small function per type."""
 
-from connector_gateway.connectors.tables.casts import comparing, options, writing
+from connector_gateway.connectors.tables.casts import comparison, options, to_vendor
 
-__all__ = ["comparing", "options", "writing"]
+__all__ = ["comparison", "options", "to_vendor"]

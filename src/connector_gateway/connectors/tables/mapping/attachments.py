@@ -8,8 +8,8 @@ from connector_gateway.connectors.tables import casts, wire
 from connector_gateway.connectors.tables.mapping.records import Kept, Values, read_cell
 from connector_gateway.connectors.tables.models import AttachedFile
 from connector_gateway.kit import errors
-from connector_gateway.kit.call import RemoteFile
-from connector_gateway.kit.faults import gathered
+from connector_gateway.kit.context import RemoteFile
+from connector_gateway.kit.errors.aggregation import gathered
 
 ATTACHMENTS = "multipleAttachments"
 
@@ -21,7 +21,7 @@ def attachment_cell(table: wire.Table, name: str) -> Kept:
         allowed = [field.name for field in table.fields if field.type == ATTACHMENTS]
         raise no_attachment_field(f'Table "{table.name}"', name, allowed=allowed)
     about = {"parameter": "field", "field": name, "value": name, "type": field.type}
-    if field.type not in casts.writing.CASTS:
+    if field.type not in casts.to_vendor.CASTS:
         raise gathered([errors.ReadOnlyField(f'"{name}" cannot be written.', about)])
     if field.type != ATTACHMENTS:
         raise gathered([errors.LossyCast(f'"{name}" is of type {field.type}, which holds no files.', about)])

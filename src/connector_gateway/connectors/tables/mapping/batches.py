@@ -12,8 +12,8 @@ from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED
 from connector_gateway.connectors.tables.models import CreatedRecords, CreateRecords, FailedRecord
 from connector_gateway.kit import errors
 from connector_gateway.kit.casts import as_sent
-from connector_gateway.kit.nearest import meant
-from connector_gateway.kit.writing import Cast
+from connector_gateway.kit.errors.suggestions import meant
+from connector_gateway.kit.write_steps import Cast
 
 LINKS = "multipleRecordLinks"
 
@@ -186,7 +186,7 @@ def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRec
     fit = [draft for draft in drafts if draft.index not in unfit]
     written = {field_id for draft in fit for field_id in draft.values}
     # Computed values differ from record to record, so they tell nothing about which one is ours.
-    writable = {field.id for field in table.fields if field.type in casts.writing.CASTS}
+    writable = {field.id for field in table.fields if field.type in casts.to_vendor.CASTS}
     return {
         "table_id": table.id,
         "names": {field.id: field.name for field in table.fields if field.id in written},

@@ -17,9 +17,9 @@ def contents(intent: Kept) -> list[Any]:
 
 def _told_apart(row: Kept) -> Values:
     return {
-        field_id: casts.comparing.told_apart(value)
+        field_id: casts.comparison.told_apart(value)
         for field_id, value in row.items()
-        if not casts.comparing.is_empty(value)
+        if not casts.comparison.is_empty(value)
     }
 
 
@@ -41,12 +41,12 @@ def is_record(table: wire.Table, cells: wire.Cells, values: Kept, filled: Kept) 
     Fields that were not written must be empty, or hold what the table has filled in before. Computed fields do not
     count.
     """
-    kinds = {field.id: field.type for field in table.fields if field.type in casts.writing.CASTS}
+    kinds = {field.id: field.type for field in table.fields if field.type in casts.to_vendor.CASTS}
     held = {field_id: value for field_id, value in cells.items() if field_id in kinds}
     more = {
         field_id: value
         for field_id, value in held.items()
-        if field_id not in values and not casts.comparing.is_empty(value)
+        if field_id not in values and not casts.comparison.is_empty(value)
     }
     return bears(table, cells, values) and values.keys() <= kinds.keys() and more.items() <= filled.items()
 
@@ -72,5 +72,5 @@ def bears(table: wire.Table, cells: wire.Cells, values: Kept) -> bool:
     """Whether *cells* hold *values*, both by field id."""
     kinds = {field.id: field.type for field in table.fields}
     return values.keys() <= kinds.keys() and all(
-        casts.comparing.same(kinds[field_id], value, cells.get(field_id)) for field_id, value in values.items()
+        casts.comparison.same(kinds[field_id], value, cells.get(field_id)) for field_id, value in values.items()
     )

@@ -7,11 +7,11 @@ from connector_gateway.connectors.tables import casts, wire
 from connector_gateway.connectors.tables.models import Record, UpdateRecord
 from connector_gateway.kit import errors
 from connector_gateway.kit.casts import as_sent
-from connector_gateway.kit.faults import gathered
-from connector_gateway.kit.nearest import MEANT, nearest, nearest_first
+from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.errors.suggestions import MEANT, nearest, nearest_first
 from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.wire import UnexpectedShape, converted
-from connector_gateway.kit.writing import Cast
+from connector_gateway.kit.write_steps import Cast
 
 W = TypeVar("W")
 
@@ -57,7 +57,7 @@ def fitted(
     for name, value in fields.items():
         try:
             field = _writable_field(table, known, name, value)
-            values[field.id] = casts.writing.cast(field, value, creates=creates)
+            values[field.id] = casts.to_vendor.cast(field, value, creates=creates)
         except CASTING as fault:
             faults.append(fault)
         else:
@@ -81,7 +81,7 @@ def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: st
         # Said here, since beside a value the value is what would be compared with the names.
         about = {"field": name, "value": shown, "allowed": nearest_first(name, known), MEANT: nearest(name, known)}
         raise errors.FieldNotFound(f'Table "{table.name}" has no field "{name}".', about)
-    if field.type not in casts.writing.CASTS:
+    if field.type not in casts.to_vendor.CASTS:
         raise errors.ReadOnlyField(f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": shown})
     return field
 
@@ -105,7 +105,7 @@ def blamed(table_names: Mapping[str, str], values: Kept, fields: Mapping[str, An
 
 
 def _speaks_of(text: str, word: str) -> bool:
-    return f'"{word}"' in text or (casts.writing.RECORD_ID.fullmatch(word) is not None and word in text)
+    return f'"{word}"' in text or (casts.to_vendor.RECORD_ID.fullmatch(word) is not None and word in text)
 
 
 def _words(value: Any) -> list[str]:

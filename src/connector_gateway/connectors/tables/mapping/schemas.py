@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from connector_gateway.connectors.tables import wire
 from connector_gateway.connectors.tables.models import Table, TableField
 from connector_gateway.kit.errors import TableNotFound, UpstreamUnexpected, ViewNotFound
-from connector_gateway.kit.nearest import nearest_first
+from connector_gateway.kit.errors.suggestions import nearest_first
 
 
 def tables(found: Iterable[wire.Table], *, include_views: bool) -> list[Table]:

@@ -18,9 +18,9 @@ from connector_gateway.connectors.tables.operations.bases import (
     with_table,
 )
 from connector_gateway.kit import errors
-from connector_gateway.kit.call import RemoteFile
+from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 UPLOAD_BYTES = 5_000_000
 """The vendor takes files of up to 5 MB with a request; larger ones it fetches itself.

@@ -10,11 +10,11 @@ from connector_gateway.connectors.tables import mapping, wire
 from connector_gateway.connectors.tables.client import TablesClient
 from connector_gateway.connectors.tables.mapping.records import REFUSED
 from connector_gateway.connectors.tables.models import ListTables, Table
-from connector_gateway.kit.call import Call, LookUp
+from connector_gateway.kit.context import Call, LookUp
 from connector_gateway.kit.errors import BaseNotFound, TableNotFound, ViewNotFound
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Listing
-from connector_gateway.kit.writing import Intent
+from connector_gateway.kit.write_steps import Intent
 
 T = TypeVar("T")
 TablesCall = Call[TablesClient]

@@ -21,9 +21,9 @@ from connector_gateway.connectors.tables.operations.bases import (
     tables_of,
 )
 from connector_gateway.kit import errors
-from connector_gateway.kit.call import LookUp
+from connector_gateway.kit.context import LookUp
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 MAX_WARNINGS = 10
 

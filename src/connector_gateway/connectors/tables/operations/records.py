@@ -22,7 +22,7 @@ from connector_gateway.kit.clock import instant
 from connector_gateway.kit.errors import GatewayError, RecordNotFound, ViewNotFound
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
 
 
 async def _send_change(call: TablesCall, intent: Intent, _: str) -> Learned:

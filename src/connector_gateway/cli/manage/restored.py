@@ -1,0 +1,49 @@
+"""``restored``: tells the service that its database was restored from a backup."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from connector_gateway.app import App
+from connector_gateway.cli.installation import act
+from connector_gateway.cli.output import as_json
+from connector_gateway.cli.target import data_folder
+from connector_gateway.kit.clock import instant
+
+COLUMNS = ("backup_at", "restored_at", "searched_until")
+
+
+class Time(click.ParamType[datetime]):
+    """A time as ISO 8601, with its offset from UTC."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The time that the text names."""
+        try:
+            read = datetime.fromisoformat(str(value))
+        except ValueError:
+            read = None
+        if read is None or read.tzinfo is None:
+            self.fail(f"{value!r} is no time with an offset from UTC, such as 2026-11-24T08:30:00Z.", param, ctx)
+        return read.astimezone(UTC)
+
+
+@click.command()
+@click.option("--backup-at", type=Time(), required=True, help="When the backup was made, such as 2026-11-24T08:30:00Z.")
+@data_folder
+@as_json
+def restored(data: Path, backup_at: datetime, *, as_json: bool) -> None:
+    """Tell the service that its database was restored from a backup.
+
+    For 24 hours a write with an idempotency key then looks in the application for what was done since the backup,
+    before it sends anything. Run it after the restore, before the service starts.
+    """
+
+    async def declare(app: App) -> dict[str, Any]:
+        told = await app.restores.declare(backup_at.timestamp())
+        return {name: instant(seconds) for name, seconds in told.items()}
+
+    act(data, declare, json=as_json, columns=COLUMNS)

@@ -1,0 +1,205 @@
+"""What the vendor's errors mean: the table."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from connector_gateway.connectors.chat import wire
+from connector_gateway.kit import errors
+from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.upstream.pool import Answer
+
+W = TypeVar("W")
+Refusals = Mapping[str, type[errors.GatewayError]]
+
+FAILURES = frozenset(
+    {
+        "external_channel_migrating",
+        "fatal_error",
+        "internal_error",
+        "org_login_required",
+        "request_timeout",
+        "service_unavailable",
+        "team_added_to_org",
+        "update_failed",
+    }
+)
+"""Codes of failures, which come with status 200 as well."""
+
+REFUSALS: Refusals = {
+    "access_denied": errors.UpstreamForbidden,
+    "accesslimited": errors.UpstreamForbidden,
+    "account_inactive": errors.ConnectionRevoked,
+    "bad_timestamp": errors.MessageNotFound,
+    "cannot_dm_bot": errors.ChannelNotFound,
+    "cannot_reply_to_message": errors.ThreadNotFound,
+    "cant_update_message": errors.NotMessageAuthor,
+    "channel_not_found": errors.ChannelNotFound,
+    "edit_window_closed": errors.UpstreamForbidden,
+    "ekm_access_denied": errors.UpstreamForbidden,
+    "enterprise_is_restricted": errors.UpstreamForbidden,
+    "invalid_arguments": errors.UpstreamRefused,
+    "invalid_auth": errors.ConnectionRevoked,
+    "invalid_cursor": errors.InvalidCursor,
+    "invalid_name": errors.EmojiNotFound,
+    "invalid_thread_ts": errors.ThreadNotFound,
+    "invalid_user_combination": errors.ChannelNotFound,
+    "is_archived": errors.ChannelArchived,
+    "is_inactive": errors.ChannelArchived,
+    "message_not_found": errors.MessageNotFound,
+    "messages_tab_disabled": errors.UpstreamForbidden,
+    "missing_scope": errors.ConnectionScopeMissing,
+    "msg_blocks_too_long": errors.UpstreamRefused,
+    "msg_too_long": errors.UpstreamRefused,
+    "no_access": errors.NotInChannel,
+    "no_permission": errors.ConnectionScopeMissing,
+    "no_text": errors.UpstreamRefused,
+    "not_allowed_token_type": errors.ConnectionScopeMissing,
+    "not_authed": errors.ConnectionRevoked,
+    "not_in_channel": errors.NotInChannel,
+    "not_reactable": errors.UpstreamRefused,
+    "restricted_action": errors.UpstreamForbidden,
+    "restricted_action_non_threadable_channel": errors.UpstreamForbidden,
+    "restricted_action_read_only_channel": errors.UpstreamForbidden,
+    "restricted_action_thread_locked": errors.UpstreamForbidden,
+    "restricted_action_thread_only_channel": errors.UpstreamForbidden,
+    "streaming_state_conflict": errors.UpstreamForbidden,
+    "team_access_not_granted": errors.ConnectionScopeMissing,
+    "thread_locked": errors.UpstreamForbidden,
+    "thread_not_found": errors.ThreadNotFound,
+    "token_expired": errors.ConnectionRevoked,
+    "token_revoked": errors.ConnectionRevoked,
+    "too_many_emoji": errors.UpstreamRefused,
+    "too_many_reactions": errors.UpstreamRefused,
+    "two_factor_setup_required": errors.UpstreamForbidden,
+    "user_disabled": errors.ChannelNotFound,
+    "user_not_found": errors.ChannelNotFound,
+    "user_not_visible": errors.ChannelNotFound,
+}
+"""What a refusal means; it comes with status 200."""
+
+UNMAPPED = frozenset(
+    {
+        "deprecated_endpoint",
+        "invalid_arg_name",
+        "invalid_array_arg",
+        "invalid_charset",
+        "invalid_form_data",
+        "invalid_json",
+        "invalid_metadata_format",
+        "invalid_metadata_schema",
+        "invalid_post_type",
+        "json_not_object",
+        "metadata_must_be_sent_from_app",
+        "metadata_too_large",
+        "method_deprecated",
+        "missing_post_type",
+        "no_item_specified",
+        "too_many_attachments",
+        "unknown_method",
+        "upgrade_required",
+    }
+)
+"""Documented codes of requests that this connector does not send, so that none has an error of its own."""
+
+BLINDNESS: Refusals = {
+    "channel_not_found": errors.OutcomeUnknown,
+    "is_archived": errors.OutcomeUnknown,
+    "is_inactive": errors.OutcomeUnknown,
+    "missing_scope": errors.OutcomeUnknown,
+    "no_access": errors.OutcomeUnknown,
+    "not_in_channel": errors.OutcomeUnknown,
+}
+"""What refusals mean where a write in doubt is looked for: a channel may be open to posts and closed to readers."""
+
+THROTTLED = "ratelimited"
+THROTTLES = frozenset({"message_limit_exceeded", "rate_limited", THROTTLED})
+DONE_BEFORE = "already_reacted"
+"""A refusal to the vendor, but to the caller just what was wanted."""
+
+METHODS = (
+    "docs.slack.dev/reference/methods/chat.postMessage, chat.update and reactions.add, each under Errors, read 2026-11"
+)
+LIMITS = "docs.slack.dev/apis/web-api/rate-limits, read 2026-11"
+
+
+def verdict_of(answer: Answer) -> wire.Verdict:
+    """What the vendor says of a request; nothing where that cannot be read."""
+    return answer.glance(wire.Verdict) or wire.Verdict()
+
+
+def code_of(verdict: wire.Verdict) -> str:
+    """The vendor's code of a refusal; empty where there is none, or none that can be read."""
+    return verdict.error if isinstance(verdict.error, str) else ""
+
+
+def read_reason(answer: Answer) -> Reason | None:
+    """Return code and remarks of an error in the vendor's shape, or of a throttled request, which needs no body."""
+    if answer.status == 429 and "Retry-After" in answer.headers:
+        return Reason(THROTTLED)
+    verdict = verdict_of(answer)
+    code = code_of(verdict)
+    return Reason(code, remarks_of(answer)) if verdict.ok is False and code else None
+
+
+def remarks_of(answer: Answer) -> str:
+    """Return what the vendor remarks on a request, in one sentence after the other."""
+    told = answer.glance(wire.Remarked)
+    return "" if told is None else "; ".join(told.response_metadata.messages)
+
+
+ERRORS = ErrorTable(
+    read_reason,
+    by_code=REFUSALS,
+    messages={
+        errors.ChannelArchived: "The channel is archived.",
+        errors.ChannelNotFound: "The channel does not exist, or is private and the app was not invited.",
+        errors.ConnectionScopeMissing: "The connection lacks a permission that this needs.",
+        errors.EmojiNotFound: "The workspace has no emoji of that name.",
+        errors.InvalidCursor: "The application no longer knows this place of the list.",
+        errors.MessageNotFound: "The channel holds no such message.",
+        errors.NotInChannel: "The app is not a member of the channel.",
+        errors.NotMessageAuthor: "The message was not posted through this connection.",
+        errors.OutcomeUnknown: "Whether it was done cannot be looked up, since the app may not read the channel.",
+        errors.ThreadNotFound: "The channel holds no such thread, or none that can be replied to.",
+    },
+    remedies={
+        "edit_window_closed": "Post a new message; the workspace no longer lets this one be edited.",
+        "msg_too_long": "Send a shorter text.",
+        "not_reactable": "React to another message.",
+        "restricted_action_non_threadable_channel": "Post without {thread_ts}.",
+        "restricted_action_thread_locked": "Post outside of the thread, or have it unlocked.",
+        "restricted_action_thread_only_channel": "Reply to a message of the channel with {thread_ts}.",
+        "streaming_state_conflict": "Edit the message once it is complete.",
+        "thread_locked": "Have the thread unlocked, or use another message.",
+        "too_many_emoji": "Use an emoji that the message already bears.",
+        "too_many_reactions": "Remove a reaction of the app from the message first.",
+    },
+    rejections=(
+        Rejection({200}, METHODS, "|".join([*REFUSALS, *UNMAPPED, DONE_BEFORE])),
+        Rejection({200, 429}, LIMITS, "|".join(THROTTLES)),
+        # Part of the work may have been done before they were raised, and nothing comes after them. Those that speak
+        # of time or load may be said in front of those who do the work, so they are not here.
+        Rejection({200, 500}, METHODS, "|".join(FAILURES - {"request_timeout", "service_unavailable"}), ended=True),
+    ),
+)
+
+
+def unwrap(answer: Answer, shape: type[W], refusals: Refusals | None = None) -> W:
+    """Return the body of a successful response; raise the error of any other one, first by *refusals*."""
+    require_accepted(answer, refusals)
+    return answer.read(shape)
+
+
+def require_accepted(answer: Answer, refusals: Refusals | None = None) -> None:
+    """Raise the error of a request that failed, first by *refusals*."""
+    verdict = verdict_of(answer)
+    if verdict.ok is True:
+        return
+    if code_of(verdict) in FAILURES:
+        raise errors.UpstreamError("The application failed over the request.", private=answer.text)
+    # Neither accepted nor refused in words that are known: after a write, this must not pass for a refusal.
+    if answer.accepted and (verdict.ok is not False or not verdict.error):
+        raise errors.UpstreamError(
+            "The application answered something unreadable.", private=answer.text, doubt=answer.doubt
+        )
+    raise ERRORS.create_error(answer, ERRORS.classify(answer, codes=refusals))

@@ -1,0 +1,81 @@
+"""What the vendor's errors mean: the table."""
+
+from typing import NoReturn, TypeVar
+
+from connector_gateway.connectors.mail import wire
+from connector_gateway.kit import errors
+from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.upstream.pool import Answer
+
+W = TypeVar("W")
+
+
+def fault_of(answer: Answer) -> wire.Fault:
+    """What the vendor says of its refusal; nothing where that is not told as the vendor does."""
+    told = answer.glance(wire.Refusal)
+    return wire.Fault() if told is None else told.error
+
+
+def reason_of(answer: Answer) -> str:
+    """The vendor's word for why it refused; empty where it gives none."""
+    fault = fault_of(answer)
+    return next((told.reason for told in (*fault.errors, *fault.details) if told.reason), "")
+
+
+def read_reason(answer: Answer) -> Reason | None:
+    """Return the reason or status of an error in the vendor's shape, which repeats the HTTP status."""
+    fault = fault_of(answer)
+    code = reason_of(answer) or fault.status
+    return Reason(code, fault.message) if code and fault.code in {None, answer.status} else None
+
+
+HANDLING = "developers.google.com/workspace/gmail/api/guides/handle-errors, read 2026-11"
+CANONICAL = "cloud.google.com/apis/design/errors, read 2026-11"
+
+ERRORS = ErrorTable(
+    read_reason,
+    by_status={409: errors.UpstreamConflict, 413: errors.UpstreamRefused, 414: errors.UpstreamRefused},
+    by_code={
+        "insufficientPermissions": errors.ConnectionScopeMissing,
+        "accessNotConfigured": errors.UpstreamUnexpected,
+        "failedPrecondition": errors.UpstreamForbidden,
+    },
+    messages={
+        errors.AttachmentNotFound: "The message has no such attachment.",
+        errors.ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
+        errors.InvalidCursor: "The application does not know the cursor any more.",
+        errors.MessageNotFound: "The mailbox has no such message.",
+        errors.ThreadNotFound: "The mailbox has no such thread.",
+        errors.UpstreamConflict: "The application refused because of another change.",
+    },
+    remedies={
+        "failedPrecondition": (
+            "Check what was to be changed, and the account: the labels of a draft stay as they are, "
+            "and an account whose mail service is switched off can do nothing."
+        ),
+    },
+    rejections=(
+        # The reasons were seen in several spellings; the shape and the status are what can be relied on.
+        Rejection({400, 401, 403, 429}, HANDLING),
+        Rejection({404, 409, 413}, CANONICAL),
+        Rejection({500}, HANDLING, "backendError|internalError|INTERNAL", ended=True),
+    ),
+)
+
+
+def unwrap(
+    answer: Answer, shape: type[W], missing: type[errors.GatewayError] | None = None, *, named: bool = False
+) -> W:
+    """Return the body of a successful response; raise the error of any other one, as ``refuse`` does."""
+    if not answer.accepted:
+        refuse(answer, missing, named=named)
+    return answer.read(shape)
+
+
+def refuse(answer: Answer, missing: type[errors.GatewayError] | None = None, *, named: bool = False) -> NoReturn:
+    """Raise the error of a failed request.
+
+    That is *missing* for a 404, and for a 400 if nothing but an identifier was *named*.
+    """
+    error = ERRORS.classify(answer, missing)
+    raise ERRORS.create_error(answer, missing if missing and named and error is errors.UpstreamRefused else error)

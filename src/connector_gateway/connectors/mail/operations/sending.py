@@ -1,0 +1,137 @@
+"""Letters: sent, and left as drafts."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from connector_gateway.connectors.mail import mapping, mime
+from connector_gateway.connectors.mail.client import MARKER
+from connector_gateway.connectors.mail.mapping.messages import Kept
+from connector_gateway.connectors.mail.mime import Mailbox
+from connector_gateway.connectors.mail.models import CreatedDraft, CreateDraft, SendMessage, SentMessage
+from connector_gateway.connectors.mail.operations import evidence
+from connector_gateway.connectors.mail.operations.lookups import MailCall
+from connector_gateway.kit import errors
+from connector_gateway.kit.context import LookUp
+from connector_gateway.kit.operation import writes
+from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+
+GONE = ""
+"""The identifier of a draft that was sent in a time that the database has lost."""
+
+SENDER_SECONDS = 60 * 60.0
+
+
+# The steps that change something
+
+
+async def _send_new_draft(body_html: str, call: MailCall, intent: Intent, mark: str) -> Learned:
+    """Make a draft of a letter, which bears the mark in a header."""
+    letter = mapping.outgoing.letter(intent, body_html, (MARKER, mark))
+    draft = await call.upstream.create_draft(await asyncio.to_thread(mime.written, letter), intent["thread_id"])
+    return mapping.outgoing.kept_draft(draft.id, draft.message, mark, call.clock.now())
+
+
+async def _find_draft(call: MailCall, _: Intent, sent: Sent) -> Sequence[Found]:
+    """The draft that bears the mark, among all drafts that are not too old; after a restore it may have been sent."""
+    drafts = call.upstream.list_drafts()
+    async for draft, message in evidence.not_older(call, drafts, lambda draft: draft.message.id, sent.earliest):
+        if evidence.is_marked(message, sent.mark):
+            return [Found(mapping.outgoing.kept_draft(draft.id, message, sent.mark, mapping.messages.seconds(message)))]
+    gone = await evidence.marked_among_sent(call, {"mark": sent.mark}, sent) if sent.restored else None
+    if gone is None:
+        return []
+    return [Found(mapping.outgoing.kept_draft(GONE, gone, sent.mark, mapping.messages.seconds(gone)))]
+
+
+async def _send_message(call: MailCall, intent: Intent, _: str) -> Learned:
+    message = await call.upstream.send_draft(intent["draft_id"])
+    if message is None:
+        raise errors.UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
+    return mapping.outgoing.kept_message(message, call.clock.now())
+
+
+async def _find_message(call: MailCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+    """The message that a draft became; nothing while it is a draft, for sending it takes it away."""
+    if intent["draft_id"] != GONE and await call.upstream.get_draft(intent["draft_id"]):
+        return []
+    message = await evidence.marked_in_thread(call, intent) or await evidence.marked_among_sent(call, intent, sent)
+    if message is None:
+        raise errors.OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
+    return [Found(mapping.outgoing.kept_message(message, mapping.messages.seconds(message)))]
+
+
+async def _send_no_draft(call: MailCall, intent: Intent, _: str) -> Learned:
+    await call.upstream.delete_draft(intent["draft_id"])
+    return {}
+
+
+async def _find_no_draft(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
+    return [] if await call.upstream.get_draft(intent["draft_id"]) else [Found({})]
+
+
+def _drafting(body_html: str) -> "Step[MailCall]":
+    """The step that makes a draft; its body, which may be large, is kept with the call's arguments alone."""
+    return Step(
+        "make the draft",
+        partial(_send_new_draft, body_html),
+        _find_draft,
+        tells=mapping.outgoing.told_draft,
+        assumed=mapping.outgoing.assumed_draft,
+    )
+
+
+SEND_DRAFT = Step("send the draft", _send_message, _find_message, tells=mapping.outgoing.told_message)
+DELETE_DRAFT = Step("delete the draft", _send_no_draft, _find_no_draft)
+
+
+# The operations
+
+
+@writes("POST /messages", errors=[errors.InvalidRecipient, errors.ThreadNotFound], targets=["thread_id"])
+async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
+    """Send an email from the connected address, or a reply inside a thread.
+
+    Every recipient is validated first; if one of them is not a valid address, nothing is sent.
+    The message is made as a draft and then sent, so that a repeat can tell whether it went out.
+    """
+    letter = await call.plan(partial(_letter, call, params, params.thread_id))
+    draft = await call.step(_drafting(params.body_html), letter)
+    try:
+        sent = await call.step(SEND_DRAFT, mapping.outgoing.sending(draft))
+    except errors.GatewayError:
+        # A draft that is left behind would look to its owner like a mail that was never finished.
+        await call.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
+        raise
+    return mapping.outgoing.sent_message(sent, letter)
+
+
+@writes("POST /drafts", errors=[errors.InvalidRecipient])
+async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
+    """Create an unsent draft; nothing is sent."""
+    letter = await call.plan(partial(_letter, call, params, None))
+    draft = await call.step(_drafting(params.body_html), letter)
+    if draft["id"] == GONE:
+        raise errors.OutcomeUnknown(
+            "The draft was made, and somebody has sent it since.", {"message_id": draft["message_id"]}
+        )
+    return mapping.outgoing.created_draft(draft)
+
+
+# Planning
+
+
+async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Kept:
+    """Everything of a letter but its body."""
+    to = mapping.outgoing.recipients(params.to)
+    parent = mapping.outgoing.Parent(params.subject)
+    if thread_id is not None:
+        parent = mapping.outgoing.parent(await call.upstream.get_thread(thread_id), thread_id)
+    return mapping.outgoing.planned_letter(await _sender(call), to, parent, thread_id, call.clock.now())
+
+
+async def _sender(call: MailCall) -> Mailbox:
+    async def find() -> Mailbox:
+        return mapping.outgoing.own_mailbox(await call.upstream.list_send_as())
+
+    return await call.recall(LookUp("sender", SENDER_SECONDS, find))

@@ -1,0 +1,57 @@
+"""One text for each value whose changes are observed."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes.casts.comparison import ids, trace
+from connector_gateway.connectors.notes.casts.from_vendor import content, flag_text, place_texts, plain_text
+from connector_gateway.connectors.notes.wire import Value
+from connector_gateway.kit.casts import number_text
+
+
+def text(value: Value) -> str:
+    """A property value as one text, which is empty where the value is; only for types of ``ONE_TEXT``."""
+    held = content(value)
+    return "" if held is None else ONE_TEXT[value.type](held)
+
+
+def mark(value: Value) -> str:
+    """A text that changes only when the value does: identifiers where names may change, otherwise its text."""
+    if value.type not in NAMED:
+        return text(value)
+    traced: str | list[str] = trace(value) or ""
+    return traced if isinstance(traced, str) else ",".join(traced)
+
+
+def _period(held: wire.Period) -> str:
+    zone = f"[{held.time_zone}]" if held.time_zone else ""
+    return "/".join(f"{at}{zone}" for at in (held.start, held.end) if at)
+
+
+def _place_text(held: wire.Place) -> str:
+    known = ", ".join(filter(None, place_texts(held)))
+    return f"{known} ({number_text(held.lat)}, {number_text(held.lon)})".lstrip()
+
+
+ONE_TEXT: Mapping[str, Callable[[Any], str]] = {
+    "title": plain_text,
+    "rich_text": plain_text,
+    "number": number_text,
+    "checkbox": flag_text,
+    "select": lambda held: str(held.name),
+    "status": lambda held: str(held.name),
+    "multi_select": lambda held: ", ".join(option.name for option in held),
+    "date": _period,
+    "url": str,
+    "email": str,
+    "phone_number": str,
+    "people": lambda held: ", ".join(user.name or user.id for user in held),
+    "relation": lambda held: ", ".join(ids(held)),
+    "files": lambda held: ", ".join((file.external.url if file.external else "") or file.name or "" for file in held),
+    "place": _place_text,
+}
+"""The types whose changes are observed: those that people set, and that nothing computes."""
+
+NAMED = frozenset({"select", "status", "multi_select", "people"})
+"""Types whose values may be renamed and stay the same."""

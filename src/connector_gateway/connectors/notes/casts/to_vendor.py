@@ -1,0 +1,271 @@
+"""Into the vendor's form, without loss."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+from uuid import UUID
+
+from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes.casts.from_vendor import moment
+from connector_gateway.connectors.notes.wire import Property
+from connector_gateway.kit import casts
+from connector_gateway.kit.errors import SelectOptionMissing, UpstreamUnexpected
+from connector_gateway.kit.shapes import NO_OFFSET
+
+TEXT_PART = 1900
+"""UTF-16 units of one rich-text item; the vendor takes 2,000 and does not say how it counts, but is written in
+JavaScript."""
+
+MAX_PARTS = 100
+MAX_TEXT = 2000
+MAX_CONTACT = 200
+MAX_ITEMS = 100
+
+LIST_SEPARATOR = ", "
+"""What stands between several values in the text that an event has for them."""
+
+_ZONED = re.compile(r"([^\[\]]+)\[([A-Za-z0-9_+/-]+)\]")
+_PERIOD = re.compile(r"([^/\[\]]*(?:\[[^\[\]]*\])?)/(.*)", re.DOTALL)
+"""Two dates with a slash between them, which a time zone's name in brackets may have as well."""
+
+_BETWEEN_ADDRESSES = re.compile(r", (?=https?://)")
+_PLACE = re.compile(r"(.*?) ?\((-?[0-9.]+), (-?[0-9.]+)\)")
+_FINER = re.compile(r"[.,]\d{6}0*[1-9]")
+"""Digits that are beyond a microsecond, where parsing ends."""
+
+
+def cast(name: str, described: Property, value: Any) -> Any:
+    """Return the vendor's form of *value* for the property *described*; raise ``LossyCast`` if it would lose something.
+
+    Null restores what a new page has: nothing, an unchecked checkbox, the default status.
+    """
+    kind = described.type
+    if value is None:
+        empty = CLEARED.get(kind)
+        return list(empty) if isinstance(empty, tuple) else empty
+    return casts.convert("property", name, kind, value, lambda: CASTS[kind](described, value))
+
+
+def _text(_: Property, value: Any) -> list[dict[str, Any]]:
+    return rich_text(casts.text(value))
+
+
+def _select(described: Property, value: Any) -> dict[str, str]:
+    # By identifier: a name that was changed a moment ago would make the vendor add an option.
+    return {"id": _options(described, [casts.string(value, "it is no option name")])[0]}
+
+
+def _multi_select(described: Property, value: Any) -> list[dict[str, str]]:
+    names = {option.name for option in options(described)}
+    # Names have no commas, so that several in one text, as events have them, can be told apart.
+    wanted = (
+        value.split(LIST_SEPARATOR)
+        if isinstance(value, str) and value not in names
+        else casts.strings(value, MAX_ITEMS)
+    )
+    return [{"id": uid} for uid in _options(described, list(dict.fromkeys(wanted)))]
+
+
+def _options(described: Property, wanted: Sequence[str]) -> list[str]:
+    """The options of those names; ``SelectOptionMissing`` names every one that there is not."""
+    known = {option.name: option.id for option in options(described)}
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        raise casts.options_missing(SelectOptionMissing, "property", described.name, missing, known)
+    return [known[name] for name in wanted]
+
+
+def options(described: Property) -> Sequence[wire.Option]:
+    """What can be chosen of a select, multi-select or status."""
+    choices: wire.Choices | None = getattr(described, described.type)
+    if choices is None:
+        raise UpstreamUnexpected(f'The application describes "{described.name}" without its options.')
+    return choices.options
+
+
+def _date(_: Property, value: Any) -> dict[str, str]:
+    start, end = _period(value)
+    zoned = _ZONED.fullmatch(start.strip())
+    if zoned is not None:
+        return _zoned_date(zoned, end)
+    first = {"start": iso_date(start.strip())}
+    if end is None:
+        return first
+    period = {**first, "end": iso_date(end.strip())}
+    _check_order(period)
+    return period
+
+
+def _zoned_date(start: re.Match[str], end: str | None) -> dict[str, str]:
+    """Return a date with the name of its time zone, which events have in brackets behind the time there."""
+    period = {"start": _local_time(start[1]), "time_zone": start[2]}
+    if end is None:
+        return period
+    last = _ZONED.fullmatch(end.strip())
+    if last is None or last[2] != start[2]:
+        raise casts.Unfit("its start and end should have the same time zone")
+    period["end"] = _local_time(last[1])
+    _check_order(period)
+    return period
+
+
+def _local_time(text: str) -> str:
+    found = moment(text)
+    if not isinstance(found, datetime) or found.tzinfo is not None:
+        raise casts.Unfit("before a time zone in brackets there should be a date and time without an offset")
+    return text
+
+
+def _check_order(period: Mapping[str, str]) -> None:
+    begins, ends = moment(period["start"]), moment(period["end"])
+    if isinstance(begins, datetime) != isinstance(ends, datetime):
+        raise casts.Unfit("its start and end should both have a time, or neither")
+    if begins is not None and ends is not None and begins > ends:
+        raise casts.Unfit("its end is before its start")
+
+
+def _period(value: Any) -> tuple[str, str | None]:
+    """Return the start and end of a date: a text, two texts with a slash between them, or an object."""
+    if isinstance(value, str):
+        period = _PERIOD.fullmatch(value)
+        return (period[1], period[2]) if period else (value, None)
+    if isinstance(value, dict) and {"start"} <= value.keys() <= {"start", "end"}:
+        start, end = value["start"], value.get("end")
+        if isinstance(start, str) and isinstance(end, str | None):
+            return start, end
+    raise casts.Unfit("it is neither an ISO 8601 date nor an object of start and perhaps end")
+
+
+def iso_date(text: str) -> str:
+    """*text* if it is an ISO 8601 date, or a date and time with an offset; otherwise ``ValueError``."""
+    found = moment(text)
+    if found is None:
+        raise casts.Unfit(casts.NO_INSTANT)
+    # The vendor would take it for UTC, which the caller may not have meant.
+    if isinstance(found, datetime) and found.tzinfo is None:
+        raise casts.Unfit(NO_OFFSET)
+    if isinstance(found, datetime) and _FINER.search(text):
+        raise casts.Unfit("the application keeps milliseconds")
+    return (casts.in_milliseconds(found) if isinstance(found, datetime) else found).isoformat()
+
+
+def _contact(_: Property, value: Any) -> str:
+    return _bounded(value, MAX_CONTACT)
+
+
+def _identifiers(_: Property, value: Any) -> list[dict[str, str]]:
+    wanted = value.split(LIST_SEPARATOR) if isinstance(value, str) else casts.strings(value, MAX_ITEMS)
+    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, casts.strings(wanted, MAX_ITEMS)))]
+
+
+def is_identifier(text: str) -> bool:
+    """Return whether *text* has the form of an identifier."""
+    try:
+        _uuid(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _uuid(text: str) -> str:
+    try:
+        return str(UUID(text.strip()))
+    except ValueError as fault:
+        raise casts.Unfit("it names something by other than its identifier") from fault
+
+
+def _files(_: Property, value: Any) -> list[dict[str, Any]]:
+    addresses = _BETWEEN_ADDRESSES.split(value) if isinstance(value, str) else casts.strings(value, MAX_ITEMS)
+    return [_file(text) for text in addresses]
+
+
+def _file(text: str) -> dict[str, Any]:
+    parts = _split(text)
+    if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or _units(text) > MAX_TEXT:
+        raise casts.Unfit("it is no http or https URL")
+    name = parts.path.rpartition("/")[2] or parts.netloc
+    return {"name": name[:MAX_ITEMS], "type": "external", "external": {"url": text}}
+
+
+def _split(text: str) -> SplitResult | None:
+    try:
+        return urlsplit(text)
+    except ValueError:
+        return None
+
+
+def _place(_: Property, given: Any) -> dict[str, Any]:
+    value = _place_of(given) if isinstance(given, str) else given
+    if not isinstance(value, dict) or not {"lat", "lon"} <= value.keys() <= {"lat", "lon", "name", "address"}:
+        raise casts.Unfit("it is no object of lat, lon, and perhaps name and address")
+    if not all(isinstance(value.get(name), str | None) for name in ("name", "address")):
+        raise casts.Unfit("its name and address should be text")
+    return {**value, "lat": casts.json_number(value["lat"]), "lon": casts.json_number(value["lon"])}
+
+
+def _place_of(text: str) -> dict[str, Any]:
+    """Return the place of a text such as "Lisbon (38.7, -9.1)", as events have it."""
+    found = _PLACE.fullmatch(text.strip())
+    # Where there are both, nobody can tell where the name ends and the address begins.
+    if found is None or LIST_SEPARATOR in found[1]:
+        raise casts.Unfit("it is no object of lat, lon, and perhaps name and address")
+    return {"lat": found[2], "lon": found[3]} | ({"name": found[1]} if found[1] else {})
+
+
+CASTS: Mapping[str, Callable[[Property, Any], Any]] = {
+    "title": _text,
+    "rich_text": _text,
+    "number": lambda _, value: casts.json_number(value),
+    "checkbox": lambda _, value: casts.flag(value),
+    "select": _select,
+    "status": _select,
+    "multi_select": _multi_select,
+    "date": _date,
+    "url": lambda _, value: _bounded(value, MAX_TEXT),
+    "email": _contact,
+    "phone_number": _contact,
+    "people": _identifiers,
+    "relation": _identifiers,
+    "files": _files,
+    "place": _place,
+}
+
+CLEARED: Mapping[str, Any] = {
+    **dict.fromkeys(("title", "rich_text", "multi_select", "people", "relation", "files"), ()),
+    "checkbox": False,
+}
+"""What is sent for null by type, where that is not null; for a status null means its default."""
+
+
+def _bounded(value: Any, most: int) -> str:
+    words = casts.string(value, "it is no text")
+    if not words or _units(words) > most:
+        raise casts.Unfit(f"it should have 1 to {most} characters")
+    return words
+
+
+def _units(text: str) -> int:
+    """The length of *text* as JavaScript counts it."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def rich_text(text: str) -> list[dict[str, Any]]:
+    """*text* in as many items as the vendor's limit asks for."""
+    parts = [text] if 0 < len(text) <= TEXT_PART // 2 else list(_parts(text.encode("utf-16-le")))
+    if len(parts) > MAX_PARTS:
+        raise casts.Unfit(f"it is longer than {TEXT_PART * MAX_PARTS} characters")
+    return [{"type": "text", "text": {"content": part}} for part in parts]
+
+
+def _parts(units: bytes) -> Iterator[str]:
+    """Pieces of a text that end between whole characters."""
+    start = 0
+    while start < len(units):
+        end = start + 2 * TEXT_PART
+        # Cut here, an emoji would be halved, and both halves would be lost.
+        if units[end - 1 : end] and 0xD8 <= units[end - 1] < 0xDC:
+            end -= 2
+        yield units[start:end].decode("utf-16-le")
+        start = end

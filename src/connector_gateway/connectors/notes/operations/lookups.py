@@ -1,0 +1,74 @@
+"""What several operations read and remember: data sources with their schemas, who we are, and whole values."""
+
+from __future__ import annotations  # functions are made in each call (decision 45)
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from connector_gateway.connectors.notes import casts, mapping, wire
+from connector_gateway.connectors.notes.client import NotesClient
+from connector_gateway.kit.context import Call, LookUp
+from connector_gateway.kit.errors import ConnectionScopeMissing, UpstreamForbidden
+
+NotesCall = Call[NotesClient]
+SCHEMA_SECONDS = 60.0
+USERS_SECONDS = 300.0
+RELIST_SECONDS = 10.0
+"""For how long nobody new is looked for, so that a name that is often misspelt does not use up the budget."""
+
+
+def sources_of(call: NotesCall, database_id: str) -> LookUp[Sequence[wire.DataSource]]:
+    """The data sources of a database."""
+
+    async def find() -> Sequence[wire.DataSource]:
+        database = await call.upstream.retrieve_database(database_id)
+        return [await call.upstream.retrieve_data_source(part.id) for part in database.data_sources]
+
+    return LookUp(f"sources {database_id}", SCHEMA_SECONDS, find)
+
+
+def source_of(call: NotesCall, source_id: str) -> LookUp[wire.DataSource]:
+    """A data source."""
+    return LookUp(f"source {source_id}", SCHEMA_SECONDS, partial(call.upstream.retrieve_data_source, source_id))
+
+
+async def me_of(call: NotesCall) -> str:
+    """The integration's own user, who is the author of what it makes."""
+    return (await call.recall(LookUp("me", SCHEMA_SECONDS, call.upstream.retrieve_me))).id
+
+
+async def whole_value(call: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
+    """A page's value of a property, made whole where the vendor shows only part of it within a page."""
+    value = mapping.evidence.by_id(page).get(property_id)
+    if value is None or not casts.from_vendor.truncated(value):
+        return value
+    items = [item async for item in call.upstream.retrieve_page_property(page.id, value.id)]
+    return casts.from_vendor.completed(value, items)
+
+
+async def users_of(
+    call: NotesCall, schema: mapping.properties.Schema, properties: Mapping[str, Any]
+) -> mapping.people.Users:
+    """Return the users if *properties* name people by address or name; ``ConnectionScopeMissing`` if it cannot list."""
+    sought = mapping.people.sought(schema, properties)
+    if not sought:
+        return ()
+
+    async def find() -> tuple[float, mapping.people.Users]:
+        return call.clock.now(), [user async for user in call.upstream.list_users()]
+
+    def suffices(listed: tuple[float, mapping.people.Users]) -> bool:
+        at, users = listed
+        return mapping.people.are_known(users, sought) or call.clock.now() - at < RELIST_SECONDS
+
+    try:
+        _, users = await call.recall(LookUp("users", USERS_SECONDS, find), suffices=suffices)
+    except UpstreamForbidden as refusal:
+        raise ConnectionScopeMissing(
+            "The connection may not read user information, so it can name people by identifier only.",
+            *mapping.people.places(schema, properties),
+            *refusal.details,
+            remedy="Name people by identifier, or let the integration read user information with e-mail addresses.",
+        ) from refusal
+    return users

@@ -1,0 +1,67 @@
+"""Values of a record beside those that were written."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from connector_gateway.connectors.tables.casts.to_vendor import Person, last_segment
+
+
+def same(kind: str, written: Any, held: Any) -> bool:
+    """Whether a cell that holds *held* says what was *written*; an empty cell is told in several ways."""
+    if is_empty(written) or is_empty(held):
+        return is_empty(written) and is_empty(held)
+    try:
+        return SAMES[kind](written, held) if kind in SAMES else bool(written == held)
+    except (AttributeError, TypeError, ValueError):
+        # The field has become one of another type since it was written.
+        return False
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value counts as empty."""
+    return value is None or value is False or value in ("", [])
+
+
+def told_apart(written: Any) -> Any:
+    """*written* without what ``same`` ignores: blanks around it, or the order of a set."""
+    if isinstance(written, str):
+        return written.strip()
+    is_set = isinstance(written, list) and all(isinstance(item, str) for item in written)
+    return sorted(written) if is_set else written
+
+
+def _same_text(written: str, held: str) -> bool:
+    return written.strip() == held.strip()
+
+
+def _same_set(written: list[str], held: list[str]) -> bool:
+    return set(written) == set(held)
+
+
+def _same_person(written: Person, held: Person) -> bool:
+    return all(held.get(name) == part for name, part in written.items())
+
+
+def _same_people(written: list[Person], held: list[Person]) -> bool:
+    return len(written) == len(held) and all(any(_same_person(one, other) for other in held) for one in written)
+
+
+def _same_file(written: dict[str, Any], held: dict[str, Any]) -> bool:
+    """Compare ids, or names: the vendor keeps a new file under another link than it was fetched from."""
+    if "id" in written:
+        return bool(written["id"] == held.get("id"))
+    return (written.get("filename") or last_segment(written["url"])) == held.get("filename")
+
+
+SAMES: Mapping[str, Callable[[Any, Any], bool]] = {
+    **dict.fromkeys(("singleLineText", "multilineText", "richText", "email", "url", "phoneNumber"), _same_text),
+    "multipleSelects": _same_set,
+    "singleCollaborator": _same_person,
+    "multipleCollaborators": _same_people,
+    "dateTime": lambda written, held: datetime.fromisoformat(written) == datetime.fromisoformat(held),
+    "multipleRecordLinks": _same_set,
+    "multipleAttachments": lambda written, held: len(written) == len(held) and all(map(_same_file, written, held)),
+    "barcode": _same_person,
+}
+"""The types whose cells may be read in another form than they were written."""

@@ -1,0 +1,83 @@
+"""What the vendor's errors mean: the table."""
+
+from typing import TypeVar
+
+from connector_gateway.connectors.tables import wire
+from connector_gateway.kit import errors
+from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.upstream.pool import Answer
+
+W = TypeVar("W")
+
+PLAN_USED_UP = "PUBLIC_API_BILLING_LIMIT_EXCEEDED"
+"""The requests that the plan allows in a month are used up."""
+
+NOT_THERE = "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"
+"""A base or table that does not exist, or not for this token: the vendor does not say which."""
+
+
+def read_reason(answer: Answer) -> Reason | None:
+    """Return type and message of an error in one of the vendor's three envelopes."""
+    # The vendor's throttle answers in an envelope of its own.
+    limits = answer.glance(wire.Refusals)
+    if limits is not None and limits.errors:
+        return Reason(limits.errors[0].error, limits.errors[0].message)
+    refusal = answer.glance(wire.Refusal)
+    told = refusal.error if refusal else ""
+    reason = Reason(told) if isinstance(told, str) else Reason(told.type, told.message)
+    return reason if reason.code else None
+
+
+def private_text(answer: Answer) -> str:
+    """Return type and message, in which the vendor names fields and values; the body where there are none."""
+    reason = read_reason(answer)
+    return f"{reason.code}: {reason.message}" if reason else answer.text
+
+
+PAGE = "airtable.com/developers/web/api/errors, read 2026-11"
+TYPE = "[A-Z][A-Z0-9]*(_[A-Z0-9]+)*"
+
+ERRORS = ErrorTable(
+    read_reason,
+    # A 429 that is not resent says "never", not "later".
+    by_status={413: errors.FileTooLarge, 422: errors.UpstreamRefused, 429: errors.UpstreamForbidden},
+    # A missing option is told in words about permissions, but is no 403.
+    by_code={
+        "INVALID_PERMISSIONS": errors.UpstreamForbidden,
+        "LIST_RECORDS_ITERATOR_NOT_AVAILABLE": errors.InvalidCursor,
+        "VIEW_NAME_NOT_FOUND": errors.ViewNotFound,
+        "VIEW_ID_NOT_FOUND": errors.ViewNotFound,
+        "UNKNOWN_FIELD_NAME": errors.FieldNotFound,
+        "INVALID_MULTIPLE_CHOICE_OPTIONS": errors.SelectOptionMissing,
+        PLAN_USED_UP: errors.UpstreamForbidden,
+    },
+    messages={
+        errors.BaseNotFound: "The base does not exist or is not shared with this connection.",
+        errors.FieldNotFound: "The table has no such field.",
+        errors.FileTooLarge: "The application does not take files of this size.",
+        errors.InvalidCursor: "The list this cursor belongs to is no longer kept by the application.",
+        errors.RecordNotFound: "The table has no such record.",
+        errors.SelectOptionMissing: "A select value is not a configured option, and the account may not add one.",
+        errors.TableNotFound: "The table does not exist or is not shared with this connection.",
+        errors.ViewNotFound: "The table has no such view.",
+    },
+    remedies={PLAN_USED_UP: "Wait for the next month, or have the plan of the application's workspace enlarged."},
+    rejections=(
+        Rejection({400, 401, 403, 404, 413, 422}, PAGE, TYPE),
+        Rejection({429}, "airtable.com/developers/web/api/rate-limits, read 2026-11", TYPE),
+        # Its message says that the request was not processed and may be sent again; other 503 do not.
+        Rejection({503}, PAGE, "RETRIABLE_ERROR"),
+        Rejection({500}, PAGE, TYPE, ended=True),
+    ),
+    private=private_text,
+)
+
+
+def unwrap(
+    answer: Answer,
+    shape: type[W],
+    missing: type[errors.GatewayError] = errors.RecordNotFound,
+    model: type[errors.GatewayError] = errors.TableNotFound,
+) -> W:
+    """Return the body of a success or raise the error: *missing* for a 404, *model* where the vendor names a model."""
+    return ERRORS.unwrap(answer, shape, missing, {NOT_THERE: model})

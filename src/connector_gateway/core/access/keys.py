@@ -1,0 +1,334 @@
+"""API keys and their callers; a key is shown once and never stored."""
+
+import hmac
+import secrets
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, select, update
+
+from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.last_used import LastUsed
+from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, require_below
+from connector_gateway.core.calls.error_details import cut
+from connector_gateway.core.secrets.secret_keys import digest
+from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
+from connector_gateway.kit import errors
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.errors.suggestions import MEANT, nearest
+from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
+from connector_gateway.kit.operation import AnyOperation, Scope
+from connector_gateway.kit.shapes import timestamp
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql.database import Database
+
+KeyScope = Literal["read", "read_write"]
+MentionRule = Literal["allow", "neutralise"]
+NEUTRALISE: MentionRule = "neutralise"
+"""The rule of a key, and the preference of a call, that no text of a write notifies anybody."""
+
+PREFIX = "cgw_"
+SECRET_LENGTH = 43
+"""Characters of 32 random bytes in url-safe base 64; six hexadecimal digits of a checksum follow."""
+
+CALLS_PER_MINUTE = 120
+
+MOST_NAMED = 10
+"""Operations that do not exist that a sentence names."""
+
+_keys = tables.keys.c
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever holds an API key: a workspace, and what the key may do in it."""
+
+    key_id: KeyId
+    workspace_id: WorkspaceId
+    scope: KeyScope
+    calls_per_minute: int
+    connection_ids: frozenset[ConnectionId] | None
+    expires_at: float | None
+    manages_connections: bool = False
+    operations: tuple[str, ...] | None = None
+    """Names of the operations that the key is limited to, such as ``notes_create_page``, or patterns of names."""
+
+    mentions: MentionRule | None = None
+    """Whether texts that are written may mention people; without a rule, that is up to the surface and the call."""
+
+    def require(self, connector: str, operation: AnyOperation) -> None:
+        """Refuse a write with a key that may only read, and what is not among the operations that it is limited to."""
+        if operation.scope == "write" and self.scope == "read":
+            raise errors.WriteScopeRequired("This key may only read.")
+        if self.operations is not None and not self.allows(operation.scope, f"{connector}_{operation.name}"):
+            raise errors.OperationNotAllowed(
+                f"This key may not call {connector}_{operation.name}.", {"allowed": list(self.operations)}
+            )
+
+    def allows(self, scope: Scope, name: str) -> bool:
+        """Whether the key may call the operation *name*, such as ``notes_create_page``."""
+        if scope == "write" and self.scope == "read":
+            return False
+        return self.operations is None or any(fnmatchcase(name, pattern) for pattern in self.operations)
+
+    def may_use(self, connection_id: ConnectionId) -> bool:
+        """Whether the key is not limited to other connections."""
+        return self.connection_ids is None or connection_id in self.connection_ids
+
+
+@dataclass(eq=False, repr=False)
+class Keys:
+    """Issues, recognises and revokes API keys; look-ups are trusted for a while by the *steady* clock."""
+
+    database: Database
+    clock: Clock
+    steady: Clock | None = None
+    operations: Collection[str] = field(kw_only=True, default=())
+    """The names of all operations, which keys can be limited to."""
+
+    quota: int = field(kw_only=True, default=DEFAULT_QUOTAS.keys)
+
+    def __post_init__(self) -> None:
+        self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(
+            self.steady or self.clock, MOST_ROWS, from_start=True
+        )
+        self.last_used = LastUsed(self.database, tables.keys, self.clock)
+
+    async def authenticate(self, authorization: str | None) -> Caller:
+        """The caller of an ``Authorization`` header."""
+        key = bearer(authorization)
+        found = digest(key)
+        caller = await self._callers.get(found, partial(self._look_up, key, found), TRUSTED_SECONDS)
+        # Also where it is remembered: an answer of three seconds ago may have expired since (decision 25).
+        if caller is None:
+            raise errors.InvalidApiKey("The API key is unknown or revoked.")
+        if caller.expires_at is not None and caller.expires_at <= self.clock.now():
+            raise errors.InvalidApiKey(f"The API key expired at {timestamp(instant(caller.expires_at))}.")
+        self.last_used.note(caller.key_id)
+        return caller
+
+    def _require_ahead(self, expires_at: float | None) -> None:
+        """Refuse a key that nobody could ever use."""
+        if expires_at is not None and expires_at <= self.clock.now():
+            raise errors.InvalidParameters(
+                "The key would have ended before it was made.",
+                {
+                    "parameter": "expires_at",
+                    "message": "Should be in the future",
+                    "value": timestamp(instant(expires_at)),
+                },
+            )
+
+    async def create(
+        self,
+        workspace_id: WorkspaceId,
+        scope: KeyScope,
+        *,
+        name: str = "",
+        calls_per_minute: int = CALLS_PER_MINUTE,
+        connection_ids: Sequence[ConnectionId] | None = None,
+        expires_at: float | None = None,
+        manages_connections: bool = False,
+        operations: Sequence[str] | None = None,
+        mentions: MentionRule | None = None,
+    ) -> dict[str, Any]:
+        """A new key, the only time with ``key`` itself."""
+        _check_rights(connection_ids, manages_connections=manages_connections)
+        _check_operations(operations or (), self.operations)
+        self._require_ahead(expires_at)
+        key, now = new_key(), self.clock.now()
+        row: dict[str, Any] = {
+            "key_id": f"key_{ulid()}",
+            "workspace_id": workspace_id,
+            "digest": digest(key),
+            "ending": key[-4:],
+            "name": name,
+            "scope": scope,
+            "calls_per_minute": calls_per_minute,
+            "connection_ids": None if connection_ids is None else list(connection_ids),
+            "created_at": now,
+            "expires_at": expires_at,
+            "revoked_at": None,
+            "last_used_at": None,
+            "manages_connections": manages_connections,
+            "operations": None if operations is None else list(operations),
+            "mentions": mentions,
+        }
+
+        def create(connection: Connection) -> Mapping[str, Any]:
+            require_below(connection, workspace_id, "keys", self.quota, _count(workspace_id, now))
+            connection.execute(insert(tables.keys), row)
+            return row
+
+        made = recorded(create, "create_key", row["key_id"], scope=scope, manages_connections=manages_connections)
+        await self.database.write(made)
+        return {"key": key} | _public(row)
+
+    async def page(
+        self, workspace_id: WorkspaceId | None, before: str | None, limit: int
+    ) -> tuple[Sequence[dict[str, Any]], str | None]:
+        """Keys, newest first, those *before* another; and before which to look for more, if there are any."""
+        query = select(tables.keys).order_by(_keys.key_id.desc()).limit(limit + 1)
+        if workspace_id is not None:
+            query = query.where(_keys.workspace_id == workspace_id)
+        if before is not None:
+            query = query.where(_keys.key_id < before)
+        rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
+        shown = [_public(self.last_used.apply(row)) for row in rows[:limit]]
+        return shown, shown[-1]["key_id"] if len(rows) > limit else None
+
+    async def show(self, key_id: str) -> dict[str, Any]:
+        """What is told of one key."""
+        query = select(tables.keys).where(_keys.key_id == key_id)
+        row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
+        if row is None:
+            raise _not_found(key_id)
+        return _public(self.last_used.apply(row))
+
+    async def identify(self, key: str) -> KeyId | None:
+        """The identifier of *key* itself, revoked or not; None if it is no key of this installation."""
+        query = select(_keys.key_id).where(_keys.digest == digest(key))
+        return await self.database.read(lambda reading: reading.execute(query).scalar()) if well_formed(key) else None
+
+    async def revoke(self, key_id: KeyId) -> dict[str, Any]:
+        """Revoke a key: at once in this process, within seconds in others."""
+        revoke = (
+            update(tables.keys)
+            .where(tables.keys.c.key_id == key_id)
+            # Once more changes nothing: since when it is refused stays told.
+            .values(revoked_at=func.coalesce(tables.keys.c.revoked_at, self.clock.now()))
+            .returning(*tables.keys.c)
+        )
+
+        def update_row(writing: Connection) -> Mapping[Any, Any] | None:
+            return writing.execute(revoke).mappings().first()
+
+        row = await self.database.write(recorded(update_row, "revoke_key", key_id))
+        if row is None:
+            raise _not_found(key_id)
+        # Other processes trust what they looked up for three seconds more.
+        self._callers.forget(row["digest"])
+        return _public(self.last_used.apply(row))
+
+    async def _look_up(self, key: str, found: bytes) -> Caller | None:
+        # The checksum keeps guesses and typing errors away from the database.
+        if not well_formed(key):
+            raise errors.InvalidApiKey(_what_is_wrong(key))
+        row = await self.database.read(lambda connection: connection.execute(USABLE, {"_digest": found}).first())
+        if row is None or not hmac.compare_digest(row.digest, found):
+            return None
+        return _caller(row)
+
+
+USABLE = select(tables.keys).where(_keys.digest == bindparam("_digest"), _keys.revoked_at.is_(None))
+
+
+def _count(workspace_id: str, now: float) -> Select[Any]:
+    query = select(func.count()).select_from(tables.keys)
+    lasting = or_(_keys.expires_at.is_(None), _keys.expires_at > now)
+    return query.where(_keys.workspace_id == workspace_id, _keys.revoked_at.is_(None), lasting)
+
+
+def _not_found(key_id: str) -> errors.KeyNotFound:
+    return errors.KeyNotFound(f"There is no key {cut(key_id)}.", {"parameter": "key_id", "value": key_id})
+
+
+def new_key(prefix: str = PREFIX) -> str:
+    """A new key: prefix, 43 random characters, checksum; so that scanners recognise it and typing errors show."""
+    body = prefix + secrets.token_urlsafe(32)
+    return body + _checksum(body)
+
+
+def well_formed(key: str, prefix: str = PREFIX) -> bool:
+    """Whether *key* has the form and checksum of a key of ours; it may still be unknown."""
+    body = key[: len(prefix) + SECRET_LENGTH]
+    return key.isascii() and body.startswith(prefix) and key == body + _checksum(body)
+
+
+def bearer(authorization: str | None) -> str:
+    """The token of an ``Authorization: Bearer`` header; ``MissingApiKey`` without one."""
+    scheme, _, token = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise errors.MissingApiKey(_what_is_missing(scheme, token))
+    return token.strip()
+
+
+def _what_is_missing(scheme: str, token: str) -> str:
+    """Why a header has no key, as far as that can be told without a word of it."""
+    if not scheme:
+        return "The request carries no API key."
+    if scheme.lower() == "bearer":
+        return "The header Authorization ends after the word Bearer; the API key belongs behind it."
+    if not token:
+        return "The header Authorization lacks the word Bearer before the API key."
+    return "The header Authorization begins with another word than Bearer."
+
+
+def _what_is_wrong(key: str) -> str:
+    """Why *key* cannot be a key of ours, without a word of it."""
+    if key.lower().startswith("bearer "):
+        return "The word Bearer stands twice before the API key."
+    if key.startswith(PREFIX):
+        return "The API key is not whole, or has a typing error."
+    return f"The API key is not one of ours: those begin with {PREFIX}."
+
+
+def _checksum(body: str) -> str:
+    return f"{zlib.crc32(body.encode()) & 0xFFFFFF:06x}"
+
+
+def _caller(row: Row[Any]) -> Caller:
+    return Caller(
+        key_id=row.key_id,
+        workspace_id=row.workspace_id,
+        scope=row.scope,
+        calls_per_minute=row.calls_per_minute,
+        connection_ids=None if row.connection_ids is None else frozenset(row.connection_ids),
+        expires_at=row.expires_at,
+        manages_connections=row.manages_connections,
+        operations=None if row.operations is None else tuple(row.operations),
+        mentions=row.mentions,
+    )
+
+
+def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_connections: bool) -> None:
+    """Refuse a key that could make connections and then not see them."""
+    if manages_connections and connection_ids is not None:
+        raise errors.InvalidParameters(
+            "A key that manages connections is for all of its workspace.",
+            {"parameter": "connection_ids", "message": "Belongs to keys that do not manage connections"},
+        )
+
+
+def _check_operations(wanted: Sequence[str], known: Collection[str]) -> None:
+    """Refuse names and patterns that no operation has: a key would be limited to less than was meant."""
+    unknown = [pattern for pattern in wanted if not any(fnmatchcase(name, pattern) for name in known)]
+    if unknown:
+        faults = [(pattern, nearest(pattern, known)) for pattern in unknown]
+        raise errors.InvalidParameters(
+            f"There is no operation {', '.join(map(cut, unknown[:MOST_NAMED]))}.",
+            *({"parameter": "operations", "value": name} | ({MEANT: meant} if meant else {}) for name, meant in faults),
+        )
+
+
+def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
+    shown = (
+        "key_id",
+        "workspace_id",
+        "name",
+        "scope",
+        "calls_per_minute",
+        "connection_ids",
+        "manages_connections",
+        "operations",
+        "mentions",
+        "ending",
+    )
+    times = ("created_at", "expires_at", "revoked_at", "last_used_at")
+    return {name: row[name] for name in shown} | {
+        name: None if row[name] is None else instant(row[name]) for name in times
+    }

@@ -1,0 +1,171 @@
+"""Operators: who administers the installation, by name, with what role, and recognised by which token."""
+
+import hmac
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from sqlalchemy import Connection, func, insert, or_, select, update
+
+from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.keys import new_key, well_formed
+from connector_gateway.core.calls.error_details import cut
+from connector_gateway.core.secrets.secret_keys import digest
+from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.errors import AdminRoleRequired, InvalidParameters, OperatorNotFound
+from connector_gateway.kit.identifiers import ulid
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql.database import Database
+
+Role = Literal["admin", "viewer"]
+
+PREFIX = "cgo_"
+"""What operators' tokens begin with, so that scanners recognise them and keys are not looked up as tokens."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,59}")
+RESERVED = ("operator", "system", "cli", "anonymous", "connect_link", "application")
+"""Names by which the audit trail knows others."""
+
+IDENTIFIER = re.compile("(key|opr)_.*")
+
+_operators = tables.operators.c
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Someone who administers."""
+
+    name: str
+    role: Role
+    operator_id: str | None
+    """None for the built-in one, whose token is a setting."""
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the role allows more than to look."""
+        return self.role == "admin"
+
+    def require_admin(self) -> None:
+        """Refuse a change to an operator who may only look."""
+        if not self.may_change:
+            raise AdminRoleRequired(f"The operator {self.name} may look at everything and change nothing.")
+
+
+BUILT_IN = Operator("operator", "admin", None)
+"""The operator whose token is the setting ``GATEWAY_OPERATOR_TOKEN``."""
+
+
+class Operators:
+    """Makes, recognises and revokes operators; look-ups are trusted for a while by the *steady* clock."""
+
+    def __init__(self, database: Database, operator_token: str, clock: Clock, steady: Clock | None = None) -> None:
+        self._database = database
+        self._operator_token = operator_token.encode()
+        self._clock = clock
+        self._known: SingleFlight[bytes, Operator | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
+
+    async def find(self, token: str) -> Operator | None:
+        """The operator whose token this is; None if it is nobody's, or was revoked."""
+        if hmac.compare_digest(token.encode(errors="replace"), self._operator_token):
+            return BUILT_IN
+        if not well_formed(token, PREFIX):
+            return None
+        found = digest(token)
+        return await self._known.get(found, partial(self._look_up, found), TRUSTED_SECONDS)
+
+    async def create(self, name: str, role: Role) -> dict[str, Any]:
+        """A new operator, the only time with the ``token`` itself."""
+        _check(name)
+        token = new_key(PREFIX)
+        row = {
+            "operator_id": f"opr_{ulid()}",
+            "name": name,
+            "role": role,
+            "digest": digest(token),
+            "created_at": self._clock.now(),
+            "revoked_at": None,
+        }
+
+        def create(writing: Connection) -> str:
+            if writing.execute(select(_operators.name).where(_operators.name == name)).first():
+                raise _refused(name, "There is, or was, an operator of this name")
+            writing.execute(insert(tables.operators), row)
+            return name
+
+        await self._database.write(
+            recorded(create, "create_operator", str(row["operator_id"]), operator=name, role=role)
+        )
+        return {"token": token} | _public(row)
+
+    async def page(self, before: str | None, limit: int) -> tuple[Sequence[dict[str, Any]], str | None]:
+        """Operators, newest first, as keys are paged."""
+        query = select(tables.operators).order_by(_operators.operator_id.desc()).limit(limit + 1)
+        query = query if before is None else query.where(_operators.operator_id < before)
+        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        shown = [_public(row) for row in rows[:limit]]
+        return shown, shown[-1]["operator_id"] if len(rows) > limit else None
+
+    async def show(self, wanted: str) -> dict[str, Any]:
+        """One operator, by identifier or name."""
+        query = select(tables.operators).where(or_(_operators.operator_id == wanted, _operators.name == wanted))
+        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        if row is None:
+            raise _not_found(wanted)
+        return _public(row)
+
+    async def revoke(self, wanted: str) -> dict[str, Any]:
+        """Revoke the token of an operator, by identifier or name: at once here, within seconds in other processes.
+
+        Sessions in the console end at once everywhere.
+        """
+        shown = await self.show(wanted)
+        revoke = (
+            update(tables.operators)
+            .where(_operators.operator_id == shown["operator_id"])
+            # A repeat changes nothing: the time of the first one stays.
+            .values(revoked_at=func.coalesce(_operators.revoked_at, self._clock.now()))
+            .returning(*_operators)
+        )
+
+        def update_row(writing: Connection) -> Mapping[Any, Any] | None:
+            return writing.execute(revoke).mappings().first()
+
+        row = await self._database.write(
+            recorded(update_row, "revoke_operator", shown["operator_id"], operator=shown["name"])
+        )
+        if row is None:
+            raise _not_found(wanted)
+        self._known.forget(row["digest"])
+        return _public(row)
+
+    async def _look_up(self, found: bytes) -> Operator | None:
+        query = select(tables.operators).where(_operators.digest == found, _operators.revoked_at.is_(None))
+        row = await self._database.read(lambda reading: reading.execute(query).first())
+        return None if row is None else Operator(row.name, row.role, row.operator_id)
+
+
+def _check(name: str) -> None:
+    """Refuse names that the audit trail could mistake for somebody else's."""
+    if not NAME.fullmatch(name):
+        raise _refused(name, "Should be 1 to 60 letters, digits and . _ @ + -, beginning with a letter or digit")
+    if name in RESERVED or IDENTIFIER.fullmatch(name):
+        raise _refused(name, "Is reserved: the audit trail knows others by it")
+
+
+def _refused(name: str, why: str) -> InvalidParameters:
+    return InvalidParameters(
+        f"No operator can be called {cut(name)}.", {"parameter": "name", "value": cut(name), "message": why}
+    )
+
+
+def _not_found(wanted: str) -> OperatorNotFound:
+    return OperatorNotFound(f"There is no operator {cut(wanted)}.", {"parameter": "operator_id", "value": cut(wanted)})
+
+
+def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in ("operator_id", "name", "role")} | {
+        name: None if row[name] is None else instant(row[name]) for name in ("created_at", "revoked_at")
+    }

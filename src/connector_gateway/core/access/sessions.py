@@ -1,0 +1,197 @@
+"""Sessions of the console: what a browser holds after an operator's token was entered in it.
+
+A session is stored, so that signing out ends it everywhere, and so does revoking its operator. It also ends when its
+operator asks for no page for a while. What the browser holds is signed with a key that depends on
+the operator token too: whoever changes that, or the secret keys, ends all sessions.
+
+A sign-in link begins one session. Its row lies among those of sessions, under a digest that no session has.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, and_, delete, insert, or_, select, update
+
+from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.operators import BUILT_IN, Operator
+from connector_gateway.core.history.retention import PURGE_STEP
+from connector_gateway.core.secrets.secret_keys import SecretKeys, digest
+from connector_gateway.kit.clock import Clock
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql.database import Database
+
+SESSION_SECONDS = 12 * 60 * 60.0
+IDLE_SECONDS = 30 * 60.0
+"""How long a session lasts without a page being asked for, unless set otherwise."""
+
+LINK_SECONDS = 10 * 60.0
+"""Lifetime of a sign-in link."""
+
+SEEN_PARTS = 30
+"""A session is noted as in use this many times within the idle time, since not every page is to cost a write."""
+
+ID_BYTES = 32
+VISITOR = re.compile("[A-Za-z0-9_-]{43}")
+"""As many random bytes in url-safe base 64."""
+
+_sessions, _operators = tables.console_sessions.c, tables.operators.c
+_WITH_OPERATOR = (
+    select(_sessions.expires_at, _sessions.seen_at, _operators.operator_id, _operators.name, _operators.role)
+    .outerjoin_from(tables.console_sessions, tables.operators, _operators.operator_id == _sessions.operator_id)
+    # That of the built-in operator names none.
+    .where(
+        or_(_sessions.operator_id.is_(None), and_(_operators.operator_id.is_not(None), _operators.revoked_at.is_(None)))
+    )
+)
+"""Sessions whose operator was not revoked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A browser in which somebody signed in."""
+
+    token: str = field(repr=False)
+    """What the browser holds."""
+
+    form_token: str = field(repr=False)
+    """What forms carry that this browser was shown; no other site can know it."""
+
+    operator: Operator = field(default=BUILT_IN, repr=False)
+    """Who signed in; of a visitor it means nothing."""
+
+
+class Sessions:
+    """Begins, recognises and ends sessions."""
+
+    def __init__(
+        self,
+        database: Database,
+        keys: SecretKeys,
+        operator_token: str,
+        clock: Clock,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        self._database = database
+        self._idle_seconds = idle_seconds
+        self._keys = [
+            hmac.digest(key, operator_token.encode(), hashlib.sha256) for key in keys.derive("console").values()
+        ]
+        self._clock = clock
+
+    async def begin(self, operator: Operator = BUILT_IN) -> Session:
+        """A new session of *operator*, with an identifier that nobody knew before."""
+        identifier, row = self._new_row(operator)
+
+        def begin(writing: Connection) -> int:
+            return writing.execute(insert(tables.console_sessions), row).rowcount
+
+        await self._database.write(recorded(begin, "sign_in", "console"))
+        return self._session(identifier, operator)
+
+    async def create_link(self) -> str:
+        """Return a token that begins one session of the built-in operator within the next ten minutes."""
+        token, expires_at = secrets.token_urlsafe(ID_BYTES), self._clock.now() + LINK_SECONDS
+        row = {"digest": _link_digest(token), "expires_at": expires_at, "seen_at": expires_at}
+
+        def create(writing: Connection) -> int:
+            return writing.execute(insert(tables.console_sessions), row).rowcount
+
+        await self._database.write(recorded(create, "create_sign_in_link", "console"))
+        return token
+
+    async def begin_by_link(self, token: str) -> Session | None:
+        """Begin the session of a sign-in link; None if the link was used before, has expired or never was."""
+        link = and_(_sessions.digest == _link_digest(token), _sessions.expires_at > self._clock.now())
+        look_up, use = select(_sessions.digest).where(link), delete(tables.console_sessions).where(link)
+        # Whoever guesses costs no write.
+        if await self._database.read(lambda reading: reading.execute(look_up).first()) is None:
+            return None
+        identifier, row = self._new_row(BUILT_IN)
+
+        def begin(writing: Connection) -> int | None:
+            # Of several uses at the same time, one deletes the row.
+            if not writing.execute(use).rowcount:
+                return None
+            return writing.execute(insert(tables.console_sessions), row).rowcount
+
+        begun = await self._database.write(recorded(begin, "sign_in", "console", by="link"))
+        return self._session(identifier, BUILT_IN) if begun else None
+
+    async def find(self, token: str, *, in_use: bool = True) -> Session | None:
+        """The session of *token*, noted as *in_use*; None if it is forged, has ended, or its operator was revoked."""
+        identifier = self._identifier(token)
+        if identifier is None:
+            return None
+        query = _WITH_OPERATOR.where(_sessions.digest == digest(identifier))
+        row = await self._database.read(lambda reading: reading.execute(query).first())
+        now = self._clock.now()
+        if row is None or row.expires_at <= now or row.seen_at + self._idle_seconds <= now:
+            return None
+        if in_use and now - row.seen_at >= self._idle_seconds / SEEN_PARTS:
+            seen = update(tables.console_sessions).where(_sessions.digest == digest(identifier)).values(seen_at=now)
+            await self._database.write(lambda writing: writing.execute(seen).rowcount)
+        return self._session(
+            identifier, BUILT_IN if row.operator_id is None else Operator(row.name, row.role, row.operator_id)
+        )
+
+    async def end(self, session: Session) -> None:
+        """End a session: what the browser holds is worthless from now on, and so is any copy."""
+        identifier = self._identifier(session.token) or b""
+        forget = delete(tables.console_sessions).where(_sessions.digest == digest(identifier))
+
+        def end(writing: Connection) -> int | None:
+            return writing.execute(forget).rowcount or None
+
+        await self._database.write(recorded(end, "sign_out", "console"))
+
+    async def purge(self) -> int:
+        """Delete a step of the sessions that have expired; returns how many."""
+        now = self._clock.now()
+        ended = or_(_sessions.expires_at <= now, _sessions.seen_at <= now - self._idle_seconds)
+        expired = select(_sessions.digest).where(ended).limit(PURGE_STEP)
+        forget = delete(tables.console_sessions).where(_sessions.digest.in_(expired))
+        return await self._database.write(lambda writing: writing.execute(forget).rowcount)
+
+    def visitor(self, token: str | None = None) -> Session:
+        """Who has not signed in: *token* is what the browser was given with the form, if it was."""
+        if token is None or not VISITOR.fullmatch(token):
+            token = secrets.token_urlsafe(ID_BYTES)
+        return Session(token, self._sign(b"visitor", token.encode()))
+
+    def _new_row(self, operator: Operator) -> tuple[bytes, dict[str, Any]]:
+        identifier, now = secrets.token_bytes(ID_BYTES), self._clock.now()
+        return identifier, {
+            "digest": digest(identifier),
+            "expires_at": now + SESSION_SECONDS,
+            "seen_at": now,
+            "operator_id": operator.operator_id,
+        }
+
+    def _session(self, identifier: bytes, operator: Operator) -> Session:
+        signature = hmac.digest(self._keys[0], b"session\0" + identifier, hashlib.sha256)
+        token = urlsafe_b64encode(identifier + signature).decode().rstrip("=")
+        return Session(token, self._sign(b"form", identifier), operator)
+
+    def _sign(self, purpose: bytes, text: bytes) -> str:
+        return hmac.digest(self._keys[0], purpose + b"\0" + text, hashlib.sha256).hex()
+
+    def _identifier(self, token: str) -> bytes | None:
+        """The identifier in *token*, if it was signed here."""
+        try:
+            raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        except ValueError:
+            return None
+        identifier, signature = raw[:ID_BYTES], raw[ID_BYTES:]
+        # By any of the keys, so that nobody is signed out when a new one is put first.
+        signed = [hmac.digest(key, b"session\0" + identifier, hashlib.sha256) for key in self._keys]
+        return identifier if any(hmac.compare_digest(signature, one) for one in signed) else None
+
+
+def _link_digest(token: str) -> bytes:
+    """Return a digest that is not that of any session."""
+    return digest(b"link\0" + token.encode(errors="replace"))

@@ -1,0 +1,117 @@
+"""Workspaces: whose connections, keys and runs are whose."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.return_urls import wrong_with
+from connector_gateway.core.history.filters import workspace_not_found
+from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.errors import InvalidParameters
+from connector_gateway.kit.identifiers import WorkspaceId, ulid
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql.database import Database
+
+Plan = Literal["free", "paid"]
+
+
+class Workspaces:
+    """Creates, lists and changes workspaces."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def create(self, name: str, plan: Plan = "free", return_urls: Sequence[str] = ()) -> dict[str, Any]:
+        """A new workspace, whose users may be sent back to *return_urls*."""
+        _check(return_urls)
+        row: dict[str, Any] = {
+            "workspace_id": f"ws_{ulid()}",
+            "name": name,
+            "plan": plan,
+            "created_at": self._clock.now(),
+            "return_urls": list(return_urls),
+        }
+
+        def create(writing: Connection) -> Mapping[str, Any]:
+            writing.execute(insert(tables.workspaces), row)
+            return row
+
+        await self._database.write(recorded(create, "create_workspace", row["workspace_id"]))
+        return _public(row)
+
+    async def page(self, wanted: str, before: str | None, limit: int) -> tuple[Sequence[dict[str, Any]], str | None]:
+        """Workspaces whose name or identifier contains *wanted*, newest first, as keys are paged."""
+        query = select(tables.workspaces).order_by(tables.workspaces.c.workspace_id.desc())
+        query = query if before is None else query.where(tables.workspaces.c.workspace_id < before)
+        # Databases differ in what they take for the same letter, so that names are compared here.
+        query = query if wanted else query.limit(limit + 1)
+        rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
+        sought = wanted.casefold()
+        found = [row for row in rows if sought in row["name"].casefold() or sought in row["workspace_id"].casefold()]
+        shown = [_public(row) for row in found[:limit]]
+        return shown, shown[-1]["workspace_id"] if len(found) > limit else None
+
+    async def show(self, workspace_id: str) -> dict[str, Any]:
+        """One workspace."""
+        query = select(tables.workspaces).where(tables.workspaces.c.workspace_id == workspace_id)
+        row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
+        if row is None:
+            raise workspace_not_found(workspace_id)
+        return _public(row)
+
+    async def count(self) -> int:
+        """How many workspaces there are."""
+        query = select(func.count()).select_from(tables.workspaces)
+        return await self._database.read(lambda reading: reading.execute(query).scalar_one())
+
+    async def names(self, workspace_ids: Collection[str]) -> Mapping[str, str]:
+        """The names of those of *workspace_ids* that there are."""
+        workspaces = tables.workspaces.c
+        query = select(workspaces.workspace_id, workspaces.name).where(workspaces.workspace_id.in_(workspace_ids))
+        rows = await self._database.read(lambda reading: reading.execute(query).all()) if workspace_ids else []
+        return {row.workspace_id: row.name for row in rows}
+
+    async def change(self, workspace_id: WorkspaceId, **changes: Any) -> dict[str, Any]:
+        """The workspace with *changes* (``name``, ``plan``, ``return_urls``) made."""
+        _check(changes.get("return_urls", ()))
+        change = (
+            update(tables.workspaces)
+            .where(tables.workspaces.c.workspace_id == workspace_id)
+            .values({"workspace_id": workspace_id} | changes)
+            .returning(*tables.workspaces.c)
+        )
+
+        def update_row(writing: Connection) -> Mapping[Any, Any] | None:
+            return writing.execute(change).mappings().first()
+
+        row = await self._database.write(
+            recorded(update_row, "change_workspace", workspace_id, changed=sorted(changes))
+        )
+        if row is None:
+            raise workspace_not_found(workspace_id)
+        return _public(row)
+
+
+def _check(return_urls: Sequence[str]) -> None:
+    """Refuse addresses that users cannot safely be sent to."""
+    faults = [
+        {"parameter": f"return_urls[{place}]", "value": url, "message": wrong}
+        for place, url in enumerate(return_urls)
+        if (wrong := wrong_with(url) or ("has a query" if "?" in url else ""))
+    ]
+    if faults:
+        raise InvalidParameters("Users cannot be sent back to these addresses.", *faults)
+
+
+def require_workspace(connection: Connection, workspace_id: WorkspaceId) -> None:
+    """Refuse to make something in a workspace that does not exist."""
+    known = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
+    if connection.execute(known).first() is None:
+        raise workspace_not_found(workspace_id)
+
+
+def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
+    return dict(row) | {"created_at": instant(row["created_at"])}

@@ -1,0 +1,107 @@
+"""The envelope: the shape of every answer; it holds ``data`` as JSON text, ready to be stored, replayed and sent."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+
+from connector_gateway.core.calls.error_details import DONE, details_of
+from connector_gateway.core.calls.remedies import remedy_of
+from connector_gateway.kit.errors import Detail, GatewayError
+from connector_gateway.kit.errors.suggestions import MEANT, mistaken
+from connector_gateway.kit.identifiers import RunId
+from connector_gateway.kit.shapes import Piece
+from connector_gateway.kit.upstream.memory_budget import LARGE_BYTES
+
+if TYPE_CHECKING:
+    from connector_gateway.core.history.runs import Run
+    from connector_gateway.kit.operation import AnyConnector
+
+Status = Literal["ok", "partial"]
+
+MAX_MESSAGE = 3000
+
+MAX_SUGGESTED = 5
+"""Names that the message asks about; details have more of them."""
+
+DOCS = "/docs/errors/"
+"""Where the page of every code is, below the address that is served."""
+
+REASON = ("vendor_code", "vendor_message")
+"""What a detail calls the reason that an application gave."""
+
+_SEQUENCE: TypeAdapter[Sequence[Any]] = TypeAdapter(Sequence[Any])
+
+
+class Envelope(Struct):
+    """The answer to one call."""
+
+    run_id: RunId
+    connector: str
+    status: Status
+    data: list[Piece]
+    """As JSON, in one piece unless it holds files."""
+
+    paged: bool = False
+    next_cursor: str | None = None
+    replayed: bool = False
+    dry_run: bool = False
+    """Whether it tells what would be done."""
+
+    warnings: Sequence[str] = ()
+
+    def to_json(self) -> list[Piece]:
+        """The envelope as JSON text, in one piece unless it is large; ``next_cursor`` only for pages."""
+        first, *more = self.data
+        cursor = b"" if not self.paged else b',"next_cursor":' + to_json(self.next_cursor)
+        head = b'{"run_id":"%b","connector":"%b","status":"%b","data":' % (
+            self.run_id.encode(),
+            self.connector.encode(),
+            self.status.encode(),
+        )
+        end = cursor + b"}"
+        # What is large is not copied once more, only to have all of it in one piece (decision 52).
+        whole = not more and len(first) < LARGE_BYTES
+        return [b"%b%b%b" % (head, bytes(first), end)] if whole else [head, first, *more, end]
+
+
+def refusal(run: "Run", connector: "AnyConnector | None", error: GatewayError) -> dict[str, Any]:
+    """Return the body of an error response, in the words of the surface of *run*."""
+    body: dict[str, Any] = {
+        "run_id": run.run_id,
+        "connector": connector.name if connector else None,
+        "error": described(error, run.surface, connector),
+    }
+    return body if error.retry_after is None else body | {"retry_after": error.retry_after}
+
+
+def reasoned(error: GatewayError) -> str:
+    """The message of *error*, with the application's own reason as a further sentence."""
+    reasons = [str(detail[name]) for detail in error.details for name in REASON if name in detail]
+    return " ".join([error.message[:MAX_MESSAGE], *reasons])
+
+
+def described(error: GatewayError, surface: str = "http", connector: "AnyConnector | None" = None) -> dict[str, Any]:
+    """Return the public fields of *error* for *surface*; values that the caller sent are cut if they are long."""
+    details = details_of(error)
+    return {
+        "code": error.code,
+        "message": error.message[:MAX_MESSAGE] + _question(details),
+        "remedy": remedy_of(error, surface, [connector] if connector else ()),
+        "details": details,
+        "docs": DOCS + error.code,
+    }
+
+
+def _question(details: Sequence[Detail]) -> str:
+    """Return the question if something else was meant; of several faults it repeats the mistaken names."""
+    alone = len([detail for detail in details if DONE not in detail]) == 1
+    hints = [
+        detail[MEANT] if alone else f"{detail[MEANT]} instead of {mistaken(detail)}"
+        for detail in details
+        if MEANT in detail
+    ]
+    names = list(dict.fromkeys(hints))[:MAX_SUGGESTED]
+    return f" Did you mean {', '.join(names)}?" if names else ""

@@ -1,0 +1,267 @@
+"""The way of a call, told once: HTTP, the command line and every later surface call ``Gateway.call``."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from connector_gateway.core.access.keys import NEUTRALISE, Caller
+from connector_gateway.core.access.rate_limit import Limits, require
+from connector_gateway.core.calls.arguments import Arguments, Body
+from connector_gateway.core.calls.concurrency import ConcurrencyLimit, Downloads, PlacesByAccount
+from connector_gateway.core.calls.cursors import Cursors
+from connector_gateway.core.calls.download_links import Links
+from connector_gateway.core.calls.envelope import Envelope
+from connector_gateway.core.calls.error_details import cut
+from connector_gateway.core.calls.prepared_operation import NoSteps, Work, binding, exclusive_to
+from connector_gateway.core.calls.shutdown import Stopping
+from connector_gateway.core.connections import Connecting, Connection, Connections
+from connector_gateway.core.connections.connection_cache import Memories
+from connector_gateway.core.history.filters import DOWNLOAD
+from connector_gateway.core.history.runs import Recording, Run, Runs
+from connector_gateway.core.pacing.scheduler import ConnectionPacer, YieldingPacer, stretched
+from connector_gateway.core.pacing.upstreams import Site
+from connector_gateway.core.pacing.usage import Usage
+from connector_gateway.core.upstream_files.remote_files import Files
+from connector_gateway.core.writes.protocol import Writing
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.context import Call, Download
+from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, LinkNotFound
+from connector_gateway.kit.events import Events
+from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.kit.shapes import Params, Position
+from connector_gateway.kit.upstream.client import Timeouts, Upstream
+from connector_gateway.kit.upstream.memory_budget import HeldBytes, Holding, uncounted
+from connector_gateway.kit.upstream.pool import Transport
+from connector_gateway.kit.upstream.redaction import conceal
+from connector_gateway.storage.shared.interface import Shared
+
+OPEN_LINK = "Have the account's user open reconnect_url in details and allow the access, then call again."
+"""The remedy of a withdrawn authorisation for callers that get a link."""
+
+WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
+"""Longer time-outs for polls, since no caller waits for them."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Gateway:
+    """Carries out operations for callers."""
+
+    sites: Mapping[str, Site]
+    runs: Runs
+    limits: Limits
+    connections: Connections
+    connecting: Connecting
+    writing: Writing
+    cursors: Cursors
+    links: Links
+    files: Files
+    shared: Shared
+    transport: Transport
+    clock: Clock
+    timeouts: Timeouts
+    max_calls: int
+    max_held_bytes: int
+    events: Events
+    time: Callable[[], float]
+    fence: Callable[[], Callable[[], None]]
+    processes: Callable[[], int]
+    stopping: Stopping
+    usage: Usage
+
+    def __post_init__(self) -> None:
+        self._under_way = ConcurrencyLimit(self.max_calls)
+        self._held = HeldBytes(self.max_held_bytes)
+        self._downloads = Downloads()
+        self._memories = Memories(self.clock)
+        self._budgets = {name: stretched(site.budgets) for name, site in self.sites.items()}
+        self._places = {
+            name: PlacesByAccount(site.connector.at_once, self.processes)
+            for name, site in self.sites.items()
+            if site.connector.at_once
+        }
+        self._third_parties = {
+            name: site.third_party(self.transport, self.clock, self.time, partial(self.usage.exchanged, name))
+            for name, site in self.sites.items()
+        }
+
+    async def call(
+        self,
+        run: Run,
+        caller: Caller,
+        connector: str,
+        operation: AnyOperation,
+        arguments: Arguments,
+        *,
+        read_body: Callable[[], Awaitable[Body]] | None = None,
+    ) -> Envelope:
+        """Perform *operation* for *caller* and return its envelope; a body is read once it is known that it counts."""
+        connection_id = arguments.connection_id
+        recording = self.runs.record(
+            run, caller.workspace_id, connector, operation.name, connection_id=connection_id, key_id=caller.key_id
+        )
+        async with recording:
+            if run.allowance is None:
+                run.allowance = await self.limits.spend(caller)
+            # The allowance is kept before it is required, so that the refusal can tell what is left.
+            require(run.allowance)
+            caller.require(connector, operation)
+            if read_body is not None:
+                arguments.body = await read_body()
+                connection_id = arguments.connection_id
+                recording.concerns(connection_id)
+            writes = operation.scope == "write"
+            arguments.neutralises_mentions = writes and _neutralises_mentions(run, caller)
+            params = arguments.read(operation.params, keyed=writes)
+            run.parameters = operation.sent(params)
+            connection = await self.connections.open(caller, connector, connection_id or "")
+            try:
+                with self._under_way, Holding(self._held) as holding:
+                    work = self._work(run, connection, operation, params, holding)
+                    work.call.restored = arguments.key is not None and self.writing.restores.lost is not None
+                    envelope = await self._carry_out(work, arguments, recording)
+            except ConnectionRevoked as error:
+                await self._note_revoked(connection)
+                if caller.manages_connections:
+                    await self._offer_link(connection, error)
+                raise
+            except GatewayError as error:
+                error.point_at(vars(params))
+                raise
+            # The third party has taken the credentials, so the connection lives, whatever was seen before (decision 5).
+            if connection.status != "active" and run.trace.exchanges:
+                await self.connections.observe(connection, "active")
+            run.succeed(envelope.status)
+            return envelope
+
+    @asynccontextmanager
+    async def download(self, run: Run, token: str) -> AsyncIterator[Download]:
+        """Open the file behind a download address, whose token is the only authority needed."""
+        linked = self.links.read(token)
+        connection = await self.connections.find(linked.connection_id)
+        site = None if connection is None else self.sites.get(connection.connector)
+        if connection is None or site is None or site.connector.download is None:
+            raise LinkNotFound("The connection behind the download link was removed.")
+        recording = self.runs.record(
+            run, connection.workspace_id, connection.connector, DOWNLOAD, connection_id=connection.connection_id
+        )
+        with self._downloads.one(token, connection.connection_id):
+            async with recording:
+                await recording.open()
+                try:
+                    async with site.connector.download(
+                        site.connector.client(self._upstream(run, connection)), linked.content
+                    ) as download:
+                        run.succeed("ok")
+                        yield replace(download, pieces=_to_the_end(download.pieces, run))
+                except ConnectionRevoked:
+                    await self._note_revoked(connection)
+                    raise
+
+    async def _note_revoked(self, connection: Connection) -> None:
+        await self.connections.observe(connection, "revoked")
+
+    async def _offer_link(self, connection: Connection, error: ConnectionRevoked) -> None:
+        """Add the link by which the account is connected again, for those who may bind an account to a connection."""
+        url = await self.connecting.reconnect_url(connection)
+        if url is not None:
+            error.details.append({"reconnect_url": url})
+            error.remedy = OPEN_LINK
+
+    def _carry_out(self, work: Work, arguments: Arguments, recording: Recording) -> Awaitable[Envelope]:
+        """Perform a read at once, and a write by the protocol of ``Writing``."""
+        if work.operation.scope == "read":
+            return work.read()
+        return self.writing.write(work, arguments, recording, self.timeouts.queue_seconds)
+
+    def _work(
+        self, run: Run, connection: Connection, operation: AnyOperation, params: Params, holding: Holding
+    ) -> Work:
+        site = self.sites[connection.connector]
+        upstream = self._upstream(run, connection, holding=holding)
+        call = Call(
+            upstream=site.connector.client(upstream),
+            connection_id=connection.connection_id,
+            account_id=connection.whose.account_id,
+            settings=connection.settings,
+            position=self._position(connection, operation, params),
+            memory=self._memories.of(connection.connection_id),
+            steps=NoSteps(),
+            clock=self.clock,
+            exclusive=exclusive_to(connection, self.shared, upstream),
+            files=self.files,
+            links=self.links.of(connection),
+            events=self.events,
+            settle_seconds=site.settle_seconds,
+            grace_seconds=self.timeouts.grace_seconds,
+            holding=holding,
+        )
+        return Work(operation, params, run, connection, call, upstream, self.cursors, site.connector, call.warnings)
+
+    def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
+        cursor = vars(params).get("cursor")
+        return None if cursor is None else self.cursors.read(cursor, *binding(connection, operation, params))
+
+    @contextmanager
+    def watcher(self, run: Run, connection: Connection) -> Iterator[Any]:
+        """The room's client for one poll of a connection; it lets calls go first and has longer time-outs."""
+        with Holding(self._held) as holding:
+            upstream = self._upstream(run, connection, YieldingPacer, WATCHERS, holding)
+            yield self.sites[connection.connector].connector.client(upstream)
+
+    def _upstream(
+        self,
+        run: Run,
+        connection: Connection,
+        pacer: type[ConnectionPacer] = ConnectionPacer,
+        timeouts: Timeouts | None = None,
+        holding: Holding | None = None,
+    ) -> Upstream:
+        """The authorised client for one run through one connection."""
+        connector = connection.connector
+        run.redaction = connection.redaction
+        conceal(connection.redaction)
+        return Upstream(
+            self._third_parties[connector],
+            connection,
+            pacer(
+                connector,
+                self._budgets[connector],
+                connection.account,
+                self.shared,
+                self.clock,
+                stopping=self.stopping,
+                usage=self.usage,
+                connection_id=connection.connection_id,
+            ),
+            timeouts or self.timeouts,
+            run.trace,
+            self.fence(),
+            holding or uncounted(),
+            dry=run.dry_run,
+            places=self._places[connector].of(connection.account) if connector in self._places else None,
+        )
+
+    @property
+    def under_way(self) -> int:
+        """How many calls are being carried out."""
+        return self._under_way.inside
+
+
+def _neutralises_mentions(run: Run, caller: Caller) -> bool:
+    """Whether nobody whom the texts of a write mention is to be notified."""
+    if run.mentions not in {None, NEUTRALISE}:
+        raise InvalidParameters(
+            "The preference mentions has one value.",
+            {"parameter": "Prefer", "value": f"mentions={cut(run.mentions)}", "allowed": [f"mentions={NEUTRALISE}"]},
+        )
+    return NEUTRALISE in {run.mentions, caller.mentions}
+
+
+async def _to_the_end(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:
+    """Yields *pieces*; *run* counts as interrupted until the last one was taken."""
+    run.status = "interrupted"
+    async for piece in pieces:
+        yield piece
+    run.succeed("ok")

@@ -1,0 +1,112 @@
+"""How a call ended, in sentences for people: what went wrong, what became of a lost response, what a key did."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from connector_gateway.core.calls.error_details import DONE
+from connector_gateway.core.calls.remedies import remedy_of
+from connector_gateway.core.writes.key_outcomes import different_parameters
+from connector_gateway.core.writes.protocol import FOUND, SENT_AGAIN
+from connector_gateway.kit.errors import GatewayError, catalogue
+from connector_gateway.kit.operation import AnyConnector
+
+Tone = Literal["good", "warn", "bad"]
+RESENT = {None, 429, 500, 502, 503, 504, 529}
+"""Statuses after which a request is sent again; None if no response came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a run, explained."""
+
+    tone: Tone
+    sentences: Sequence[str]
+    remedy: str = ""
+    """What to do; empty if nothing went wrong."""
+
+
+def error_of(code: str | None) -> type[GatewayError] | None:
+    """Return the class of a code; None for codes of polls and deliveries, which are in no catalogue."""
+    return next((error for error in catalogue() if error.code == code), None)
+
+
+def explain_run(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome | None:
+    """Return how a run of *connector* ended; None if it simply did what was asked."""
+    vendor = connector.vendor if connector else "The application"
+    if run["status"] == "error":
+        return _failed(run, connector)
+    if run["status"] == "interrupted":
+        return Outcome("bad", [_interrupted(vendor, writes=_writes(run, connector) and bool(run["upstream"]))])
+    sentences = list(_told(run, vendor))
+    tone: Tone = "warn" if run["status"] == "partial" or _differs(run) else "good"
+    return Outcome(tone, sentences) if sentences else None
+
+
+def _writes(run: Mapping[str, Any], connector: AnyConnector | None) -> bool:
+    operations = connector.operations if connector else ()
+    return any(one.name == run["operation"] and one.scope == "write" for one in operations)
+
+
+def _differs(run: Mapping[str, Any]) -> bool:
+    return bool((run["idempotency"] or {}).get("parameters_differ"))
+
+
+def _failed(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome:
+    """Return the end of a run with an error, with the remedy in the words of the surface that it came by."""
+    error = error_of(run["code"])
+    if error is None:
+        return Outcome("bad", [f"It ended with {run['code']}."])
+    done = [str(one[DONE]) for one in run["details"] or () if DONE in one]
+    stands = [f"Done before it failed: {', '.join(done)}."] if done else []
+    said = (error.__doc__ or "").partition("\n\n")[0].removesuffix("; ``details`` lists all of them.").rstrip(".")
+    return Outcome("bad", [f"{said}.", *stands], remedy_of(error, run["surface"], [connector] if connector else ()))
+
+
+def _interrupted(vendor: str, *, writes: bool) -> str:
+    if writes:
+        return (
+            f"The call was cut off in the middle. Look in {vendor} whether it was done; "
+            "a repeat with the same idempotency key finds out by itself."
+        )
+    return "The call was cut off before it ended. Nothing was changed."
+
+
+def _told(run: Mapping[str, Any], vendor: str) -> Iterator[str]:
+    """Yield what was not as usual about a run that ended well."""
+    if run["dry_run"]:
+        yield "Nothing was written: the call asked what would be written."
+    if run["status"] == "partial":
+        yield "A part of the result is missing, or a part of the work could not be done."
+    settled = [one for one in run["details"] or () if FOUND in one or SENT_AGAIN in one]
+    for one in settled:
+        yield _settled(one, run["upstream"], vendor)
+    if not settled and _was_repeated(run["upstream"]):
+        yield f"{vendor} did not answer at once, and was asked again."
+    if _differs(run):
+        yield different_parameters(run["idempotency"].get("first_run_id"))
+
+
+def _settled(detail: Mapping[str, Any], upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
+    """Return what became of a request whose response was lost."""
+    lost = _lost(upstream, vendor)
+    if FOUND not in detail:
+        return f"{lost}; nothing was found of it; it was sent again: {detail[SENT_AGAIN]}."
+    found = str(detail[FOUND])
+    proof = f"{found} was found" if found.startswith("the ") else f"it was found done ({found})"
+    return f"{lost}; {proof}; nothing was sent twice."
+
+
+def _lost(upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
+    failed = [one["status"] for one in upstream if one["status"] is None or one["status"] >= 300]
+    if not failed:
+        return "The response to an earlier attempt was lost"
+    return "The response was lost" if failed[0] is None else f"{vendor} answered {failed[0]}, which proves nothing"
+
+
+def _was_repeated(upstream: Sequence[Mapping[str, Any]]) -> bool:
+    return any(
+        (one["method"], one["path"]) == (two["method"], two["path"]) and one["status"] in RESENT
+        for one, two in pairwise(upstream)
+    )

@@ -1,0 +1,158 @@
+"""One operation with everything it needs, and the envelope of its result."""
+
+from __future__ import annotations  # functions are made in each call (decision 45)
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
+
+from connector_gateway.core.calls.cursors import Cursors
+from connector_gateway.core.calls.envelope import Envelope, Status
+from connector_gateway.core.calls.remedies import remedy_of
+from connector_gateway.core.connections import Connection
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.writes.claims import First
+from connector_gateway.kit.context import Call, Exclusive
+from connector_gateway.kit.errors import GatewayError
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result, json_pieces
+from connector_gateway.kit.upstream.client import Upstream
+from connector_gateway.kit.write_steps import Cast, Intent, Learned, Step
+from connector_gateway.storage.shared.interface import Shared
+
+J = TypeVar("J")
+
+UNBOUND = {"cursor", "limit"}
+"""Parameters that may change from page to page."""
+
+AnyResult = Result | Page[Any] | Listing[Any]
+
+
+class NoSteps:
+    """The steps of an operation that changes nothing: there are none."""
+
+    async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
+        """Refuse to plan."""
+        raise TypeError(f"An operation that reads has nothing to plan: {make}")
+
+    async def step(self, step: Step[Any], intent: Intent) -> Learned:
+        """Refuse to send."""
+        raise TypeError(f"An operation that reads sends no step: {step.name} {intent}")
+
+    try_step = step
+
+    def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
+        """Do nothing: what is read is not written."""
+
+    async def before_asking(self) -> None:
+        """Do nothing: anything may be asked."""
+
+    async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
+        """Refuse to own anything."""
+        raise TypeError(f"An operation that reads takes nothing over: {step.name} {intent} {object_id}")
+
+    async def undo(self, step: Step[Any], intent: Intent) -> None:
+        """Refuse to send."""
+        await self.step(step, intent)
+
+
+class Work(Struct):
+    """One operation with everything it needs."""
+
+    operation: AnyOperation
+    params: Params
+    run: Run
+    connection: Connection
+    call: Call[Any]
+    upstream: Upstream
+    cursors: Cursors
+    connector: AnyConnector
+    warnings: list[str | GatewayError] = field(default_factory=list)
+    """Sentences, and errors of parts of the call, that callers should read although the call succeeded."""
+
+    async def read(self) -> Envelope:
+        """The envelope of an operation that changes nothing."""
+        return self.envelope(await self.operation.perform(self.call, self.params))
+
+    def replay(self, first: First, answer: bytes) -> Envelope:
+        """The envelope of a first result, whose *answer* is given again."""
+        status: Status = "partial" if first.status == "partial" else "ok"
+        return Envelope(
+            self.run.run_id,
+            self.connection.connector,
+            status,
+            [answer],
+            paged=self.operation.pages,
+            replayed=True,
+            warnings=self._told(),
+        )
+
+    def envelope(self, result: AnyResult) -> Envelope:
+        """The envelope of *result*."""
+        run_id, connector = self.run.run_id, self.connection.connector
+        if isinstance(result, Page):
+            cursor = None if result.position is None else self._cursor(result.position)
+            items = json_pieces(result.items)
+            return Envelope(run_id, connector, "ok", items, paged=True, next_cursor=cursor, warnings=result.warnings)
+        if isinstance(result, Listing):
+            return Envelope(run_id, connector, "ok", json_pieces(result.items))
+        status: Status = "ok" if result.complete else "partial"
+        return Envelope(run_id, connector, status, json_pieces(result), warnings=self._told())
+
+    def _told(self) -> Sequence[str]:
+        """The warnings, some of which hold the third party's words."""
+        return [self.run.redaction.text(self._sentence(warning)) for warning in self.warnings]
+
+    def _sentence(self, warning: str | GatewayError) -> str:
+        if isinstance(warning, str):
+            return warning
+        return f"{warning.message} {remedy_of(warning, self.run.surface, [self.connector])}"
+
+    def _cursor(self, position: Position) -> str:
+        return self.cursors.issue(position, *binding(self.connection, self.operation, self.params))
+
+
+def binding(connection: Connection, operation: AnyOperation, params: Params) -> tuple[Any, ...]:
+    """What a cursor is bound to, so that it only leads to another page of the same list."""
+    return (
+        connection.connection_id,
+        connection.connector,
+        operation.name,
+        params.model_dump(mode="json", exclude=UNBOUND),
+    )
+
+
+def scope_of(work: Work, step: Step[Any], intent: Intent) -> str:
+    """Return the scope of a step's objects: their identifiers are unique in the connector or in one account of it."""
+    account, connector = step.within(intent), work.connection.connector
+    return f"{connector}/{account}" if account else connector
+
+
+def exclusive_to(connection: Connection, shared: Shared, upstream: Upstream) -> Exclusive:
+    """Locks objects of the connector by name, and keeps *upstream* from writing once a lock is lost.
+
+    Names do not depend on the account: an account that is not known might be any account.
+    """
+    return partial(_exclusive, connection, shared, upstream)
+
+
+# Not within ``exclusive_to``: the decorator would run in each call, of which it was a hundredth (decision 73).
+@asynccontextmanager
+async def _exclusive(connection: Connection, shared: Shared, upstream: Upstream, name: str) -> AsyncIterator[None]:
+    if upstream.before_asking is not None:
+        await upstream.before_asking()
+    async with shared.exclusive(f"{connection.connector}:{name}") as lease:
+        if lease is not None:
+            upstream.fence = _both(upstream.fence, lease.check)
+        yield
+
+
+def _both(first: Callable[[], None], then: Callable[[], None]) -> Callable[[], None]:
+    def check() -> None:
+        first()
+        then()
+
+    return check

@@ -1,0 +1,398 @@
+"""Connections as they are stored: their workspace, connector, settings and encrypted secrets."""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, update
+
+from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.access.last_used import LastUsed
+from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, require_below
+from connector_gateway.core.calls.error_details import cut
+from connector_gateway.core.connections.account import Whose
+from connector_gateway.core.connections.connection import PENDING, Connection, require_connected
+from connector_gateway.core.connections.listeners import Changes
+from connector_gateway.core.connections.public_view import NOT_YET, is_same, public, told_of
+from connector_gateway.core.connections.token_refresh import RELEASED, WITHDRAWN, Renewals
+from connector_gateway.core.connections.validation import require_fitting
+from connector_gateway.core.connections.vault import Vault
+from connector_gateway.core.secrets.secret_keys import alias
+from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, OtherAccount, SecretUnreadable
+from connector_gateway.kit.events import PROGRESS, REJECTED, SINCE, WATCHING
+from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
+from connector_gateway.kit.oauth import Account
+from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.kit.upstream.redaction import Redaction
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql.database import Database
+
+_NOTED = {"watching_since": SINCE, "watching_progress": PROGRESS, "deliveries_rejected": REJECTED}
+"""The snapshots that are shown with a connection."""
+
+
+FIND = select(tables.connections).where(
+    tables.connections.c.connection_id == bindparam("_connection_id"), tables.connections.c.deleted.is_(False)
+)
+
+
+def _shown() -> Select[Any]:
+    """Select connections, with what is known of how their changes are seen."""
+    query = select(tables.connections).where(tables.connections.c.deleted.is_(False))
+    for shown, name in _NOTED.items():
+        noted = tables.snapshots.alias(shown)
+        own = noted.c.connection_id == tables.connections.c.connection_id
+        query = query.add_columns(noted.c.value.label(shown)).outerjoin(
+            noted, and_(own, noted.c.scope == WATCHING, noted.c.name == name)
+        )
+    return query
+
+
+SHOWN = _shown()
+
+_SHAPE = re.compile("conn_[0-9A-HJKMNP-TV-Z]{26}")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionsPage:
+    """Some connections as they may be told, and before which one to look for more; None where there are none."""
+
+    rows: Sequence[dict[str, Any]]
+    before: str | None
+
+
+@dataclass(eq=False, repr=False)
+class Connections:
+    """Makes, finds, changes and removes connections; look-ups are trusted for a while by the *steady* clock."""
+
+    database: Database
+    vault: Vault
+    connectors: Mapping[str, AnyConnector]
+    clock: Clock
+    changes: Changes
+    renewals: Renewals = field(kw_only=True)
+    steady: Clock | None = field(kw_only=True, default=None)
+    quota: int = field(kw_only=True, default=DEFAULT_QUOTAS.connections)
+
+    def __post_init__(self) -> None:
+        self.last_used = LastUsed(self.database, tables.connections, self.clock)
+        self._known: SingleFlight[str, Connection | None] = SingleFlight(
+            self.steady or self.clock, MOST_ROWS, from_start=True
+        )
+
+    async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
+        """The connection for a call of *caller* to *connector*."""
+        connection = await self.find(connection_id)
+        if (
+            connection is None
+            or connection.workspace_id != caller.workspace_id
+            or not caller.may_use(connection.connection_id)
+        ):
+            raise _not_found(connection_id)
+        if connection.connector != connector:
+            raise ConnectionMismatch(
+                f"Connection {connection_id} is a connection of {connection.connector}, not of {connector}.",
+                {"parameter": "connection_id", "connector": connection.connector},
+            )
+        require_connected(connection)
+        self.last_used.note(connection.connection_id)
+        return connection
+
+    async def find(self, connection_id: str) -> Connection | None:
+        """The connection, whoever's it is; None if there is none, or if the text cannot identify one."""
+        if not _SHAPE.fullmatch(connection_id):
+            return None
+        return await self._known.get(connection_id, partial(self._look_up, connection_id), TRUSTED_SECONDS)
+
+    async def get(self, connection_id: str) -> Connection:
+        """The connection, whoever's it is; ``ConnectionNotFound`` if there is none."""
+        connection = await self.find(connection_id)
+        if connection is None:
+            raise _not_found(connection_id)
+        return connection
+
+    async def several(self, connection_ids: Collection[str]) -> Mapping[str, Connection]:
+        """Those of *connection_ids* that there are, as they are now, and whose secrets can be opened."""
+        query = select(tables.connections).where(
+            tables.connections.c.connection_id.in_(connection_ids), tables.connections.c.deleted.is_(False)
+        )
+        rows = await self.database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
+        found = {}
+        for row in rows:
+            with suppress(SecretUnreadable):
+                found[row.connection_id] = self._connection(row)
+        return found
+
+    async def create(
+        self,
+        workspace_id: WorkspaceId,
+        connector: str,
+        credentials: Mapping[str, str] | None,
+        *,
+        name: str = "",
+        settings: Mapping[str, Any] | None = None,
+        account: Account | None = None,
+    ) -> dict[str, Any]:
+        """A new connection, with *credentials* sealed; without any it is pending, and nothing is watched."""
+        self.check(connector, credentials, settings or {})
+        connection_id = ConnectionId(f"conn_{ulid()}")
+        now = self.clock.now()
+        row = {
+            "connection_id": connection_id,
+            "workspace_id": workspace_id,
+            "connector": connector,
+            "name": name,
+            "status": PENDING if credentials is None else "active",
+            "sealed": self.vault.seal(credentials or {}, connection_id),
+            "settings": dict(settings or {}),
+            "created_at": now,
+            "updated_at": now,
+            "deleted": False,
+            **NOT_YET,
+            **told_of(account),
+        }
+
+        def create(connection: Any) -> Mapping[str, Any]:
+            require_below(connection, workspace_id, "connections", self.quota, _count(workspace_id))
+            connection.execute(insert(tables.connections), row)
+            if credentials is not None:
+                self.changes.made(connection, connection_id, connector)
+            return row
+
+        authorised = credentials is not None
+        made = recorded(create, "create_connection", connection_id, connector=connector, authorised=authorised)
+        await self.database.write(made)
+        return public(row)
+
+    async def page(
+        self,
+        workspace_id: WorkspaceId | None = None,
+        connection_ids: Collection[str] | None = None,
+        *,
+        connector: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> ConnectionsPage:
+        """Connections, newest first: those *before* another; every choice of filters has an index (decision 46)."""
+        connections = tables.connections.c
+        query = SHOWN.order_by(connections.connection_id.desc()).limit(limit + 1)
+        for column, value in ((connections.workspace_id, workspace_id), (connections.connector, connector)):
+            query = query if value is None else query.where(column == value)
+        if before is not None:
+            query = query.where(connections.connection_id < before)
+        if connection_ids is not None:
+            query = query.where(connections.connection_id.in_(connection_ids))
+        rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
+        shown = [public(self.last_used.apply(row)) for row in rows[:limit]]
+        return ConnectionsPage(shown, shown[-1]["connection_id"] if len(rows) > limit else None)
+
+    async def names(self, connection_ids: Collection[str]) -> Mapping[str, str]:
+        """The names of those of *connection_ids* that there are or were."""
+        connections = tables.connections.c
+        query = select(connections.connection_id, connections.name).where(connections.connection_id.in_(connection_ids))
+        rows = await self.database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
+        return {row.connection_id: row.name for row in rows}
+
+    async def count_by_status(self) -> Mapping[str, int]:
+        """How many connections there are of each status."""
+        status = tables.connections.c.status
+        query = (
+            select(status, func.count().label("number")).where(tables.connections.c.deleted.is_(False)).group_by(status)
+        )
+        rows = await self.database.read(lambda reading: reading.execute(query).all())
+        return {row.status: row.number for row in rows}
+
+    async def show(
+        self,
+        connection_id: str,
+        workspace_id: WorkspaceId | None = None,
+        connection_ids: Collection[str] | None = None,
+    ) -> dict[str, Any]:
+        """One connection, of *workspace_id* and among *connection_ids* where given."""
+        query = SHOWN.where(tables.connections.c.connection_id == connection_id)
+        row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
+        hidden = connection_ids is not None and connection_id not in connection_ids
+        if row is None or hidden or workspace_id not in {None, row["workspace_id"]}:
+            raise _not_found(connection_id)
+        return public(self.last_used.apply(row))
+
+    async def change(self, connection_id: str, account: Account | None = None, **changes: Any) -> dict[str, Any]:
+        """The connection with *changes* made; *account* is whose the new credentials are, where that was asked."""
+        connection = await self.get(connection_id)
+        changed = sorted(changes)
+        credentials = changes.pop("credentials", None)
+        self.check(connection.connector, credentials, changes.get("settings", {}))
+        if credentials is not None:
+            changes |= self._authorised(connection, credentials, account, None)
+
+        def tell(writing: Any) -> None:
+            if credentials is not None:
+                self.changes.made(writing, connection_id, connection.connector)
+            self.changes.changed(
+                writing, connection_id, credentials=credentials is not None, settings="settings" in changes
+            )
+
+        await self._update(connection_id, changes, tell, act="change_connection", changed=changed)
+        return await self.show(connection_id)
+
+    async def authorise(
+        self,
+        connection: Connection,
+        secrets: Mapping[str, str],
+        account: Account | None,
+        expires_at: float | None,
+        admit: Callable[[Any], None],
+    ) -> dict[str, Any]:
+        """The connection with tokens that its user has granted, unless *admit* refuses that in the transaction."""
+
+        def tell(writing: Any) -> None:
+            # A connection that was pending is watched from now on; one that was not is watched already.
+            self.changes.made(writing, connection.connection_id, connection.connector)
+            self.changes.changed(writing, connection.connection_id, credentials=True, settings=False)
+
+        changes = self._authorised(connection, secrets, account, expires_at)
+        await self._update(connection.connection_id, changes, tell, admit, act="connect_account")
+        return await self.show(connection.connection_id)
+
+    def _authorised(
+        self, connection: Connection, secrets: Mapping[str, str], account: Account | None, expires_at: float | None
+    ) -> dict[str, Any]:
+        """The columns of a connection with new credentials; a renewal of the former ones ends here."""
+        self.renewals.forget(connection.connection_id)
+        return {
+            "sealed": self.vault.seal(secrets, connection.connection_id),
+            "status": "active",
+            "reason": None,
+            "expires_at": expires_at,
+            "era": tables.connections.c.era + 1,
+            "refresh_due_at": self.renewals.due_at(connection.connector, secrets),
+            **RELEASED,
+            **told_of(account),
+        }
+
+    async def remove(self, connection_id: str) -> dict[str, Any]:
+        """Forget a connection and its secrets; its history stays."""
+        removed = {"deleted": True, "sealed": b"", "status": "removed", "refresh_due_at": None, **RELEASED}
+        told = partial(self.changes.removed, connection_id=connection_id)
+        return public(await self._update(connection_id, removed, told, act="remove_connection"))
+
+    async def observe(self, connection: Connection, status: str, *, polled: bool = False) -> None:
+        """Note what the last call found out about the authorisation: ``active`` or ``revoked``.
+
+        A connection that is active again is polled at once, unless somebody has just *polled* all of it.
+        """
+        if connection.status == status:
+            return
+        now, connection_id = self.clock.now(), connection.connection_id
+        change = (
+            update(tables.connections)
+            .where(tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False))
+            .where(tables.connections.c.status != status)
+            .values(status=status, updated_at=now, reason=WITHDRAWN if status == "revoked" else None)
+        )
+
+        def note(writing: Any) -> None:
+            if not writing.execute(change).rowcount:
+                return
+            if status == "revoked":
+                self.changes.revoked(writing, connection_id)
+            elif not polled:
+                self.changes.accepted(writing, connection_id)
+
+        await self.database.write(note)
+        self._known.forget(connection_id)
+
+    async def introduce(self, connection: Connection, account: Account | None) -> None:
+        """Note whose a connection is, as the third party has told it; ``OtherAccount`` if that is known otherwise."""
+        if account is None:
+            return
+        told = {name: value for name, value in told_of(account).items() if value is not None}
+        admit = partial(_require_same, connection.connection_id, account)
+        await self._update(connection.connection_id, told, lambda _: None, admit)
+
+    async def _update(
+        self,
+        connection_id: str,
+        changes: Mapping[str, Any],
+        also: Callable[[Any], None],
+        admit: Callable[[Any], None] = lambda _: None,
+        *,
+        act: str | None = None,
+        **details: Any,
+    ) -> Mapping[Any, Any]:
+        """Make *changes*, and in the same transaction what *also* does, unless *admit* raises an error before.
+
+        Where it is an administrative *act*, the audit trail has it with *details*.
+        """
+        change = (
+            update(tables.connections)
+            .where(tables.connections.c.connection_id == connection_id, tables.connections.c.deleted.is_(False))
+            .values(updated_at=self.clock.now(), **changes)
+            .returning(*tables.connections.c)
+        )
+
+        def work(writing: Any) -> Mapping[Any, Any] | None:
+            admit(writing)
+            row: Mapping[Any, Any] | None = writing.execute(change).mappings().first()
+            also(writing)
+            return row
+
+        row = await self.database.write(recorded(work, act, connection_id, **details) if act else work)
+        self._known.forget(connection_id)
+        if row is None:
+            raise _not_found(connection_id)
+        return row
+
+    def check(self, name: str, credentials: Mapping[str, str] | None, settings: Mapping[str, Any]) -> None:
+        """Refuse what does not fit a connection of the connector *name*."""
+        require_fitting(self.connectors, name, credentials, settings)
+
+    async def _look_up(self, connection_id: str) -> Connection | None:
+        wanted = {"_connection_id": connection_id}
+        row = await self.database.read(lambda reading: reading.execute(FIND, wanted).first())
+        return self._connection(row) if row else None
+
+    def _connection(self, row: Row[Any]) -> Connection:
+        connector = self.connectors.get(row.connector)
+        secrets = self.vault.open(row.sealed, row.connection_id)
+        # Tokens that are renewed would give an account another budget each time.
+        account = row.account_id or secrets.get(connector.credentials[-1] if connector else "token", row.connection_id)
+        return Connection(
+            connection_id=row.connection_id,
+            workspace_id=row.workspace_id,
+            connector=row.connector,
+            status=row.status,
+            settings=row.settings,
+            account=alias(account),
+            app_id=row.app_id,
+            whose=Whose(row.account_id, row.era),
+            redaction=Redaction(secrets.values),
+            _held=self.renewals.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era)),
+            _renewals=self.renewals,
+        )
+
+
+def _count(workspace_id: str) -> Select[Any]:
+    connections = tables.connections.c
+    query = select(func.count()).select_from(tables.connections)
+    return query.where(connections.workspace_id == workspace_id, connections.deleted.is_(False))
+
+
+def _require_same(connection_id: str, account: Account, writing: Any) -> None:
+    own = tables.connections.c.connection_id == connection_id
+    known = writing.execute(select(tables.connections.c.account_id).where(own).with_for_update()).scalar()
+    if not is_same(known, account):
+        raise OtherAccount("The connection holds credentials of another account than the one it belongs to.")
+
+
+def _not_found(connection_id: str) -> ConnectionNotFound:
+    return ConnectionNotFound(
+        f"There is no connection {cut(connection_id)} in this workspace.",
+        {"parameter": "connection_id", "value": connection_id},
+    )

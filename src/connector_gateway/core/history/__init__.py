@@ -1,0 +1,1 @@
+"""The history of runs: recording, filtering and retention."""

@@ -1,0 +1,1 @@
+"""Files behind public URLs, fetched within limits."""

@@ -1,0 +1,87 @@
+"""Acknowledged changes of upstream objects, so that an older change in doubt does not undo a later one."""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import bindparam, delete, select
+from sqlalchemy.dialects.postgresql import insert
+
+from connector_gateway.core.history.retention import PURGE_STEP
+from connector_gateway.core.writes.claims import WINDOW_SECONDS
+from connector_gateway.core.writes.ownership import KEPT_SECONDS
+from connector_gateway.kit.identifiers import RunId, WorkspaceId, ulid
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql.bulk_insert import Put
+from connector_gateway.storage.sql.database import Database
+
+PURGE_SECONDS = KEPT_SECONDS + WINDOW_SECONDS
+"""Longer than any doubt lasts; identifiers of changes are minted by a clock that may be off."""
+
+_changed = tables.changed.c
+# A commit that was not acknowledged is repeated.
+RECORD = insert(tables.changed).on_conflict_do_nothing()
+PURGE = delete(tables.changed).where(
+    _changed.change_id.in_(
+        select(_changed.change_id).where(_changed.change_id < bindparam("_before")).limit(PURGE_STEP)
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LaterChange:
+    """A change that another call has made since."""
+
+    run_id: RunId | None
+    """The run that made it; None if it is that of another workspace."""
+
+
+class ChangeLog:
+    """Records which objects were changed, by which step, and when."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def records(self, scope: str, names: Sequence[str], mark: str, run_id: RunId) -> list[Put]:
+        """Statements that record the acknowledged change of the objects *names* by the step with *mark*."""
+        changed_at = self._database.time()
+        return [
+            (
+                RECORD,
+                {
+                    "change_id": ulid(),
+                    "target": _target(scope, name),
+                    "mark": mark,
+                    "run_id": run_id,
+                    "changed_at": changed_at,
+                },
+            )
+            for name in names
+        ]
+
+    async def later(
+        self, scope: str, names: Sequence[str], since: float, marks: Collection[str], workspace_id: WorkspaceId
+    ) -> LaterChange | None:
+        """The last change of one of the objects since that time by a step without any of *marks*."""
+        targets = [_target(scope, name) for name in names]
+        query = (
+            select(_changed.run_id, tables.runs.c.workspace_id)
+            .outerjoin(tables.runs, tables.runs.c.run_id == _changed.run_id)
+            .where(_changed.target.in_(targets), _changed.changed_at >= since, _changed.mark.not_in(marks))
+            .order_by(_changed.changed_at.desc())
+            .limit(1)
+        )
+        row = await self._database.read(lambda reading: reading.execute(query).first())
+        if row is None:
+            return None
+        return LaterChange(row.run_id if row.workspace_id == workspace_id else None)
+
+    async def purge(self) -> int:
+        """Delete a bounded number of records that no doubt outlives; return how many."""
+        before = {"_before": ulid(int((self._database.time() - PURGE_SECONDS) * 1000) << 80)}
+        return await self._database.discard(lambda writing: writing.execute(PURGE, before).rowcount)
+
+
+def _target(scope: str, name: str) -> str:
+    """A digest of an object's name, which may hold an address."""
+    return hashlib.sha256(f"{scope}\n{name}".encode()).hexdigest()

@@ -1,0 +1,408 @@
+"""Claims: the stored rows that let a write with an idempotency key happen once in 24 hours.
+
+A claim is ``held`` by one attempt, ``doubtful`` between attempts, and ``done`` once there is a result. Attempts are
+numbered. Every change names the run that holds the claim, so an attempt that lost the claim changes nothing.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+from sqlalchemy import ColumnElement, and_, bindparam, delete, literal_column, select, update
+from sqlalchemy import Connection as Writing
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.base import Executable
+
+from connector_gateway.core.calls.shutdown import Stopping
+from connector_gateway.core.history.retention import PURGE_STEP
+from connector_gateway.core.history.runs import Recording
+from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.core.writes.request_digests import Asked
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import GatewayError, IdempotencyInProgress, IdempotencyKeyReused
+from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, WorkspaceId
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql.bulk_insert import Put, execute, put_all
+from connector_gateway.storage.sql.database import Database
+
+WINDOW_SECONDS = 24 * 60 * 60
+POLL_SECONDS = 0.25
+"""Seconds between two looks at a claim that another process holds, each of which is one read by its key."""
+
+_claims = tables.claims.c
+CLAIM = insert(tables.claims).on_conflict_do_nothing()
+NAME = ("workspace_id", "connection_id", "operation", "idempotency_key")
+HERE = and_(*(_claims[name] == bindparam(f"_{name}") for name in NAME))
+"""Selects a claim by its name."""
+
+FIND = select(tables.claims).where(HERE)
+STATE = select(_claims.state).where(HERE)
+EXPIRE = delete(tables.claims).where(HERE, _claims.expires_at <= bindparam("_now"))
+TAKE_OVER = (
+    update(tables.claims)
+    .where(HERE, _claims.state == "doubtful", _claims.target == bindparam("_target"))
+    .values(
+        state="held",
+        attempt=_claims.attempt + 1,
+        run_id=bindparam("_run_id"),
+        process_id=bindparam("_process_id"),
+        expires_at=bindparam("_expires_at"),
+    )
+)
+"""Takes over a claim in doubt, for a call with the same target."""
+
+MINE = and_(
+    HERE,
+    _claims.run_id == bindparam("_run_id"),
+    # A word of the statement, and no value of it: SQLite compares values with the conditions of indexes, and compiled
+    # the statement anew for each call. That was half of what it took to carry it out (decision 73).
+    _claims.state == literal_column("'held'"),
+)
+"""The fence: the condition that this attempt still holds the claim."""
+
+INTEND = update(tables.claims).where(MINE).values(sealed=bindparam("_sealed"), settle_seconds=bindparam("_settle"))
+FINISH = (
+    update(tables.claims)
+    .where(MINE)
+    .values(
+        state="done",
+        status=bindparam("_status"),
+        sealed=bindparam("_sealed"),
+        settles_at=None,
+        process_id=None,
+        expires_at=bindparam("_expires_at"),
+    )
+)
+PUT_BACK = (
+    update(tables.claims)
+    .where(MINE)
+    .values(state="doubtful", sealed=bindparam("_sealed"), settles_at=bindparam("_settles_at"), process_id=None)
+)
+LET_GO = update(tables.claims).where(MINE).values(state="doubtful", process_id=None)
+RELEASE = delete(tables.claims).where(MINE)
+PURGE = delete(tables.claims).where(HERE, _claims.expires_at < bindparam("_now"))
+EXPIRED = select(*(_claims[name] for name in NAME)).where(_claims.expires_at < bindparam("_now")).limit(PURGE_STEP)
+_free = EXPIRED.with_for_update(skip_locked=True).cte("free")
+PURGE_FREE = delete(tables.claims).where(*(_claims[name] == _free.c[name] for name in NAME))
+"""On a server: deletes those expired ones that nobody is taking anew, and waits for none of the others."""
+
+RELEASE_UNUSED = delete(tables.claims).where(MINE, _claims.sealed.is_(None))
+
+ABANDONED = and_(
+    _claims.process_id.is_not(None),
+    _claims.process_id.not_in(select(tables.processes.c.process_id)),
+    _claims.state == "held",
+)
+"""The first condition says nothing new, but lets SQLite use the index of claims that a process holds."""
+
+RELEASE_ABANDONED = delete(tables.claims).where(ABANDONED, _claims.sealed.is_(None))
+
+
+class ClaimExists(Exception):  # not an error: what to do then is told by ``Claims.take``
+    """Another call has the claim, or has had it."""
+
+
+class ClaimName(NamedTuple):
+    """The name of a claim; there is at most one claim of each name."""
+
+    workspace_id: WorkspaceId
+    connection_id: ConnectionId
+    operation: str
+    idempotency_key: str
+
+    @classmethod
+    def of(cls, workspace_id: WorkspaceId, connection_id: ConnectionId, operation: str, key: KeyText) -> "ClaimName":
+        """The name under *key*, however long that is."""
+        return cls(workspace_id, connection_id, operation, key.stored)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The name as columns of the table."""
+        # Written out, as in ``Claim.mine``: ``asdict`` copies all, and a keyed write comes by four times (decision 45).
+        return {
+            "workspace_id": self.workspace_id,
+            "connection_id": self.connection_id,
+            "operation": self.operation,
+            "idempotency_key": self.idempotency_key,
+        }
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters of ``HERE``."""
+        return {
+            "_workspace_id": self.workspace_id,
+            "_connection_id": self.connection_id,
+            "_operation": self.operation,
+            "_idempotency_key": self.idempotency_key,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """The first result under a key, to be given again."""
+
+    run_id: RunId
+    status: str
+    sealed: bytes
+    """The answer, encrypted."""
+
+    asked: Asked
+
+
+class Claim(Struct):
+    """A claim that this call holds."""
+
+    name: ClaimName
+    run_id: RunId
+    """The holder: no other attempt has it."""
+
+    attempt: int
+    asked: Asked
+    """What the first call under the key asked for."""
+
+    sealed: bytes | None = None
+    """What earlier attempts planned and did; None if they sent nothing."""
+
+    settles_at: float = 0.0
+    """When the requests of earlier attempts have settled: they were carried out by then, or never will be."""
+
+    @property
+    def mine(self) -> dict[str, Any]:
+        """The fence's parameters."""
+        return _fence(self.name, self.run_id)
+
+
+def _fence(name: ClaimName, run_id: RunId) -> dict[str, Any]:
+    return name.parameters | {"_run_id": run_id}
+
+
+class Claims:
+    """Takes claims, waits for them, and changes them inside transactions of the caller."""
+
+    def __init__(
+        self, database: Database, process_id: ProcessId, clock: Clock, stopping: Stopping | None = None
+    ) -> None:
+        self._database = database
+        self._process_id = process_id
+        self._clock = clock
+        self._stopping = stopping or Stopping()
+        self._held: dict[ClaimName, asyncio.Event] = {}
+
+    async def take(
+        self, name: ClaimName, asked: Asked, recording: Recording, wait_seconds: float, *, exists: bool = False
+    ) -> Claim | First:
+        """Take the claim for the run that is recorded; or return the first result, once there is one.
+
+        ``IdempotencyInProgress`` when another call still holds it after *wait_seconds*, and ``IdempotencyKeyReused``
+        when the first call had another target. Where it was seen that the claim *exists*, it is not tried first
+        whether it does.
+        """
+        deadline = self._clock.now() + wait_seconds
+        while True:
+            taken = await self._try(name, asked, recording, exists=exists)
+            recording.opened = True
+            if taken is not None:
+                return taken
+            if exists:
+                # It may be gone by now: whoever had it was refused.
+                exists = False
+                continue
+            if self._clock.now() >= deadline:
+                raise in_progress()
+            await self._wait(name, deadline)
+
+    def wake(self, name: ClaimName) -> None:
+        """Wake the calls in this process that wait for the claim."""
+        event = self._held.pop(name, None)
+        if event is not None:
+            event.set()
+
+    def new(self, name: ClaimName, run_id: RunId, asked: Asked) -> dict[str, Any]:
+        """The row of a claim that is taken now."""
+        return name.columns | {
+            "target": asked.target,
+            "parameters": asked.parameters,
+            "run_id": run_id,
+            "attempt": 1,
+            "state": "held",
+            "process_id": self._process_id,
+            "sealed": None,
+            "settle_seconds": 0.0,
+            "expires_at": self._database.time() + WINDOW_SECONDS,
+        }
+
+    def begun(self, claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
+        """Takes a claim that nobody has had, and stores what is about to be sent under it."""
+        return CLAIM, self.new(claim.name, claim.run_id, claim.asked) | {
+            "sealed": sealed,
+            "settle_seconds": settle_seconds,
+        }
+
+    def done(self, claim: Claim, status: str, sealed: bytes) -> Put:
+        """Keep the first result, which is *sealed*, for the window, which starts now."""
+        values = {"_status": status, "_sealed": sealed, "_expires_at": self._database.time() + WINDOW_SECONDS}
+        return FINISH, claim.mine | values
+
+    @staticmethod
+    def intended(claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
+        """Stores what is about to be sent."""
+        return INTEND, claim.mine | {"_sealed": sealed, "_settle": settle_seconds}
+
+    @staticmethod
+    def put_back(claim: Claim, sealed: bytes, settles_at: float) -> Put:
+        """Leaves the claim in doubt, for a repeat of the call to take."""
+        return PUT_BACK, claim.mine | {"_sealed": sealed, "_settles_at": settles_at}
+
+    @staticmethod
+    def released(claim: Claim) -> Put:
+        """Deletes the claim, since nothing was done."""
+        return RELEASE, claim.mine
+
+    def let_go(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
+        """Leave a claim as it was before *run_id* took it; it is deleted if nothing was ever sent under it."""
+        mine = _fence(name, run_id)
+
+        def let_go(writing: Writing) -> bool:
+            # In this order: a claim that sent nothing is free again, and only what is left is in doubt.
+            return bool(writing.execute(RELEASE_UNUSED, mine).rowcount or writing.execute(LET_GO, mine).rowcount)
+
+        return let_go
+
+    async def settle_abandoned(self) -> int:
+        """Put the claims of dead processes in doubt, or delete those that sent nothing; returns how many."""
+
+        def settle(writing: Writing) -> int:
+            return execute(writing, RELEASE_ABANDONED) + execute(writing, _doubt_abandoned(self._database.now))
+
+        return await self._database.write(settle)
+
+    async def purge(self) -> int:
+        """Delete a bounded number of expired claims, unless they were taken anew meanwhile; how many it were."""
+        now = {"_now": self._database.time()}
+        if not self._database.embedded:
+            return await self._database.discard(lambda writing: writing.execute(PURGE_FREE, now).rowcount)
+        names = await self._database.browse(lambda reading: reading.execute(EXPIRED, now).all())
+        rows = [{f"_{column}": value for column, value in zip(NAME, name, strict=True)} | now for name in names]
+        return await self._database.discard(partial(_purge_each, rows)) if rows else 0
+
+    async def take_new(self, name: ClaimName, asked: Asked, recording: Recording) -> bool:
+        """Take a claim that nobody has had, together with the opening of the run; whether there was none."""
+        try:
+            # One insertion that fails where the row exists: to look first and insert then would let two calls through.
+            new = self.new(name, recording.run_id, asked)
+            taken = await self._database.put_all(recording.opening(), (CLAIM, new), recording.run_id)
+        except BaseException:
+            self._let_go_eventually(name, recording.run_id)
+            raise
+        if taken:
+            recording.opened = True
+            self.hold(name)
+        return taken
+
+    def hold(self, name: ClaimName) -> None:
+        """Note that a call of this process holds the claim, for which others may wait."""
+        self._held[name] = asyncio.Event()
+
+    async def _try(self, name: ClaimName, asked: Asked, recording: Recording, *, exists: bool) -> Claim | First | None:
+        if not exists and await self.take_new(name, asked, recording):
+            return Claim(name, recording.run_id, 1, asked)
+        try:
+            found = await self._take_over(name, self.new(name, recording.run_id, asked), recording)
+        except BaseException:
+            self._let_go_eventually(name, recording.run_id)
+            raise
+        if isinstance(found, Claim):
+            self.hold(name)
+        return found
+
+    def _let_go_eventually(self, name: ClaimName, run_id: RunId) -> None:
+        # The row may be there all the same: its commit may have been lost on the way back.
+        self._database.eventually(self.let_go(name, run_id), about=run_id)
+
+    async def _take_over(self, name: ClaimName, new: dict[str, Any], recording: Recording) -> Claim | First | None:
+        """The claim that exists already, if it can be taken over, or its result."""
+        now, opening = self._database.time(), recording.opening()
+        # Most claims that exist have a result, and then nothing has to be written but the run, when it ends.
+        row = await self._database.read(lambda reading: reading.execute(FIND, name.parameters).first())
+        if row is not None and row.expires_at > now:
+            if row.target != new["target"]:
+                raise reused(row.run_id)
+            if row.state == "done":
+                return _first(row)
+
+        def take_over(writing: Writing) -> Claim | First | None:
+            put_all(writing, opening)
+            return _take_over(writing, name, new, now)
+
+        return await self._database.write(take_over, recording.run_id)
+
+    async def _wait(self, name: ClaimName, deadline: float) -> None:
+        event = self._held.get(name)
+        if event is None:
+            await self._stopping.wait(self._wait_for_others(name, deadline))
+            return
+        try:
+            waiting = asyncio.wait_for(event.wait(), max(0.0, deadline - self._clock.now()))
+            await self._stopping.wait(waiting)
+        except TimeoutError:
+            return
+
+    async def _wait_for_others(self, name: ClaimName, deadline: float) -> None:
+        """Wait while another process holds the claim, which cannot wake anybody here; done at the deadline at least."""
+        held: str | None = "held"
+        # Looked at by a reader: trying to take it would write a transaction each time.
+        while held == "held" and self._clock.now() < deadline:
+            await self._clock.sleep(POLL_SECONDS)
+            held = await self._database.read(lambda reading: reading.execute(STATE, name.parameters).scalar())
+
+
+@lru_cache(maxsize=8)
+def _doubt_abandoned(now: ColumnElement[float]) -> Executable:
+    settles_at = now + _claims.settle_seconds
+    return update(tables.claims).where(ABANDONED).values(state="doubtful", settles_at=settles_at, process_id=None)
+
+
+def _purge_each(rows: Sequence[dict[str, Any]], writing: Writing) -> int:
+    return sum(execute(writing, PURGE, row) for row in rows)
+
+
+def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | First | None:
+    """Take a claim that is expired, in doubt, or deleted since; None while another attempt holds it."""
+    # Before the insertion, since an expired claim would still stand in its way.
+    writing.execute(EXPIRE, name.parameters | {"_now": now})
+    if execute(writing, CLAIM, new):
+        return Claim(name, new["run_id"], 1, Asked(new["target"], new["parameters"]))
+    taken = {f"_{column}": new[column] for column in ("target", "run_id", "process_id", "expires_at")}
+    taken_over = execute(writing, TAKE_OVER, name.parameters | taken)
+    row = writing.execute(FIND, name.parameters).first()
+    if row is not None and taken_over:
+        first = Asked(row.target, row.parameters)
+        return Claim(name, new["run_id"], row.attempt, first, row.sealed, row.settles_at or 0.0)
+    if row is not None and row.state == "done" and row.target == new["target"]:
+        return _first(row)
+    return None
+
+
+def _first(row: Any) -> First:
+    return First(row.run_id, row.status, row.sealed, Asked(row.target, row.parameters))
+
+
+def in_progress() -> GatewayError:
+    """The refusal while another attempt holds the claim."""
+    return IdempotencyInProgress(
+        "A call with this idempotency key is still being carried out.",
+        {"parameter": "idempotency_key"},
+        retry_after=1,
+    )
+
+
+def reused(first_run_id: RunId) -> GatewayError:
+    """Return the refusal of a call whose key was used for another object."""
+    return IdempotencyKeyReused(
+        "This idempotency key was used for another object.",
+        {"parameter": IDEMPOTENCY_FIELD, "first_run_id": first_run_id},
+    )

@@ -1,0 +1,80 @@
+"""The history: runs in lists, and one run explained along its time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from starlette.responses import Response
+
+from connector_gateway.core.calls.outcome_text import explain_run
+from connector_gateway.core.writes.key_outcomes import describe_outcome
+from connector_gateway.http.console.pages.timeline import timeline
+from connector_gateway.http.console.request import Visit
+from connector_gateway.kit.errors import ConnectionRevoked, KeyNotFound
+from connector_gateway.kit.fields import Field, fields_of
+from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.kit.shapes import DryRunResult, Listing, Page
+from connector_gateway.management.runs import RunRecord, show_run
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A run in a list, and what its connection is called."""
+
+    run: RunRecord
+    connection: str
+
+
+async def show(visit: Visit) -> Response:
+    """Show one run: how it ended, and its requests upstream along its time."""
+    run = await visit.ask(show_run, {"run_id": visit.named("run_id")})
+    (row,) = await rows_of(visit, [run])
+    operation = _operation(visit, run)
+    sent, returned = _shapes(operation, run)
+    return visit.show(
+        "run.html",
+        row=row,
+        run=run,
+        title=operation.title if operation else run.operation.replace("_", " ").capitalize(),
+        outcome=explain_run(run.model_dump(), visit.console.connectors.get(run.connector)),
+        is_revoked=run.code == ConnectionRevoked.code,
+        key=await _key_name(visit, run.key_id),
+        idempotency=describe_outcome(run.idempotency.model_dump()) if run.idempotency else "",
+        timeline=timeline(run),
+        sent=sent,
+        returned=returned,
+    )
+
+
+async def _key_name(visit: Visit, key_id: str) -> str:
+    """Return what the key of a run is called; empty if there was none."""
+    if not key_id:
+        return ""
+    try:
+        key = await visit.management.keys.show(key_id)
+    except KeyNotFound:
+        return key_id
+    return str(key["name"]) or f"…{key['ending']}"
+
+
+def _operation(visit: Visit, run: RunRecord) -> AnyOperation | None:
+    connector = visit.console.connectors.get(run.connector)
+    named = {operation.name: operation for operation in connector.operations} if connector else {}
+    return named.get(run.operation)
+
+
+def _shapes(operation: AnyOperation | None, run: RunRecord) -> tuple[Sequence[Field], Sequence[Field]]:
+    """Return the parameters that were sent and the fields of the result, as they are declared: no values."""
+    if operation is None:
+        return (), ()
+    sent = [field for field in fields_of(operation.params) if field.name in (run.parameters or ())]
+    if run.status not in {"ok", "partial"}:
+        return sent, ()
+    result = fields_of(DryRunResult if run.dry_run else operation.item)
+    lists = issubclass(operation.result, Page | Listing) and not run.dry_run
+    return sent, [replace(field, name=f"[].{field.name}") for field in result] if lists else result
+
+
+async def rows_of(visit: Visit, runs: Sequence[RunRecord]) -> Sequence[Row]:
+    """Return *runs* with the names of their connections."""
+    names = await visit.management.connections.names({run.connection_id for run in runs if run.connection_id})
+    return [Row(run, names.get(run.connection_id or "", "")) for run in runs]

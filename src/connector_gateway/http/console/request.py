@@ -1,0 +1,220 @@
+"""What the pages of the console work with."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from pydantic_core import to_json
+from starlette.responses import RedirectResponse, Response
+
+from connector_gateway.core.access.operators import Operator
+from connector_gateway.core.access.sessions import Session, Sessions
+from connector_gateway.core.calls.arguments import Arguments, Body
+from connector_gateway.core.calls.envelope import described
+from connector_gateway.core.events.feed import Feed
+from connector_gateway.core.first_steps import FirstSteps
+from connector_gateway.core.pacing.usage import Usage
+from connector_gateway.http.api.responses import HttpExchange
+from connector_gateway.http.api.routes import Edge
+from connector_gateway.http.console.forms import Form
+from connector_gateway.http.pages import Pages
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import GatewayError, InvalidParameters
+from connector_gateway.kit.fields import label
+from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.kit.shapes import Position
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.request import Management, ManagementRequest
+from connector_gateway.management.routes import MANAGEMENT
+
+
+def explain(error: GatewayError, form: Form | None, connector: AnyConnector | None) -> Mapping[str, Any]:
+    """Return what a page says of *error*; what concerns a field of *form* stands beside the field."""
+    told = described(error, "console", connector)
+    if form is None:
+        return told
+    marked = [control.field.label for control in form.controls if control.error and not control.is_fixed]
+    if not (marked and isinstance(error, InvalidParameters)):
+        return told | {"details": form.rest}
+    remedy = "Correct what is marked, then send the form again."
+    return told | {"message": f"Not accepted: {', '.join(marked)}.", "remedy": remedy, "details": form.rest}
+
+
+ROOT = "/console"
+BACKGROUND = b"x-console-refresh"
+"""The header of requests by which a page keeps itself up to date: nobody asked for them."""
+
+SIGN_IN = f"{ROOT}/sign-in"
+
+LISTED = [route.resource.name for route in MANAGEMENT if route.pages]
+"""Resources with a list."""
+
+FIRST = ("workspaces", "connections", "keys", "runs", "webhooks", "budgets")
+"""What operators look at most often; other resources follow."""
+
+NAVIGATION = (
+    (ROOT, "Overview"),
+    *((f"{ROOT}/{name}", label(name)) for name in (*FIRST, *(name for name in LISTED if name not in FIRST))),
+)
+"""The pages of the navigation, with their names."""
+
+
+def identifier_of(route: ManagementRoute) -> str:
+    """Return the field that identifies an object of a route, the first one of its record; empty if there is none."""
+    first = next(iter(route.item.model_fields))
+    return first if first.endswith("_id") else ""
+
+
+def _report(route: ManagementRoute) -> str:
+    """Return the sentence that reports the success of an act."""
+    if route.done or route.method == "PATCH":
+        return route.done or "The changes are saved."
+    return f"The {identifier_of(route).removesuffix('_id')} is created." if "{" not in route.path else "Done."
+
+
+DONE = {route.name: _report(route) for route in MANAGEMENT if route.changes} | {"sign_out": "You are signed out."}
+"""What a page says after an act, by the name of the route."""
+
+
+@dataclass(frozen=True)
+class Console:
+    """What the console works on."""
+
+    edge: Edge
+    management: Management
+    feed: Feed
+    usage: Usage
+    sessions: Sessions
+    pages: Pages
+    connectors: Mapping[str, AnyConnector]
+    clock: Clock
+    first_steps: Callable[[], Awaitable[FirstSteps]]
+
+    def application(self, connector: str) -> str:
+        """Return the name by which people know the application of a connector."""
+        known = self.connectors.get(connector)
+        return connector if known is None else known.vendor
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request for a page, of a browser in which somebody signed in, or of a visitor."""
+
+    console: Console
+    exchange: HttpExchange
+    session: Session
+    signed_in: bool
+    query: Mapping[str, str]
+    form: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def management(self) -> Management:
+        """What the management routes work on."""
+        return self.console.management
+
+    @property
+    def operator(self) -> Operator:
+        """Who signed in."""
+        return self.session.operator
+
+    @property
+    def path(self) -> str:
+        """The path of the page."""
+        return str(self.exchange.scope["path"])
+
+    def named(self, name: str) -> str:
+        """A part of the path, such as the identifier of a run."""
+        return str(self.exchange.scope["path_params"][name])
+
+    async def ask(self, route: ManagementRoute, given: Mapping[str, str], position: Position | None = None) -> Any:
+        """Return the result of a route for parameters that are given as text; empty ones are omitted."""
+        named = [(name, text) for name, text in given.items() if text]
+        return await self._perform(route, Arguments(path={}, query=named), position)
+
+    async def send(self, route: ManagementRoute, values: Mapping[str, Any]) -> Any:
+        """Return the result of a route for parameters of their own types."""
+        return await self._perform(route, Arguments(path={}, body=Body(to_json(values))))
+
+    async def _perform(self, route: ManagementRoute, arguments: Arguments, position: Position | None = None) -> Any:
+        params = arguments.read(route.params, connection=False)
+        address = self.exchange.address
+        request = ManagementRequest(self.management, None, self.operator, position, address, "console")
+        return await route.carry_out(request, params)
+
+    def show(
+        self,
+        template: str,
+        *,
+        status: int = 200,
+        problem: GatewayError | None = None,
+        form: Form | None = None,
+        connector: str = "",
+        **values: Any,
+    ) -> Response:
+        """Return the page of *template*; with a *problem* it says what was wrong, beside the fields of *form*.
+
+        The problem is one of *connector*, if it concerns any.
+        """
+        return self.console.pages.show(
+            f"console/{template}",
+            status=problem.status if problem else status,
+            headers={"retry-after": str(problem.retry_after)} if problem and problem.retry_after else {},
+            navigation=NAVIGATION if self.signed_in else (),
+            here=self._here,
+            operator=self.operator if self.signed_in else None,
+            may_change=self.operator.may_change,
+            form_token=self.session.form_token,
+            problem=explain(problem, form, self.console.connectors.get(connector)) if problem else None,
+            form=form,
+            done=DONE.get(self.query.get("done", ""), ""),
+            application=self.console.application,
+            first="cursor" not in self.query,
+            now=self.console.clock.now(),
+            **values,
+        )
+
+    async def steps(self) -> FirstSteps | None:
+        """Return the steps to the first call; None if all are done, or if the operator cannot do them."""
+        steps = await self.console.first_steps() if self.operator.may_change else None
+        return None if steps is None or steps.done else steps
+
+    def position(self, *bound_to: Any) -> Position | None:
+        """Where the page of a list begins that was asked for; None for the first."""
+        cursor = self.query.get("cursor")
+        return None if cursor is None else self.management.cursors.read(cursor, *bound_to)
+
+    def cursor(self, position: Position | None, *bound_to: Any) -> str | None:
+        """The cursor that leads there, for the same list only."""
+        return None if position is None else self.management.cursors.issue(position, *bound_to)
+
+    def lead(self, path: str, **query: str) -> Response:
+        """Send the browser on to a page, after a form was carried out."""
+        address = self.console.pages.root + path + (f"?{urlencode(query)}" if query else "")
+        return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+
+    @property
+    def _here(self) -> str:
+        """The entry of the navigation that this page belongs to."""
+        parts = self.path.split("/")
+        return "/".join(parts[:3])
+
+
+Perform = Callable[[Visit], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class ConsoleRoute:
+    """A page, or what a form does."""
+
+    method: str
+    path: str
+    perform: Perform
+    for_visitors: bool = False
+    """Whether it is there for who has not signed in."""
+
+    for_admins: bool = False
+    """Whether it changes something, asks for what a change needs, or shows what users wrote."""
+
+    act: str = ""
+    """What the audit trail calls it when it is refused to a viewer."""

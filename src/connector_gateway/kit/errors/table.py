@@ -1,0 +1,156 @@
+"""The meaning of a vendor's error responses: one table per connector.
+
+After a write was sent, only a response among the table's rejections shows that nothing was done. Every other response
+leaves the write in doubt: an edge in front of the vendor may return any status while the request goes on behind it.
+"""
+
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import TypeVar
+
+from connector_gateway.kit import errors
+from connector_gateway.kit.upstream.pool import Answer
+
+W = TypeVar("W")
+Error = type[errors.GatewayError]
+
+STATUSES: Mapping[int, Error] = {
+    400: errors.UpstreamRefused,
+    401: errors.ConnectionRevoked,
+    403: errors.UpstreamForbidden,
+}
+"""The errors of statuses that mean the same for all vendors."""
+
+MESSAGES: Mapping[Error, str] = {
+    errors.ConnectionRevoked: "The authorisation of this connection was withdrawn.",
+    errors.UpstreamForbidden: "The application does not allow this connection to do that.",
+    errors.UpstreamRefused: "The application refused the values.",
+    errors.UpstreamUnexpected: "The application refused in an unknown way.",
+}
+
+EXPLAINED = frozenset({errors.UpstreamConflict, errors.UpstreamForbidden, errors.UpstreamRefused})
+"""Errors with many causes: our message says little, so they carry the vendor's own reason."""
+
+REASON = frozenset({"vendor_code", "vendor_message"})
+"""The fields of a detail that tell the vendor's own reason."""
+
+MAX_MESSAGE = 500
+"""Characters of a vendor's sentence that are passed on."""
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
+_SECRETS = re.compile(
+    r"((?:key|token|secret|password|authorization|\boauth_\w+)[\"']?\s*[=:]\s*[\"']?(?:bearer\s+)?)[^\s&\"',;}]+"
+    r"|\bbearer\s+\S+",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A vendor's own code and sentence for an error; empty where it gives none."""
+
+    code: str = ""
+    message: object = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Responses with which a vendor rejects a request before it changes anything."""
+
+    statuses: Container[int]
+    source: str
+    """The page of the vendor that says so."""
+
+    codes: str = ".*"
+    """A regular expression for the vendor's code, or for its sentence if it has no code; it matches as a whole."""
+
+    ended: bool = False
+    """True if the response only proves that the vendor's work has ended, so that a search shows what was done."""
+
+    def matches(self, status: int, reason: Reason) -> bool:
+        """Return True if a response with this status and reason is one of these."""
+        said = reason.code or str(reason.message)
+        return status in self.statuses and re.fullmatch(self.codes, said, re.DOTALL) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorTable:
+    """The table of one connector; it adds to what all vendors have in common."""
+
+    read: Callable[[Answer], Reason | None] = lambda _: None
+    """Return the reason of an error response, or None if it is not an error in the vendor's own shape."""
+
+    by_status: Mapping[int, Error] = field(default_factory=dict)
+    by_code: Mapping[str, Error] = field(default_factory=dict)
+    """The errors of single codes, whatever the status."""
+
+    messages: Mapping[Error, str] = field(default_factory=dict)
+    remedies: Mapping[str | Error, str] = field(default_factory=dict)
+    """Remedies of single codes or errors, where the catalogue's does not fit."""
+
+    rejections: Sequence[Rejection] = ()
+    """The responses that prove that nothing was done."""
+
+    private: Callable[[Answer], str] = attrgetter("text")
+    """Return the text for the log."""
+
+    def unwrap(
+        self, answer: Answer, shape: type[W], missing: Error | None = None, codes: Mapping[str, Error] | None = None
+    ) -> W:
+        """Return the body of a successful response as *shape*; raise the error of any other one."""
+        if answer.accepted:
+            return answer.read(shape)
+        raise self.create_error(answer, self.classify(answer, missing, codes))
+
+    def classify(self, answer: Answer, missing: Error | None = None, codes: Mapping[str, Error] | None = None) -> Error:
+        """Return the error of a failed request: by *codes*, by its code, then by status; *missing* for a 404."""
+        code = self.reason(answer).code
+        known = (codes or {}).get(code) or self.by_code.get(code)
+        by_status = {**STATUSES, **self.by_status} if missing is None else {**STATUSES, **self.by_status, 404: missing}
+        return known or by_status.get(answer.status, errors.UpstreamUnexpected)
+
+    def create_error(self, answer: Answer, error: Error, *details: errors.Detail) -> errors.GatewayError:
+        """Create an error with its message and remedy, and with the vendor's reason if the error has many causes."""
+        reason = self.reason(answer)
+        explained = error in EXPLAINED and not any(REASON & detail.keys() for detail in details)
+        told = vendor_reason(reason.code, reason.message) if explained else []
+        remedy = self.remedies.get(reason.code) or self.remedies.get(error)
+        return error(self.message(error), *details, *told, private=self.private(answer), remedy=remedy)
+
+    def reason(self, answer: Answer) -> Reason:
+        """Return the reason of an error response; an empty one if it is not in the vendor's own shape."""
+        return self.read(answer) or Reason()
+
+    def message(self, error: Error) -> str:
+        """Return the message of an error."""
+        return self.messages.get(error) or MESSAGES[error]
+
+    def doubt(self, answer: Answer) -> errors.Doubt | None:
+        """Return why the outcome of a write with this response is unknown, or None if nothing was done."""
+        reason = self.read(answer)
+        rows = self.rejections if reason else ()
+        row = next((row for row in rows if row.matches(answer.status, reason or Reason())), None)
+        if row is None:
+            return "garbled" if answer.accepted else "edge"
+        return "failed" if row.ended else None
+
+
+NO_ERRORS = ErrorTable()
+"""The table of a connector that has none: every failed write is in doubt."""
+
+
+def vendor_reason(code: object, message: object) -> list[errors.Detail]:
+    """Return the detail with a vendor's own code and sentence; none where it gave no text."""
+    given = {"vendor_code": _clean(code, 100), "vendor_message": _clean(message, MAX_MESSAGE)}
+    told = {name: value for name, value in given.items() if value}
+    return [told] if told else []
+
+
+def _clean(value: object, most: int) -> str:
+    """Return text on one line without credentials; empty for anything that is not text."""
+    if not isinstance(value, str):
+        return ""
+    shown = _SECRETS.sub(lambda found: f"{found[1] or ''}…", _UNPRINTABLE.sub(" ", value)).strip()
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
