@@ -63,7 +63,7 @@ class Wanted:
 
 
 @contextmanager
-def filled(wanted: Wanted) -> Iterator[str]:
+def filled_database(wanted: Wanted) -> Iterator[str]:
     """The address of a database with as many runs as are wanted, and a tenth as many claims."""
     with TemporaryDirectory() as folder:
         place = wanted.kept_in or Path(folder)

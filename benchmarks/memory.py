@@ -19,7 +19,7 @@ from benchmarks.processes import Server
 from connector_gateway.app import App
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.kit.events import Delivery, Observing, Receipt, Watch
+from connector_gateway.kit.events import EventSource, HookRequest, HookResult, PollContext
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.kit.operation import Connector
 from connector_gateway.kit.upstream.budget import Budget
@@ -41,13 +41,13 @@ Row = tuple[str, str, str, bool]
 Work = Callable[[], Awaitable[object]]
 
 
-async def poll(watch: Watch[Any]) -> None:
+async def poll(watch: PollContext[Any]) -> None:
     """Observe nothing."""
 
 
-def receive(*_: Delivery | Sequence[str]) -> Receipt:
+def receive(*_: HookRequest | Sequence[str]) -> HookResult:
     """Accept any delivery and observe nothing."""
-    return Receipt()
+    return HookResult()
 
 
 CONNECTORS: Mapping[str, Connector[Any]] = {
@@ -56,10 +56,10 @@ CONNECTORS: Mapping[str, Connector[Any]] = {
         summary="Nothing.",
         addresses={"base": "http://127.0.0.1:9"},
         budgets={"all": Budget(1000, 1)},
-        authorise=lambda _: {},
+        auth_headers=lambda _: {},
         client=lambda upstream: upstream,
         operations=(),
-        observing=Observing(poll, POLL_SECONDS, "secret", receive),
+        observing=EventSource(poll, POLL_SECONDS, "secret", receive),
     )
 }
 
@@ -104,7 +104,7 @@ class Installation:
             "connector": "quiet",
             "name": "",
             "status": "active",
-            "sealed": VAULT.seal({"token": "t"}, connection_id),
+            "sealed": VAULT.encrypt({"token": "t"}, connection_id),
             "settings": {},
             "created_at": time.time(),
             "updated_at": time.time(),

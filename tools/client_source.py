@@ -6,7 +6,7 @@ from typing import Any
 
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.http.openapi import openapi
-from connector_gateway.kit.errors import CallerError, ServiceFailure, UpstreamFailure, catalogue
+from connector_gateway.kit.errors import CallerError, ServiceFailure, UpstreamFailure, all_errors
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Listing
 
@@ -20,7 +20,7 @@ PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"
 def errors_module() -> str:
     """Return ``errors.py``: a class for every code, which follows from its name."""
     rows = [
-        f'class {error.__name__}({_family(error)}):\n    """{_first_line(error.__doc__)}"""\n' for error in catalogue()
+        f'class {error.__name__}({_family(error)}):\n    """{_first_line(error.__doc__)}"""\n' for error in all_errors()
     ]
     head = f'"""An exception for every code of the service. {GENERATED}"""\n\n'
     imports = "from connector_gateway_client.refusals import CallerError, ServiceFailure, UpstreamFailure\n"
@@ -163,7 +163,7 @@ class ClientSource:
         ]
         call = self._call(connector, operation, typed)
         about = f'        """{_first_line(operation.description)}"""\n'
-        if operation.pages:
+        if operation.is_paged:
             return self._paged(operation, given, call, about, asynchronous=asynchronous)
         return self._plain(operation, given, call, about, asynchronous=asynchronous)
 

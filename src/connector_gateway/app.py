@@ -9,76 +9,76 @@ from starlette.routing import Router
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.audit import Audit
-from connector_gateway.core.access.keys import Keys
+from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.operators import Operators
-from connector_gateway.core.access.rate_limit import Limits
+from connector_gateway.core.access.rate_limit import KeyRateLimiter
 from connector_gateway.core.access.sessions import Sessions
 from connector_gateway.core.access.token_throttle import TokenThrottle
 from connector_gateway.core.access.workspaces import Workspaces
-from connector_gateway.core.calls.cursors import Cursors
-from connector_gateway.core.calls.download_links import Links
+from connector_gateway.core.calls.cursors import CursorSigner
+from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.calls.gateway import Gateway
-from connector_gateway.core.calls.shutdown import Stopping
+from connector_gateway.core.calls.shutdown import Shutdown
 from connector_gateway.core.connections import (
-    Accounts,
-    Choosing,
-    Connecting,
-    Connections,
+    AccountIdentifier,
+    ConnectionSelector,
+    ConnectionService,
+    ConnectionStore,
     ConnectLinks,
-    Consents,
+    ConsentFlow,
     IdleRenewals,
-    Renewals,
-    Tokens,
+    TokenEndpointClient,
+    TokenRefresher,
     Vault,
 )
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.events.hook_verification import Handover
-from connector_gateway.core.events.inbound_hooks import Hooks
-from connector_gateway.core.events.polling import Watchers
+from connector_gateway.core.events.hook_verification import HookVerification
+from connector_gateway.core.events.inbound_hooks import InboundHooks
+from connector_gateway.core.events.polling import PollScheduler
 from connector_gateway.core.events.restore_gaps import LostEvents
-from connector_gateway.core.events.watch_listener import WatchChanges
-from connector_gateway.core.events.watches import Watches
+from connector_gateway.core.events.watch_listener import WatchListener
+from connector_gateway.core.events.watches import WatchStore
 from connector_gateway.core.first_steps import first_steps
-from connector_gateway.core.history.backlog import Backlogs
+from connector_gateway.core.history.backlog import BacklogMonitor
 from connector_gateway.core.history.filters import event_types
 from connector_gateway.core.history.retention import JobRunner
-from connector_gateway.core.history.runs import Runs
-from connector_gateway.core.pacing.upstreams import observed
-from connector_gateway.core.pacing.usage import Usage
-from connector_gateway.core.process_registry import Processes
-from connector_gateway.core.secrets.rotation import Rotation
+from connector_gateway.core.history.runs import RunStore
+from connector_gateway.core.pacing.upstreams import with_events
+from connector_gateway.core.pacing.usage import UsageTracker
+from connector_gateway.core.process_registry import ProcessRegistry
+from connector_gateway.core.secrets.rotation import SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.core.secrets.startup_check import check_seals
-from connector_gateway.core.upstream_files.remote_files import Files
-from connector_gateway.core.webhooks.delivery import Deliverer
-from connector_gateway.core.webhooks.progress import Positions
-from connector_gateway.core.webhooks.sender import Sender
+from connector_gateway.core.secrets.startup_check import check_decryptable
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.core.webhooks.delivery import DeliveryWorker
+from connector_gateway.core.webhooks.progress import DeliveryPositions
+from connector_gateway.core.webhooks.sender import WebhookSender
 from connector_gateway.core.webhooks.subscriptions import Webhooks
 from connector_gateway.core.writes.change_log import ChangeLog
 from connector_gateway.core.writes.claims import Claims
-from connector_gateway.core.writes.evidence import Evidence
-from connector_gateway.core.writes.ownership import Owners
-from connector_gateway.core.writes.protocol import Writing
+from connector_gateway.core.writes.evidence import EvidenceFinder
+from connector_gateway.core.writes.ownership import ObjectOwnership
+from connector_gateway.core.writes.protocol import WriteProtocol
 from connector_gateway.core.writes.restores import Restores, identify
-from connector_gateway.http import AccessLog, Served, Service, application
-from connector_gateway.http.api.routes import Edge
+from connector_gateway.http import AccessLogMiddleware, AsgiApp, Service, application
+from connector_gateway.http.api.routes import ApiContext
 from connector_gateway.http.application import Check
 from connector_gateway.http.console import LINK, SIGN_IN
 from connector_gateway.http.openapi.examples import RECORDED, Values
 from connector_gateway.http.server.client_address import ForwardedClient
-from connector_gateway.http.server.connection_limits import Clients
+from connector_gateway.http.server.connection_limits import ClientConnections
 from connector_gateway.http.server.metrics import Figures, Metrics, Sources
-from connector_gateway.http.server.worker_metrics import Siblings
-from connector_gateway.kit.clock import Clock, SteadyClock, SystemClock, elapsed
+from connector_gateway.http.server.worker_metrics import WorkerMetrics
+from connector_gateway.kit.clock import Clock, MonotonicClock, SystemClock, monotonic_seconds
 from connector_gateway.kit.identifiers import ProcessId, ulid
-from connector_gateway.kit.operation import AnyConnector, names_of
+from connector_gateway.kit.operation import AnyConnector, operation_names
 from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.management.request import Management
 from connector_gateway.mcp.endpoint import McpEndpoint
 from connector_gateway.settings import DAY_SECONDS, Settings
-from connector_gateway.storage.shared.degraded_mode import WithFallback
-from connector_gateway.storage.shared.interface import Shared
-from connector_gateway.storage.shared.memory import InMemory
+from connector_gateway.storage.shared.degraded_mode import FallbackCounters
+from connector_gateway.storage.shared.interface import SharedState
+from connector_gateway.storage.shared.memory import LocalCounters
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.engines import database_file
 from connector_gateway.storage.sql.epochs import FileWitness, Witness
@@ -102,22 +102,22 @@ class App:
         connectors: Mapping[str, AnyConnector] = CONNECTORS,
         clock: Clock | None = None,
         steady: Clock | None = None,
-        files: Files | None = None,
+        files: PublicFileFetcher | None = None,
         database: Database | None = None,
-        stopwatch: Callable[[], float] = elapsed,
+        stopwatch: Callable[[], float] = monotonic_seconds,
         alone: bool = True,
         transport: Transport | None = None,
-        siblings: Siblings | None = None,
+        siblings: WorkerMetrics | None = None,
     ) -> None:
         self.settings = settings
         self._siblings = siblings
         self.clock = clock or SystemClock()
-        self._steady = steady or clock or SteadyClock()
+        self._steady = steady or clock or MonotonicClock()
         self.database = database or Database(
             settings.database_url, seconds=settings.storage_seconds, clock=clock.now if clock else None
         )
-        self.stopping = Stopping()
-        self.clients = Clients(settings.clients)
+        self.stopping = Shutdown()
+        self.clients = ClientConnections(settings.clients)
         # Several processes may serve where what they count is counted together, on a database for several.
         alone = alone and (settings.shared_url is None or self.database.embedded)
         file = database_file(self.database.url) if alone and self.database.embedded else None
@@ -125,11 +125,11 @@ class App:
         secrets = SecretKeys(settings.secret_keys, settings.decrypt_only_keys)
         process_id = ProcessId(f"proc_{ulid()}")
         self.workspaces = Workspaces(self.database, self.clock)
-        self.keys = Keys(
+        self.keys = ApiKeys(
             self.database,
             self.clock,
             self._steady,
-            operations=names_of(connectors.values()),
+            operations=operation_names(connectors.values()),
             quota=settings.quotas.keys,
         )
         self._vault = Vault(secrets)
@@ -138,7 +138,7 @@ class App:
         self._shared = self._new_shared()
         self._tracing = self._new_tracing()
         self._transport = transport or self._new_transport()
-        self._tokens = Tokens(settings.sites, self._transport, self._shared, self._steady)
+        self._tokens = TokenEndpointClient(settings.sites, self._transport, self._shared, self._steady)
         self.connections = self._new_connections(connectors)
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
         self._accounts = self._new_accounts()
@@ -150,28 +150,28 @@ class App:
             self.clock,
             processes=lambda: self._processes.count,
         )
-        self.rotation = Rotation(self.database, self._vault)
-        self.runs = Runs(self.database, process_id, self.clock, self.stopping, steady=self._steady)
+        self.rotation = SecretRotation(self.database, self._vault)
+        self.runs = RunStore(self.database, process_id, self.clock, self.stopping, steady=self._steady)
         self._connectors = connectors
-        self._cursors = Cursors(secrets)
-        self._links = Links(secrets, settings.download_base, settings.link_seconds, self.clock)
-        self._files = files or Files(settings.upstream_timeout_seconds, settings.max_file_bytes)
-        self._limits = Limits(self._shared)
-        self._usage = Usage(self._shared, self._steady)
+        self._cursors = CursorSigner(secrets)
+        self._links = DownloadLinkSigner(secrets, settings.download_base, settings.link_seconds, self.clock)
+        self._files = files or PublicFileFetcher(settings.upstream_timeout_seconds, settings.max_file_bytes)
+        self._limits = KeyRateLimiter(self._shared)
+        self._usage = UsageTracker(self._shared, self._steady)
         self._sessions = Sessions(
             self.database, secrets, settings.operator_token, self.clock, settings.console_idle_seconds
         )
         self._claims = Claims(self.database, process_id, self._steady, self.stopping)
-        self._owners = Owners(self.database, process_id)
+        self._owners = ObjectOwnership(self.database, process_id)
         self._change_log = ChangeLog(self.database)
         self._feed = Feed(self.database, self._vault, self.clock, self._steady)
         lost_events = LostEvents(self.database, self._feed, self.runs)
         self.restores = Restores(self.database, self._new_witnesses(), lost_events.note)
-        self._watches = Watches(self.database, process_id)
-        self._observed = observed(settings.sites)
-        self.hooks = self._new_hooks(Handover(self.database, secrets, settings.base_url, self.clock))
-        self._sender = Sender(private=settings.private_webhooks)
-        self._positions = Positions(self.database)
+        self._watches = WatchStore(self.database, process_id)
+        self._observed = with_events(settings.sites)
+        self.hooks = self._new_hooks(HookVerification(self.database, secrets, settings.base_url, self.clock))
+        self._sender = WebhookSender(private=settings.private_webhooks)
+        self._positions = DeliveryPositions(self.database)
         self.webhooks = Webhooks(
             self.database,
             self._vault,
@@ -195,31 +195,33 @@ class App:
         seconds = self.settings.upstream_timeout_seconds
         return self._tracing.transport(seconds) if self._tracing else Transport(seconds)
 
-    def _new_shared(self) -> Shared:
-        memory = InMemory(self._steady, self.settings.timeouts)
+    def _new_shared(self) -> SharedState:
+        memory = LocalCounters(self._steady, self.settings.timeouts)
         if self.settings.shared_url is None:
             return memory
         from connector_gateway.storage.shared import valkey  # noqa: PLC0415  # its driver costs time to load
 
-        store = valkey.Valkey(
+        store = valkey.ValkeyCounters(
             self.settings.shared_url,
             self._steady,
             seconds=valkey.ANSWER_SECONDS,
             queue_seconds=self.settings.timeouts.queue_seconds,
             connectors=list(self.settings.sites),
         )
-        return WithFallback(store, memory, self._steady, lambda: self._processes.count)
+        return FallbackCounters(store, memory, self._steady, lambda: self._processes.count)
 
     def _new_witnesses(self) -> list[Witness]:
         """What is beside the database, and shows that it was restored."""
         file = database_file(self.database.url) if self.database.embedded else None
         beside: list[Witness] = [] if file is None else [FileWitness(file)]
-        return [*beside, self._shared] if isinstance(self._shared, WithFallback) else beside
+        return [*beside, self._shared] if isinstance(self._shared, FallbackCounters) else beside
 
-    def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> Connections:
-        changes = WatchChanges(connectors, self.clock, self.database.time)
-        self._renewals = Renewals(self.database, self._vault, self._tokens, changes, self.clock, steady=self._steady)
-        return Connections(
+    def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> ConnectionStore:
+        changes = WatchListener(connectors, self.clock, self.database.time)
+        self._renewals = TokenRefresher(
+            self.database, self._vault, self._tokens, changes, self.clock, steady=self._steady
+        )
+        return ConnectionStore(
             self.database,
             self._vault,
             connectors,
@@ -230,8 +232,8 @@ class App:
             quota=self.settings.quotas.connections,
         )
 
-    def _new_accounts(self) -> Accounts:
-        return Accounts(
+    def _new_accounts(self) -> AccountIdentifier:
+        return AccountIdentifier(
             sites=self.settings.sites,
             shared=self._shared,
             transport=self._transport,
@@ -240,8 +242,8 @@ class App:
             time=self.database.time,
         )
 
-    def _new_connecting(self) -> Connecting:
-        return Connecting(
+    def _new_connecting(self) -> ConnectionService:
+        return ConnectionService(
             database=self.database,
             connections=self.connections,
             links=self._connect_links,
@@ -249,8 +251,8 @@ class App:
             accounts=self._accounts,
         )
 
-    def _new_consents(self) -> Consents:
-        return Consents(
+    def _new_consents(self) -> ConsentFlow:
+        return ConsentFlow(
             database=self.database,
             vault=self._vault,
             connections=self.connections,
@@ -268,7 +270,7 @@ class App:
 
     async def retry_upstream(self) -> None:
         """Stop waiting for vendors that asked for a pause, except for pauses that a shared store knows of."""
-        if isinstance(self._shared, InMemory):
+        if isinstance(self._shared, LocalCounters):
             self._shared.reopen()
         await self._watches.retry()
 
@@ -289,15 +291,15 @@ class App:
     @asynccontextmanager
     async def _counting_together(self) -> AsyncIterator[None]:
         """The shared store, where there is one, open while inside."""
-        if not isinstance(self._shared, WithFallback):
+        if not isinstance(self._shared, FallbackCounters):
             yield
             return
         installation_id, new = await identify(self.database)
         async with self._shared.opened(installation_id, fresh=new):
             yield
 
-    def _new_hooks(self, handover: Handover) -> Hooks:
-        return Hooks(
+    def _new_hooks(self, handover: HookVerification) -> InboundHooks:
+        return InboundHooks(
             database=self.database,
             vault=self._vault,
             watches=self._watches,
@@ -308,8 +310,8 @@ class App:
             handover=handover,
         )
 
-    def _new_deliverer(self) -> Deliverer:
-        return Deliverer(
+    def _new_deliverer(self) -> DeliveryWorker:
+        return DeliveryWorker(
             positions=self._positions,
             webhooks=self.webhooks,
             sender=self._sender,
@@ -319,8 +321,8 @@ class App:
             clock=self.clock,
         )
 
-    def _new_processes(self, process_id: ProcessId, stopwatch: Callable[[], float], *, alone: bool) -> Processes:
-        return Processes(
+    def _new_processes(self, process_id: ProcessId, stopwatch: Callable[[], float], *, alone: bool) -> ProcessRegistry:
+        return ProcessRegistry(
             self.database,
             process_id,
             self.clock,
@@ -331,7 +333,7 @@ class App:
             also=(
                 self.restores.beat,
                 self.runs.refusals.commit,
-                self._shared.tidy,
+                self._shared.evict_idle,
                 self.audit.commit,
             ),
             stopwatch=stopwatch,
@@ -353,14 +355,14 @@ class App:
             self.keys.last_used.store_last_used,
             self.connections.last_used.store_last_used,
         )
-        return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.calm)
+        return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.wait_until_idle)
 
-    def http(self, example_values: Values = RECORDED) -> Served:
+    def http(self, example_values: Values = RECORDED) -> AsgiApp:
         """The service over HTTP, opened and closed with what stands behind it; examples have *example_values*."""
         gateway = self._gateway()
         watchers = self._watchers(gateway)
         metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))
-        edge = Edge(
+        edge = ApiContext(
             gateway,
             self.keys,
             self._limits,
@@ -386,7 +388,7 @@ class App:
             self._feed,
             self._usage,
             self._sessions,
-            McpEndpoint(edge, Choosing(self.database), self.runs, self._connectors, self.settings.base_url),
+            McpEndpoint(edge, ConnectionSelector(self.database), self.runs, self._connectors, self.settings.base_url),
             partial(first_steps, self.database),
             example_values,
             self._siblings,
@@ -395,23 +397,23 @@ class App:
         made = application(service, partial(self._lifespan, watchers, metrics))
         return self._wrapped(made)
 
-    def _wrapped(self, served: Served) -> Served:
+    def _wrapped(self, served: AsgiApp) -> AsgiApp:
         """The application, with what logs and traces its requests, and tells them who their client is, around it."""
         if self._tracing is not None:
-            served = self._tracing.around(served)
+            served = self._tracing.middleware(served)
         if self.settings.access_log:
-            served = AccessLog(served)
+            served = AccessLogMiddleware(served)
         proxies, header = self.settings.trusted_proxies, self.settings.forwarded_header
         return ForwardedClient(served, proxies, header) if proxies else served
 
-    def _figures(self, gateway: Gateway, watchers: Watchers) -> Figures:
+    def _figures(self, gateway: Gateway, watchers: PollScheduler) -> Figures:
         return Figures(
             Sources(
                 usage=self._usage,
                 transport=self._transport,
                 database=self.database,
                 clients=self.clients,
-                backlogs=Backlogs(self.database, self._steady),
+                backlogs=BacklogMonitor(self.database, self._steady),
                 calls_under_way=lambda: gateway.under_way,
                 results={
                     "gateway_hook_deliveries": self.hooks.results,
@@ -424,7 +426,7 @@ class App:
 
     def _checks(self) -> dict[str, Check]:
         checks: dict[str, Check] = {"database": self._processes.prove_writable}
-        return checks | ({"shared_store": self._shared.check} if isinstance(self._shared, WithFallback) else {})
+        return checks | ({"shared_store": self._shared.check} if isinstance(self._shared, FallbackCounters) else {})
 
     @property
     def management(self) -> Management:
@@ -444,7 +446,7 @@ class App:
         )
 
     @asynccontextmanager
-    async def _lifespan(self, watchers: Watchers, metrics: Metrics, _: Router) -> AsyncIterator[None]:
+    async def _lifespan(self, watchers: PollScheduler, metrics: Metrics, _: Router) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             # The order matters: nothing is opened while another process serves on the database, and nobody polls or
             # deletes before this process gives signs of life.
@@ -452,7 +454,7 @@ class App:
             stack.callback(self.database.dispose)
             await self._processes.require_alone()
             await stack.enter_async_context(self.database)
-            await check_seals(self.database, self._vault)
+            await check_decryptable(self.database, self._vault)
             await stack.enter_async_context(self._counting_together())
             await stack.enter_async_context(self._transport)
             await stack.enter_async_context(self.restores)
@@ -463,11 +465,11 @@ class App:
                 await stack.enter_async_context(watchers)
                 await stack.enter_async_context(self.deliverer)
             if self._siblings is not None:
-                await stack.enter_async_context(self._siblings.asked(metrics))
+                await stack.enter_async_context(self._siblings.serve_peers(metrics))
             yield
 
-    def _watchers(self, gateway: Gateway) -> Watchers:
-        return Watchers(
+    def _watchers(self, gateway: Gateway) -> PollScheduler:
+        return PollScheduler(
             database=self.database,
             watches=self._watches,
             feed=self._feed,
@@ -475,7 +477,7 @@ class App:
             runs=self.runs,
             processes=self._processes,
             sites=self._observed,
-            client=gateway.watcher,
+            client=gateway.poll_client,
             clock=self.clock,
         )
 
@@ -486,14 +488,16 @@ class App:
             limits=self._limits,
             connections=self.connections,
             connecting=self.connecting,
-            writing=Writing(
+            writing=WriteProtocol(
                 database=self.database,
                 claims=self._claims,
                 owners=self._owners,
                 change_log=self._change_log,
                 vault=self._vault,
                 restores=self.restores,
-                evidence=Evidence(self.database, self._owners, self._steady, self.settings.timeouts.grace_seconds),
+                evidence=EvidenceFinder(
+                    self.database, self._owners, self._steady, self.settings.timeouts.grace_seconds
+                ),
             ),
             cursors=self._cursors,
             links=self._links,

@@ -7,15 +7,15 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from connector_gateway.core.access.quotas import Quotas
-from connector_gateway.core.pacing.upstreams import Site
+from connector_gateway.core.pacing.upstreams import UpstreamConfig
 from connector_gateway.core.secrets.secret_keys import MIN_SECRET_LENGTH, weakness
 from connector_gateway.environment import GENERATE, PREFIX, Environment, IpNetwork, SettingsError
-from connector_gateway.http.server.connection_limits import ClientLimits
+from connector_gateway.http.server.connection_limits import ConnectionLimits
 from connector_gateway.kit.oauth import OAuthClient
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import Timeouts
-from connector_gateway.storage.sql.engines import url_of
+from connector_gateway.storage.sql.engines import parse_url
 
 DATABASE_URL = "sqlite:///gateway.db"
 """Where state is kept unless it is set: in the working folder."""
@@ -31,7 +31,7 @@ FIXED = {"attempts", "backoff_seconds"}
 LOG_LEVELS = ("debug", "info", "warning", "error")
 FORWARDED_HEADERS = ("x-forwarded-for", "forwarded")
 
-G = TypeVar("G", ClientLimits, Quotas, Timeouts)
+G = TypeVar("G", ConnectionLimits, Quotas, Timeouts)
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,10 @@ class Settings:
     forwarded_header: str
     """The one header in which it does."""
 
-    clients: ClientLimits
+    clients: ConnectionLimits
     quotas: Quotas
     timeouts: Timeouts
-    sites: Mapping[str, Site]
+    sites: Mapping[str, UpstreamConfig]
 
     @property
     def download_path(self) -> str:
@@ -115,7 +115,7 @@ class Settings:
     @property
     def shareable(self) -> bool:
         """Whether several processes may serve: on a database for several, with a store to count together in."""
-        return self.shared_url is not None and url_of(self.database_url).get_backend_name() != "sqlite"
+        return self.shared_url is not None and parse_url(self.database_url).get_backend_name() != "sqlite"
 
     @classmethod
     def read(cls, environment: Mapping[str, str], connectors: Mapping[str, AnyConnector]) -> "Settings":
@@ -158,7 +158,7 @@ class Settings:
             access_log=environment.switch("ACCESS_LOG", default=False),
             trusted_proxies=environment.networks("TRUSTED_PROXIES"),
             forwarded_header=environment.choice("FORWARDED_HEADER", FORWARDED_HEADERS, FORWARDED_HEADERS[0]),
-            clients=_numbers(environment, ClientLimits(), "MAX_"),
+            clients=_numbers(environment, ConnectionLimits(), "MAX_"),
             quotas=_numbers(environment, Quotas(), "QUOTA_", most=MOST_OF_A_WORKSPACE),
             timeouts=_numbers(environment, Timeouts()),
             sites={name: _site(environment, connector) for name, connector in connectors.items()},
@@ -203,7 +203,7 @@ def _database_url(environment: Environment) -> str:
     """Where state is kept; its password is shown nowhere."""
     text = environment.text("DATABASE_URL", DATABASE_URL)
     try:
-        url_of(text)
+        parse_url(text)
     except ValueError as fault:
         raise SettingsError(f"{PREFIX}DATABASE_URL {fault}") from fault
     return text
@@ -236,7 +236,7 @@ def _numbers(environment: Environment, group: G, prefix: str = "", *, most: int 
     return replace(group, **read)
 
 
-def _site(environment: Environment, connector: AnyConnector) -> Site:
+def _site(environment: Environment, connector: AnyConnector) -> UpstreamConfig:
     """Where *connector* is and what it allows: its own facts, unless set otherwise."""
     prefix = connector.name.upper()
     addresses = {
@@ -247,10 +247,12 @@ def _site(environment: Environment, connector: AnyConnector) -> Site:
     observing, client = connector.observing, _client(environment, connector)
     key = _api_key(environment, connector)
     if observing is None:
-        return Site(connector, addresses, _budgets(environment, connector), settle, client=client, api_key=key)
-    every = environment.number(f"{prefix}_WATCH_SECONDS", observing.every_seconds)
+        return UpstreamConfig(
+            connector, addresses, _budgets(environment, connector), settle, client=client, api_key=key
+        )
+    every = environment.number(f"{prefix}_WATCH_SECONDS", observing.poll_interval_seconds)
     secrets = tuple(filter(None, environment.text(f"{prefix}_HOOK_SECRET", "").split(",")))
-    return Site(connector, addresses, _budgets(environment, connector), settle, every, secrets, client, key)
+    return UpstreamConfig(connector, addresses, _budgets(environment, connector), settle, every, secrets, client, key)
 
 
 def _client(environment: Environment, connector: AnyConnector) -> OAuthClient | None:

@@ -1,27 +1,27 @@
 """A typed client of the connector gateway."""
 
 from connector_gateway_client import errors, webhooks
-from connector_gateway_client.answers import Answer, DryRun
+from connector_gateway_client.answers import DryRun, Response
 from connector_gateway_client.gateway import AsyncGateway, Gateway
 from connector_gateway_client.refusals import (
     CallerError,
+    ConnectionFailed,
     GatewayError,
-    NoAnswer,
+    InvalidResponse,
     ServiceFailure,
-    UnreadableAnswer,
     UpstreamFailure,
 )
 
 __all__ = [
-    "Answer",
     "AsyncGateway",
     "CallerError",
+    "ConnectionFailed",
     "DryRun",
     "Gateway",
     "GatewayError",
-    "NoAnswer",
+    "InvalidResponse",
+    "Response",
     "ServiceFailure",
-    "UnreadableAnswer",
     "UpstreamFailure",
     "errors",
     "webhooks",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, cast
 
 if TYPE_CHECKING:
-    from connector_gateway_client.calls import Call
-    from connector_gateway_client.sending import AsyncSending, Sending
+    from connector_gateway_client.calls import RequestSpec
+    from connector_gateway_client.sending import AsyncTransport, SyncTransport
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class DryRun(TypedDict):
 
 
 @dataclass(frozen=True)
-class Answer(Generic[T]):
+class Response(Generic[T]):
     """The result of one call."""
 
     data: T
@@ -69,14 +69,14 @@ class Answer(Generic[T]):
 class Pages(Generic[T]):
     """A list that comes in pages: iterate over its items, or over ``pages()``."""
 
-    def __init__(self, sending: "Sending", call: "Call", cursor: str | None) -> None:
+    def __init__(self, sending: "SyncTransport", call: "RequestSpec", cursor: str | None) -> None:
         self._sending, self._call, self._cursor = sending, call, cursor
 
-    def pages(self) -> Iterator[Answer[list[T]]]:
+    def pages(self) -> Iterator[Response[list[T]]]:
         """Yield page after page; ``next_cursor`` of one leads on from there later."""
         cursor = self._cursor
         while True:
-            page: Answer[list[T]] = self._sending.send(self._call.at(cursor))
+            page: Response[list[T]] = self._sending.send(self._call.at(cursor))
             yield page
             cursor = page.next_cursor
             if cursor is None:
@@ -90,14 +90,14 @@ class Pages(Generic[T]):
 class AsyncPages(Generic[T]):
     """A list that comes in pages: iterate over its items, or over ``pages()``."""
 
-    def __init__(self, sending: "AsyncSending", call: "Call", cursor: str | None) -> None:
+    def __init__(self, sending: "AsyncTransport", call: "RequestSpec", cursor: str | None) -> None:
         self._sending, self._call, self._cursor = sending, call, cursor
 
-    async def pages(self) -> AsyncIterator[Answer[list[T]]]:
+    async def pages(self) -> AsyncIterator[Response[list[T]]]:
         """Yield page after page; ``next_cursor`` of one leads on from there later."""
         cursor = self._cursor
         while True:
-            page: Answer[list[T]] = await self._sending.send(self._call.at(cursor))
+            page: Response[list[T]] = await self._sending.send(self._call.at(cursor))
             yield page
             cursor = page.next_cursor
             if cursor is None:
@@ -109,7 +109,7 @@ class AsyncPages(Generic[T]):
                 yield item
 
 
-class Seen:
+class FeedPosition:
     """How far a feed was read: the last instant, and the events of that instant, which the next read has again."""
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ class Seen:
             self._known.add(event["event_id"])
             yield event
 
-    def after(self, call: "Call") -> "Call":
+    def after(self, call: "RequestSpec") -> "RequestSpec":
         """The call for what has come since."""
         return call if self.since is None else call.at(None, since=self.since)
 
@@ -135,11 +135,11 @@ class Seen:
 class Events(Generic[T]):
     """A feed that goes on: iterating over it waits for the next event."""
 
-    def __init__(self, sending: "Sending", call: "Call", poll_seconds: float) -> None:
+    def __init__(self, sending: "SyncTransport", call: "RequestSpec", poll_seconds: float) -> None:
         self._sending, self._call, self._poll_seconds = sending, call, poll_seconds
 
     def __iter__(self) -> Iterator[T]:
-        seen, call = Seen(), self._call
+        seen, call = FeedPosition(), self._call
         while True:
             # A cursor leads on only in the list that it was given for: with the same ``since``.
             for page in Pages[T](self._sending, call, None).pages():
@@ -151,11 +151,11 @@ class Events(Generic[T]):
 class AsyncEvents(Generic[T]):
     """A feed that goes on: iterating over it waits for the next event."""
 
-    def __init__(self, sending: "AsyncSending", call: "Call", poll_seconds: float) -> None:
+    def __init__(self, sending: "AsyncTransport", call: "RequestSpec", poll_seconds: float) -> None:
         self._sending, self._call, self._poll_seconds = sending, call, poll_seconds
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        seen, call = Seen(), self._call
+        seen, call = FeedPosition(), self._call
         while True:
             async for page in AsyncPages[T](self._sending, call, None).pages():
                 for event in seen.new(page.data):

@@ -11,13 +11,13 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from connector_gateway_client import errors
-from connector_gateway_client.answers import Answer
+from connector_gateway_client.answers import Response
 from connector_gateway_client.refusals import (
     CallerError,
+    ConnectionFailed,
     GatewayError,
-    NoAnswer,
+    InvalidResponse,
     ServiceFailure,
-    UnreadableAnswer,
     UpstreamFailure,
 )
 
@@ -38,7 +38,7 @@ WARNING = re.compile(r'199 - "([^"]*)"')
 
 
 @dataclass(frozen=True)
-class Call:
+class RequestSpec:
     """One call of an operation."""
 
     method: str
@@ -56,7 +56,7 @@ class Call:
         """*value* as one segment of a path; dots are escaped too, since ``..`` would lead to another address."""
         return quote(value, safe="").replace(".", "%2E")
 
-    def at(self, cursor: str | None, **values: Any) -> "Call":
+    def at(self, cursor: str | None, **values: Any) -> "RequestSpec":
         """The same for another page, with other *values*."""
         return replace(self, values={**self.values, "cursor": cursor, **values})
 
@@ -86,7 +86,7 @@ class Call:
         return {name: value for name, value in self.values.items() if value is not None}
 
 
-def answer_of(status: int, headers: Mapping[str, str], body: bytes, *, dry_run: bool) -> Answer[Any]:
+def parse_response(status: int, headers: Mapping[str, str], body: bytes, *, dry_run: bool) -> Response[Any]:
     """What an answer tells; raises the exception of its code."""
     try:
         told = json.loads(body)
@@ -95,13 +95,13 @@ def answer_of(status: int, headers: Mapping[str, str], body: bytes, *, dry_run: 
             raise _refusal(status, run_id, error, told.get("retry_after"))
         data = told["data"]
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
-        raise UnreadableAnswer(f"What came with status {status} is no answer of the service.", status=status) from fault
+        raise InvalidResponse(f"What came with status {status} is no answer of the service.", status=status) from fault
     if dry_run and headers.get("preference-applied") != "dry-run":
-        raise UnreadableAnswer("The service did not take this for a dry run; it may have written.", status=status)
+        raise InvalidResponse("The service did not take this for a dry run; it may have written.", status=status)
     warnings = WARNING.findall(headers.get("warning", ""))
     replayed = headers.get("idempotent-replayed") == "true"
     partial = told.get("status") == "partial"
-    return Answer(data, run_id, partial, replayed, warnings, told.get("next_cursor"), is_dry_run=dry_run)
+    return Response(data, run_id, partial, replayed, warnings, told.get("next_cursor"), is_dry_run=dry_run)
 
 
 def _refusal(status: int, run_id: str | None, error: Mapping[str, Any], retry_after: float | None) -> GatewayError:
@@ -132,7 +132,7 @@ def _family(status: int) -> type[GatewayError]:
     return UpstreamFailure if status in {502, 504} else ServiceFailure
 
 
-def pause_before(attempt: int, error: GatewayError) -> float | None:
+def retry_delay(attempt: int, error: GatewayError) -> float | None:
     """Seconds to wait before attempt number *attempt* + 1; None where it would end in the same way.
 
     Every attempt of a write bears the same key, so none can be done twice. That holds for ``outcome_unknown`` too: the
@@ -148,9 +148,9 @@ def pause_before(attempt: int, error: GatewayError) -> float | None:
 
 def _may_pass(error: GatewayError) -> bool:
     """Return True if another attempt can succeed, although the service does not say when."""
-    if isinstance(error, UnreadableAnswer):
+    if isinstance(error, InvalidResponse):
         return error.status is not None and error.status >= 500
-    return isinstance(error, NoAnswer) or (error.status in {502, 503, 504} and error.told_code not in LASTING)
+    return isinstance(error, ConnectionFailed) or (error.status in {502, 503, 504} and error.told_code not in LASTING)
 
 
 def _key_header(key: str) -> bytes:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from connector_gateway_client.operations import AsyncOperations, Operations
-from connector_gateway_client.sending import AsyncSending, Sending
+from connector_gateway_client.sending import AsyncTransport, SyncTransport
 
 TIMEOUT_SECONDS = 150.0
 """Longer than the service lets a call take, which answers in any case."""
@@ -42,7 +42,7 @@ class Gateway(Operations):
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
         self._http = httpx.Client(**_described(base_url, api_key, timeout_seconds))
-        super().__init__(Sending(self._http, retry_seconds))
+        super().__init__(SyncTransport(self._http, retry_seconds))
 
     def close(self) -> None:
         """Close its connections."""
@@ -67,7 +67,7 @@ class AsyncGateway(AsyncOperations):
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
         self._http = httpx.AsyncClient(**_described(base_url, api_key, timeout_seconds))
-        super().__init__(AsyncSending(self._http, retry_seconds))
+        super().__init__(AsyncTransport(self._http, retry_seconds))
 
     async def aclose(self) -> None:
         """Close its connections."""

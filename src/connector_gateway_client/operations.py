@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from connector_gateway_client.answers import Answer, AsyncEvents, AsyncPages, Events, Pages
-from connector_gateway_client.calls import Call
-from connector_gateway_client.sending import AsyncSending, Sending
+from connector_gateway_client.answers import AsyncEvents, AsyncPages, Events, Pages, Response
+from connector_gateway_client.calls import RequestSpec
+from connector_gateway_client.sending import AsyncTransport, SyncTransport
 from connector_gateway_client.shapes import (
     AddedReaction,
     AttachedFile,
@@ -44,7 +44,7 @@ from connector_gateway_client.shapes import (
 class Notes:
     """Notion: Databases and pages of a notes workspace."""
 
-    def __init__(self, sending: Sending) -> None:
+    def __init__(self, sending: SyncTransport) -> None:
         self._sending = sending
 
     def list_databases(
@@ -53,7 +53,7 @@ class Notes:
         """List the databases shared with the connection, newest first."""
         return Pages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/notes/databases",
                 {"connection_id": connection_id, "query": query, "limit": limit},
@@ -71,10 +71,10 @@ class Notes:
         children: Sequence[str | Block] | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[CreatedPage]:
+    ) -> Response[CreatedPage]:
         """Create a page as a row of a database."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/notes/pages",
                 {
@@ -99,12 +99,12 @@ class Notes:
         if_unmodified_since: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[UpdatedPage]:
+    ) -> Response[UpdatedPage]:
         """Update properties of a page, move it to the trash, or restore it."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "PATCH",
-                f"/v1/connectors/notes/pages/{Call.segment(page_id)}",
+                f"/v1/connectors/notes/pages/{RequestSpec.segment(page_id)}",
                 {
                     "connection_id": connection_id,
                     "properties": properties,
@@ -125,10 +125,10 @@ class Notes:
         property: str,
         value: str,
         match: Literal["exact", "contains"] | None = None,
-    ) -> Answer[FoundPages]:
+    ) -> Response[FoundPages]:
         """Find pages by a property value within one database; every match is returned."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/notes/pages/search",
                 {
@@ -154,7 +154,7 @@ class Notes:
         """Read the changes that were observed, oldest first."""
         return Pages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/notes/events",
                 {"connection_id": connection_id, "since": since, "type": type, "limit": limit},
@@ -174,7 +174,7 @@ class Notes:
         """Yield events as they are observed, without an end; each once."""
         return Events(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/notes/events",
                 {"connection_id": connection_id, "since": since, "type": type},
@@ -187,7 +187,7 @@ class Notes:
 class AsyncNotes:
     """Notion: Databases and pages of a notes workspace."""
 
-    def __init__(self, sending: AsyncSending) -> None:
+    def __init__(self, sending: AsyncTransport) -> None:
         self._sending = sending
 
     def list_databases(
@@ -196,7 +196,7 @@ class AsyncNotes:
         """List the databases shared with the connection, newest first."""
         return AsyncPages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/notes/databases",
                 {"connection_id": connection_id, "query": query, "limit": limit},
@@ -214,10 +214,10 @@ class AsyncNotes:
         children: Sequence[str | Block] | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[CreatedPage]:
+    ) -> Response[CreatedPage]:
         """Create a page as a row of a database."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/notes/pages",
                 {
@@ -242,12 +242,12 @@ class AsyncNotes:
         if_unmodified_since: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[UpdatedPage]:
+    ) -> Response[UpdatedPage]:
         """Update properties of a page, move it to the trash, or restore it."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "PATCH",
-                f"/v1/connectors/notes/pages/{Call.segment(page_id)}",
+                f"/v1/connectors/notes/pages/{RequestSpec.segment(page_id)}",
                 {
                     "connection_id": connection_id,
                     "properties": properties,
@@ -268,10 +268,10 @@ class AsyncNotes:
         property: str,
         value: str,
         match: Literal["exact", "contains"] | None = None,
-    ) -> Answer[FoundPages]:
+    ) -> Response[FoundPages]:
         """Find pages by a property value within one database; every match is returned."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/notes/pages/search",
                 {
@@ -297,7 +297,7 @@ class AsyncNotes:
         """Read the changes that were observed, oldest first."""
         return AsyncPages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/notes/events",
                 {"connection_id": connection_id, "since": since, "type": type, "limit": limit},
@@ -317,7 +317,7 @@ class AsyncNotes:
         """Yield events as they are observed, without an end; each once."""
         return AsyncEvents(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/notes/events",
                 {"connection_id": connection_id, "since": since, "type": type},
@@ -330,7 +330,7 @@ class AsyncNotes:
 class Boards:
     """Trello: Cards, lists, comments and checklists of kanban boards."""
 
-    def __init__(self, sending: Sending) -> None:
+    def __init__(self, sending: SyncTransport) -> None:
         self._sending = sending
 
     def create_card(
@@ -344,10 +344,10 @@ class Boards:
         labels: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[CreatedCard]:
+    ) -> Response[CreatedCard]:
         """Create a card at the bottom of a list."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/boards/cards",
                 {
@@ -374,12 +374,12 @@ class Boards:
         comment: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[MovedCard]:
+    ) -> Response[MovedCard]:
         """Move a card to another list of its board, and comment on it if wanted."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
-                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/move",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/move",
                 {"connection_id": connection_id, "list_id": list_id, "position": position, "comment": comment},
                 writes=True,
                 key=idempotency_key,
@@ -389,12 +389,12 @@ class Boards:
 
     def comment_on_card(
         self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool = False
-    ) -> Answer[Comment]:
+    ) -> Response[Comment]:
         """Post a comment on a card."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
-                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/comments",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/comments",
                 {"connection_id": connection_id, "text": text},
                 writes=True,
                 key=idempotency_key,
@@ -404,10 +404,10 @@ class Boards:
 
     def describe_board(
         self, *, connection_id: str, board_id: str, include_labels: bool | None = None
-    ) -> Answer[BoardDescription]:
+    ) -> Response[BoardDescription]:
         """List the open lists of a board with the number of cards in each, and the board's labels."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/boards/lists",
                 {"connection_id": connection_id, "board_id": board_id, "include_labels": include_labels},
@@ -425,12 +425,12 @@ class Boards:
         skip_if_present: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Checklist]:
+    ) -> Response[Checklist]:
         """Attach a checklist with its items to a card."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
-                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/checklists",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/checklists",
                 {"connection_id": connection_id, "name": name, "items": items, "skip_if_present": skip_if_present},
                 writes=True,
                 key=idempotency_key,
@@ -442,7 +442,7 @@ class Boards:
 class AsyncBoards:
     """Trello: Cards, lists, comments and checklists of kanban boards."""
 
-    def __init__(self, sending: AsyncSending) -> None:
+    def __init__(self, sending: AsyncTransport) -> None:
         self._sending = sending
 
     async def create_card(
@@ -456,10 +456,10 @@ class AsyncBoards:
         labels: Sequence[str] | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[CreatedCard]:
+    ) -> Response[CreatedCard]:
         """Create a card at the bottom of a list."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/boards/cards",
                 {
@@ -486,12 +486,12 @@ class AsyncBoards:
         comment: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[MovedCard]:
+    ) -> Response[MovedCard]:
         """Move a card to another list of its board, and comment on it if wanted."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
-                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/move",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/move",
                 {"connection_id": connection_id, "list_id": list_id, "position": position, "comment": comment},
                 writes=True,
                 key=idempotency_key,
@@ -501,12 +501,12 @@ class AsyncBoards:
 
     async def comment_on_card(
         self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool = False
-    ) -> Answer[Comment]:
+    ) -> Response[Comment]:
         """Post a comment on a card."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
-                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/comments",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/comments",
                 {"connection_id": connection_id, "text": text},
                 writes=True,
                 key=idempotency_key,
@@ -516,10 +516,10 @@ class AsyncBoards:
 
     async def describe_board(
         self, *, connection_id: str, board_id: str, include_labels: bool | None = None
-    ) -> Answer[BoardDescription]:
+    ) -> Response[BoardDescription]:
         """List the open lists of a board with the number of cards in each, and the board's labels."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/boards/lists",
                 {"connection_id": connection_id, "board_id": board_id, "include_labels": include_labels},
@@ -537,12 +537,12 @@ class AsyncBoards:
         skip_if_present: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[Checklist]:
+    ) -> Response[Checklist]:
         """Attach a checklist with its items to a card."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
-                f"/v1/connectors/boards/cards/{Call.segment(card_id)}/checklists",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/checklists",
                 {"connection_id": connection_id, "name": name, "items": items, "skip_if_present": skip_if_present},
                 writes=True,
                 key=idempotency_key,
@@ -554,7 +554,7 @@ class AsyncBoards:
 class Mail:
     """Gmail: Messages, labels and attachments of a mailbox."""
 
-    def __init__(self, sending: Sending) -> None:
+    def __init__(self, sending: SyncTransport) -> None:
         self._sending = sending
 
     def search_messages(
@@ -569,7 +569,7 @@ class Mail:
         """Search the mailbox in the mail provider's search syntax, newest first."""
         return Pages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/mail/messages",
                 {"connection_id": connection_id, "q": q, "include_body": include_body, "limit": limit},
@@ -588,10 +588,10 @@ class Mail:
         thread_id: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[SentMessage]:
+    ) -> Response[SentMessage]:
         """Send an email from the connected address, or a reply inside a thread."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/mail/messages",
                 {
@@ -617,12 +617,12 @@ class Mail:
         create_missing: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[ChangedLabels]:
+    ) -> Response[ChangedLabels]:
         """Apply labels to a message and strip others from it, by their names."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
-                f"/v1/connectors/mail/messages/{Call.segment(message_id)}/labels",
+                f"/v1/connectors/mail/messages/{RequestSpec.segment(message_id)}/labels",
                 {"connection_id": connection_id, "add": add, "remove": remove, "create_missing": create_missing},
                 writes=True,
                 key=idempotency_key,
@@ -632,12 +632,12 @@ class Mail:
 
     def fetch_attachment(
         self, *, attachment_id: str, connection_id: str, message_id: str, as_: Literal["link", "base64"] | None = None
-    ) -> Answer[FetchedAttachment]:
+    ) -> Response[FetchedAttachment]:
         """Fetch an attachment as a short-lived download link, or as base64."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "GET",
-                f"/v1/connectors/mail/attachments/{Call.segment(attachment_id)}",
+                f"/v1/connectors/mail/attachments/{RequestSpec.segment(attachment_id)}",
                 {"connection_id": connection_id, "message_id": message_id, "as": as_},
                 writes=False,
             )
@@ -652,10 +652,10 @@ class Mail:
         body_html: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[CreatedDraft]:
+    ) -> Response[CreatedDraft]:
         """Create an unsent draft; nothing is sent."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/mail/drafts",
                 {"connection_id": connection_id, "to": to, "subject": subject, "body_html": body_html},
@@ -669,7 +669,7 @@ class Mail:
 class AsyncMail:
     """Gmail: Messages, labels and attachments of a mailbox."""
 
-    def __init__(self, sending: AsyncSending) -> None:
+    def __init__(self, sending: AsyncTransport) -> None:
         self._sending = sending
 
     def search_messages(
@@ -684,7 +684,7 @@ class AsyncMail:
         """Search the mailbox in the mail provider's search syntax, newest first."""
         return AsyncPages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/mail/messages",
                 {"connection_id": connection_id, "q": q, "include_body": include_body, "limit": limit},
@@ -703,10 +703,10 @@ class AsyncMail:
         thread_id: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[SentMessage]:
+    ) -> Response[SentMessage]:
         """Send an email from the connected address, or a reply inside a thread."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/mail/messages",
                 {
@@ -732,12 +732,12 @@ class AsyncMail:
         create_missing: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[ChangedLabels]:
+    ) -> Response[ChangedLabels]:
         """Apply labels to a message and strip others from it, by their names."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
-                f"/v1/connectors/mail/messages/{Call.segment(message_id)}/labels",
+                f"/v1/connectors/mail/messages/{RequestSpec.segment(message_id)}/labels",
                 {"connection_id": connection_id, "add": add, "remove": remove, "create_missing": create_missing},
                 writes=True,
                 key=idempotency_key,
@@ -747,12 +747,12 @@ class AsyncMail:
 
     async def fetch_attachment(
         self, *, attachment_id: str, connection_id: str, message_id: str, as_: Literal["link", "base64"] | None = None
-    ) -> Answer[FetchedAttachment]:
+    ) -> Response[FetchedAttachment]:
         """Fetch an attachment as a short-lived download link, or as base64."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "GET",
-                f"/v1/connectors/mail/attachments/{Call.segment(attachment_id)}",
+                f"/v1/connectors/mail/attachments/{RequestSpec.segment(attachment_id)}",
                 {"connection_id": connection_id, "message_id": message_id, "as": as_},
                 writes=False,
             )
@@ -767,10 +767,10 @@ class AsyncMail:
         body_html: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[CreatedDraft]:
+    ) -> Response[CreatedDraft]:
         """Create an unsent draft; nothing is sent."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/mail/drafts",
                 {"connection_id": connection_id, "to": to, "subject": subject, "body_html": body_html},
@@ -784,7 +784,7 @@ class AsyncMail:
 class Chat:
     """Slack: Messages, reactions and channels of a team chat workspace."""
 
-    def __init__(self, sending: Sending) -> None:
+    def __init__(self, sending: SyncTransport) -> None:
         self._sending = sending
 
     def post_message(
@@ -796,10 +796,10 @@ class Chat:
         thread_ts: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[PostedMessage]:
+    ) -> Response[PostedMessage]:
         """Post a message, or a reply in a thread."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/chat/messages",
                 {"connection_id": connection_id, "channel": channel, "text": text, "thread_ts": thread_ts},
@@ -818,12 +818,12 @@ class Chat:
         text: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[EditedMessage]:
+    ) -> Response[EditedMessage]:
         """Edit a message that was posted through this connection."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "PATCH",
-                f"/v1/connectors/chat/messages/{Call.segment(message_ts)}",
+                f"/v1/connectors/chat/messages/{RequestSpec.segment(message_ts)}",
                 {"connection_id": connection_id, "channel": channel, "text": text},
                 writes=True,
                 key=idempotency_key,
@@ -837,7 +837,7 @@ class Chat:
         """List the channels that the connection can post into."""
         return Pages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/chat/channels",
                 {"connection_id": connection_id, "types": types, "limit": limit},
@@ -855,10 +855,10 @@ class Chat:
         emoji: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[AddedReaction]:
+    ) -> Response[AddedReaction]:
         """Add an emoji reaction to a message; one that is there already is left as it is."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/chat/reactions",
                 {"connection_id": connection_id, "channel": channel, "message_ts": message_ts, "emoji": emoji},
@@ -881,7 +881,7 @@ class Chat:
         """Read the messages that were observed on the watched channels, oldest first."""
         return Pages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/chat/events",
                 {"connection_id": connection_id, "channel": channel, "since": since, "type": type, "limit": limit},
@@ -902,7 +902,7 @@ class Chat:
         """Yield events as they are observed, without an end; each once."""
         return Events(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/chat/events",
                 {"connection_id": connection_id, "channel": channel, "since": since, "type": type},
@@ -915,7 +915,7 @@ class Chat:
 class AsyncChat:
     """Slack: Messages, reactions and channels of a team chat workspace."""
 
-    def __init__(self, sending: AsyncSending) -> None:
+    def __init__(self, sending: AsyncTransport) -> None:
         self._sending = sending
 
     async def post_message(
@@ -927,10 +927,10 @@ class AsyncChat:
         thread_ts: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[PostedMessage]:
+    ) -> Response[PostedMessage]:
         """Post a message, or a reply in a thread."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/chat/messages",
                 {"connection_id": connection_id, "channel": channel, "text": text, "thread_ts": thread_ts},
@@ -949,12 +949,12 @@ class AsyncChat:
         text: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[EditedMessage]:
+    ) -> Response[EditedMessage]:
         """Edit a message that was posted through this connection."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "PATCH",
-                f"/v1/connectors/chat/messages/{Call.segment(message_ts)}",
+                f"/v1/connectors/chat/messages/{RequestSpec.segment(message_ts)}",
                 {"connection_id": connection_id, "channel": channel, "text": text},
                 writes=True,
                 key=idempotency_key,
@@ -968,7 +968,7 @@ class AsyncChat:
         """List the channels that the connection can post into."""
         return AsyncPages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/chat/channels",
                 {"connection_id": connection_id, "types": types, "limit": limit},
@@ -986,10 +986,10 @@ class AsyncChat:
         emoji: str,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[AddedReaction]:
+    ) -> Response[AddedReaction]:
         """Add an emoji reaction to a message; one that is there already is left as it is."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/chat/reactions",
                 {"connection_id": connection_id, "channel": channel, "message_ts": message_ts, "emoji": emoji},
@@ -1012,7 +1012,7 @@ class AsyncChat:
         """Read the messages that were observed on the watched channels, oldest first."""
         return AsyncPages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/chat/events",
                 {"connection_id": connection_id, "channel": channel, "since": since, "type": type, "limit": limit},
@@ -1033,7 +1033,7 @@ class AsyncChat:
         """Yield events as they are observed, without an end; each once."""
         return AsyncEvents(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/chat/events",
                 {"connection_id": connection_id, "channel": channel, "since": since, "type": type},
@@ -1046,7 +1046,7 @@ class AsyncChat:
 class Crm:
     """HubSpot: Contacts, deals and properties of a customer relationship manager."""
 
-    def __init__(self, sending: Sending) -> None:
+    def __init__(self, sending: SyncTransport) -> None:
         self._sending = sending
 
     def create_or_update_contact(
@@ -1060,10 +1060,10 @@ class Crm:
         create_company: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[WrittenContact]:
+    ) -> Response[WrittenContact]:
         """Create a contact, or update the one that matches the email."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/crm/contacts",
                 {
@@ -1093,7 +1093,7 @@ class Crm:
         """Look up contacts by email, by another property, or all of them."""
         return Pages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/crm/contacts",
                 {"connection_id": connection_id, "email": email, "property": property, "value": value, "limit": limit},
@@ -1113,10 +1113,10 @@ class Crm:
         contact_id: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[CreatedDeal]:
+    ) -> Response[CreatedDeal]:
         """Open a deal in a stage of a pipeline."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/crm/deals",
                 {
@@ -1143,12 +1143,12 @@ class Crm:
         note: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[UpdatedDeal]:
+    ) -> Response[UpdatedDeal]:
         """Move a deal to another stage of its pipeline, write properties, and log a note with the change."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "PATCH",
-                f"/v1/connectors/crm/deals/{Call.segment(deal_id)}",
+                f"/v1/connectors/crm/deals/{RequestSpec.segment(deal_id)}",
                 {"connection_id": connection_id, "dealstage": dealstage, "properties": properties, "note": note},
                 writes=True,
                 key=idempotency_key,
@@ -1162,10 +1162,10 @@ class Crm:
         connection_id: str,
         object_type: Literal["contacts", "companies", "deals"],
         custom_only: bool | None = None,
-    ) -> Answer[list[PropertyDefinition]]:
+    ) -> Response[list[PropertyDefinition]]:
         """List the properties of an object type."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/crm/properties",
                 {"connection_id": connection_id, "object_type": object_type, "custom_only": custom_only},
@@ -1177,7 +1177,7 @@ class Crm:
 class AsyncCrm:
     """HubSpot: Contacts, deals and properties of a customer relationship manager."""
 
-    def __init__(self, sending: AsyncSending) -> None:
+    def __init__(self, sending: AsyncTransport) -> None:
         self._sending = sending
 
     async def create_or_update_contact(
@@ -1191,10 +1191,10 @@ class AsyncCrm:
         create_company: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[WrittenContact]:
+    ) -> Response[WrittenContact]:
         """Create a contact, or update the one that matches the email."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/crm/contacts",
                 {
@@ -1224,7 +1224,7 @@ class AsyncCrm:
         """Look up contacts by email, by another property, or all of them."""
         return AsyncPages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/crm/contacts",
                 {"connection_id": connection_id, "email": email, "property": property, "value": value, "limit": limit},
@@ -1244,10 +1244,10 @@ class AsyncCrm:
         contact_id: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[CreatedDeal]:
+    ) -> Response[CreatedDeal]:
         """Open a deal in a stage of a pipeline."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/crm/deals",
                 {
@@ -1274,12 +1274,12 @@ class AsyncCrm:
         note: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[UpdatedDeal]:
+    ) -> Response[UpdatedDeal]:
         """Move a deal to another stage of its pipeline, write properties, and log a note with the change."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "PATCH",
-                f"/v1/connectors/crm/deals/{Call.segment(deal_id)}",
+                f"/v1/connectors/crm/deals/{RequestSpec.segment(deal_id)}",
                 {"connection_id": connection_id, "dealstage": dealstage, "properties": properties, "note": note},
                 writes=True,
                 key=idempotency_key,
@@ -1293,10 +1293,10 @@ class AsyncCrm:
         connection_id: str,
         object_type: Literal["contacts", "companies", "deals"],
         custom_only: bool | None = None,
-    ) -> Answer[list[PropertyDefinition]]:
+    ) -> Response[list[PropertyDefinition]]:
         """List the properties of an object type."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/crm/properties",
                 {"connection_id": connection_id, "object_type": object_type, "custom_only": custom_only},
@@ -1308,7 +1308,7 @@ class AsyncCrm:
 class Tables:
     """Airtable: Bases, tables and records of a spreadsheet-style database."""
 
-    def __init__(self, sending: Sending) -> None:
+    def __init__(self, sending: SyncTransport) -> None:
         self._sending = sending
 
     def read_records(
@@ -1324,7 +1324,7 @@ class Tables:
         """Read records of a table or a view; a view's own filter and order apply."""
         return Pages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/tables/records",
                 {"connection_id": connection_id, "base_id": base_id, "table": table, "view": view, "limit": limit},
@@ -1343,10 +1343,10 @@ class Tables:
         allow_new_options: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[CreatedRecords]:
+    ) -> Response[CreatedRecords]:
         """Create up to ten records, and report the success of each."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/tables/records",
                 {
@@ -1372,12 +1372,12 @@ class Tables:
         fields: Mapping[str, Any],
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[UpdatedRecord]:
+    ) -> Response[UpdatedRecord]:
         """Update the named fields of one record."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "PATCH",
-                f"/v1/connectors/tables/records/{Call.segment(record_id)}",
+                f"/v1/connectors/tables/records/{RequestSpec.segment(record_id)}",
                 {"connection_id": connection_id, "base_id": base_id, "table": table, "fields": fields},
                 writes=True,
                 key=idempotency_key,
@@ -1395,10 +1395,10 @@ class Tables:
         filename: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[AttachedFile]:
+    ) -> Response[AttachedFile]:
         """Attach a file to a record from a public link."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/tables/attachments",
                 {
@@ -1416,10 +1416,10 @@ class Tables:
 
     def list_tables(
         self, *, connection_id: str, base_id: str, include_views: bool | None = None
-    ) -> Answer[list[Table]]:
+    ) -> Response[list[Table]]:
         """List the tables of a base with their views and field types."""
         return self._sending.send(
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/tables/tables",
                 {"connection_id": connection_id, "base_id": base_id, "include_views": include_views},
@@ -1431,7 +1431,7 @@ class Tables:
 class AsyncTables:
     """Airtable: Bases, tables and records of a spreadsheet-style database."""
 
-    def __init__(self, sending: AsyncSending) -> None:
+    def __init__(self, sending: AsyncTransport) -> None:
         self._sending = sending
 
     def read_records(
@@ -1447,7 +1447,7 @@ class AsyncTables:
         """Read records of a table or a view; a view's own filter and order apply."""
         return AsyncPages(
             self._sending,
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/tables/records",
                 {"connection_id": connection_id, "base_id": base_id, "table": table, "view": view, "limit": limit},
@@ -1466,10 +1466,10 @@ class AsyncTables:
         allow_new_options: bool | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[CreatedRecords]:
+    ) -> Response[CreatedRecords]:
         """Create up to ten records, and report the success of each."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/tables/records",
                 {
@@ -1495,12 +1495,12 @@ class AsyncTables:
         fields: Mapping[str, Any],
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[UpdatedRecord]:
+    ) -> Response[UpdatedRecord]:
         """Update the named fields of one record."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "PATCH",
-                f"/v1/connectors/tables/records/{Call.segment(record_id)}",
+                f"/v1/connectors/tables/records/{RequestSpec.segment(record_id)}",
                 {"connection_id": connection_id, "base_id": base_id, "table": table, "fields": fields},
                 writes=True,
                 key=idempotency_key,
@@ -1518,10 +1518,10 @@ class AsyncTables:
         filename: str | None = None,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> Answer[AttachedFile]:
+    ) -> Response[AttachedFile]:
         """Attach a file to a record from a public link."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "POST",
                 "/v1/connectors/tables/attachments",
                 {
@@ -1539,10 +1539,10 @@ class AsyncTables:
 
     async def list_tables(
         self, *, connection_id: str, base_id: str, include_views: bool | None = None
-    ) -> Answer[list[Table]]:
+    ) -> Response[list[Table]]:
         """List the tables of a base with their views and field types."""
         return await self._sending.send(
-            Call(
+            RequestSpec(
                 "GET",
                 "/v1/connectors/tables/tables",
                 {"connection_id": connection_id, "base_id": base_id, "include_views": include_views},
@@ -1554,7 +1554,7 @@ class AsyncTables:
 class Operations:
     """Every operation, by connector."""
 
-    def __init__(self, sending: Sending) -> None:
+    def __init__(self, sending: SyncTransport) -> None:
         self.notes = Notes(sending)
         self.boards = Boards(sending)
         self.mail = Mail(sending)
@@ -1566,7 +1566,7 @@ class Operations:
 class AsyncOperations:
     """Every operation, by connector."""
 
-    def __init__(self, sending: AsyncSending) -> None:
+    def __init__(self, sending: AsyncTransport) -> None:
         self.notes = AsyncNotes(sending)
         self.boards = AsyncBoards(sending)
         self.mail = AsyncMail(sending)

@@ -71,9 +71,9 @@ class ServiceFailure(GatewayError):
     """The service is at fault, or not able just now."""
 
 
-class NoAnswer(GatewayError):
+class ConnectionFailed(GatewayError):
     """The service cannot be reached, or its answer broke off."""
 
 
-class UnreadableAnswer(GatewayError):
+class InvalidResponse(GatewayError):
     """What came back is no answer of the service: a page of a proxy, or something cut."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 
-from connector_gateway_client.answers import Answer
-from connector_gateway_client.calls import Call, answer_of, pause_before
+from connector_gateway_client.answers import Response
+from connector_gateway_client.calls import RequestSpec, parse_response, retry_delay
 from connector_gateway_client.errors import OutcomeUnknown
-from connector_gateway_client.refusals import GatewayError, NoAnswer, UnreadableAnswer
+from connector_gateway_client.refusals import ConnectionFailed, GatewayError, InvalidResponse
 
 Now = Callable[[], float]
 
@@ -29,7 +29,7 @@ class _Deadline:
         A write in doubt is attempted once more at the end, since the service then may know more.
         """
         self._attempt += 1
-        seconds, left = pause_before(self._attempt, error), self._ends - self._now()
+        seconds, left = retry_delay(self._attempt, error), self._ends - self._now()
         if seconds is not None and seconds > left > 0 and isinstance(error, OutcomeUnknown):
             return left
         if seconds is None or seconds > left:
@@ -37,18 +37,18 @@ class _Deadline:
         return seconds
 
 
-def _answered(call: Call, response: httpx.Response) -> Answer[Any]:
-    return answer_of(response.status_code, response.headers, response.content, dry_run=call.dry_run)
+def _answered(call: RequestSpec, response: httpx.Response) -> Response[Any]:
+    return parse_response(response.status_code, response.headers, response.content, dry_run=call.dry_run)
 
 
 def _unanswered(fault: httpx.RequestError, address: httpx.URL) -> GatewayError:
     if isinstance(fault, httpx.DecodingError):
-        return UnreadableAnswer("What came is compressed in a way that cannot be read.")
+        return InvalidResponse("What came is compressed in a way that cannot be read.")
     reason = str(fault).rstrip(".") or type(fault).__name__
-    return NoAnswer(f"No answer came from {str(address).rstrip('/')}: {reason}.")
+    return ConnectionFailed(f"No answer came from {str(address).rstrip('/')}: {reason}.")
 
 
-class Sending:
+class SyncTransport:
     """Sends calls and waits for their answers."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Sending:
     ) -> None:
         self._http, self._retry_seconds, self._sleep, self._now = http, retry_seconds, sleep, now
 
-    def send(self, call: Call) -> Answer[Any]:
+    def send(self, call: RequestSpec) -> Response[Any]:
         """The answer to *call*."""
         deadline = _Deadline(self._retry_seconds, self._now)
         while True:
@@ -70,7 +70,7 @@ class Sending:
                 error.idempotency_key = call.sent_key
                 self._sleep(deadline.pause(error))
 
-    def _once(self, call: Call) -> Answer[Any]:
+    def _once(self, call: RequestSpec) -> Response[Any]:
         headers = {**call.headers, b"Content-Type": b"application/json"} if call.body else call.headers
         try:
             response = self._http.request(
@@ -81,7 +81,7 @@ class Sending:
         return _answered(call, response)
 
 
-class AsyncSending:
+class AsyncTransport:
     """The same to be awaited."""
 
     def __init__(
@@ -93,7 +93,7 @@ class AsyncSending:
     ) -> None:
         self._http, self._retry_seconds, self._sleep, self._now = http, retry_seconds, sleep, now
 
-    async def send(self, call: Call) -> Answer[Any]:
+    async def send(self, call: RequestSpec) -> Response[Any]:
         """The answer to *call*."""
         deadline = _Deadline(self._retry_seconds, self._now)
         while True:
@@ -103,7 +103,7 @@ class AsyncSending:
                 error.idempotency_key = call.sent_key
                 await self._sleep(deadline.pause(error))
 
-    async def _once(self, call: Call) -> Answer[Any]:
+    async def _once(self, call: RequestSpec) -> Response[Any]:
         headers = {**call.headers, b"Content-Type": b"application/json"} if call.body else call.headers
         try:
             response = await self._http.request(

@@ -18,7 +18,7 @@ NOT_WHOLE = "The secret is not whole: it is whsec_ and Base64."
 VERSION = "v1,"
 
 
-class NotGenuine(ValueError):
+class SignatureMismatch(ValueError):
     """What came is not signed by the service for this webhook, or was signed at another time."""
 
 
@@ -63,26 +63,26 @@ def verify(
         message_id, sent_at = named["webhook-id"], named["webhook-timestamp"]
         told = named["webhook-signature"].split(" ")
     except KeyError as missing:
-        raise NotGenuine(f"The header {missing.args[0]} is missing.") from missing
+        raise SignatureMismatch(f"The header {missing.args[0]} is missing.") from missing
     _require_present(sent_at, time.time() if now is None else now, tolerance_seconds)
     content = f"{message_id}.{sent_at}.".encode() + body
     expected = [_signature(one, content) for one in ([secret] if isinstance(secret, str) else secret)]
     # All are compared, and each in constant time, so that how long it takes tells nothing.
     matches = [hmac.compare_digest(one.encode(), given.encode(errors="replace")) for one in expected for given in told]
     if not any(matches):
-        raise NotGenuine("No signature of it was made with the secret.")
+        raise SignatureMismatch("No signature of it was made with the secret.")
     try:
         delivery: Delivery = json.loads(body)
     except ValueError as fault:
-        raise NotGenuine("It is signed, and not readable.") from fault
+        raise SignatureMismatch("It is signed, and not readable.") from fault
     return delivery
 
 
 def _require_present(sent_at: str, now: float, tolerance_seconds: float) -> None:
     if not (sent_at.isascii() and sent_at.isdigit() and len(sent_at) < 16):
-        raise NotGenuine("The header webhook-timestamp is no time.")
+        raise SignatureMismatch("The header webhook-timestamp is no time.")
     if abs(now - int(sent_at)) > tolerance_seconds:
-        raise NotGenuine("It was not sent just now, or one of the two clocks is wrong.")
+        raise SignatureMismatch("It was not sent just now, or one of the two clocks is wrong.")
 
 
 def _signature(secret: str, content: bytes) -> str:

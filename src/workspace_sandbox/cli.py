@@ -108,7 +108,7 @@ def _made(chosen: Mapping[str, type[Emulator]], seed: Path | None, places: Mappi
     try:
         return Sandbox(chosen, distinct=True, seeds=file.told, **places)
     except InvalidSeed as fault:
-        raise file.explained(fault) from fault
+        raise file.with_location(fault) from fault
 
 
 async def _play(playing: Sandbox, *, until_eof: bool) -> None:

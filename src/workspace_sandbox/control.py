@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from workspace_sandbox.description import openapi
-from workspace_sandbox.guard import guarded
-from workspace_sandbox.kit.acts import told
-from workspace_sandbox.kit.asking import Field, Misread, flag, number, read
-from workspace_sandbox.kit.clock import SteeredClock, instant
+from workspace_sandbox.guard import reject_cross_origin
+from workspace_sandbox.kit.acts import actions_json
+from workspace_sandbox.kit.asking import Field, InvalidInput, flag, number, read
+from workspace_sandbox.kit.clock import ControllableClock, instant
 from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
 from workspace_sandbox.kit.faults import fault_of
 from workspace_sandbox.kit.knobs import turned
@@ -27,12 +27,12 @@ THERE_IS = (
 """What somebody is told who asks this port for something else."""
 
 
-class Playing(Protocol):
+class ControlTarget(Protocol):
     """What is steered."""
 
     address: str
     emulators: dict[str, Emulator]
-    clock: SteeredClock
+    clock: ControllableClock
 
     @property
     def released(self) -> Callable[[], None]:
@@ -61,12 +61,12 @@ class Playing(Protocol):
 Steer = Callable[[Emulator, Mapping[str, Any]], Any]
 """Reads or changes one application, as a body asks."""
 
-SteerAll = Callable[[Playing, Mapping[str, Any]], Any]
+SteerAll = Callable[[ControlTarget, Mapping[str, Any]], Any]
 """Reads or changes the sandbox as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class ControlRoute:
     """One control route; below ``/_control/{connector}`` where it is about one application."""
 
     method: str
@@ -77,13 +77,13 @@ class Control:
     """Whether clients that were told to wait may send requests again afterwards."""
 
 
-def control(playing: Playing, host: str) -> web.Application:
+def control(playing: ControlTarget, host: str) -> web.Application:
     """The control application over *playing*, which listens on *host*."""
 
     async def unknown(request: web.Request) -> web.Response:
         return _refuse(404, f"There is nothing at {request.method} {request.path}. {THERE_IS}")
 
-    made = web.Application(middlewares=[guarded(host, _refuse)], client_max_size=MAX_REQUEST_BYTES)
+    made = web.Application(middlewares=[reject_cross_origin(host, _refuse)], client_max_size=MAX_REQUEST_BYTES)
     for route in CONTROLS:
         made.router.add_route(route.method, route.path, _handler(playing, route))
     # Last of all, so that it answers a wrong method too.
@@ -91,7 +91,7 @@ def control(playing: Playing, host: str) -> web.Application:
     return made
 
 
-def _handler(playing: Playing, route: Control) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _handler(playing: ControlTarget, route: ControlRoute) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def handle(request: web.Request) -> web.Response:
         try:
             told = _steered(playing, route, request, await _body(request))
@@ -100,7 +100,7 @@ def _handler(playing: Playing, route: Control) -> Callable[[web.Request], Awaita
             return _respond(200, told)
         except UnknownEmulator as fault:
             return _refuse(404, str(fault))
-        except Misread as fault:
+        except InvalidInput as fault:
             return _refuse(400, str(fault))
         except (TypeError, ValueError, KeyError) as fault:
             return _refuse(422, f"{type(fault).__name__}: {fault}")
@@ -108,7 +108,7 @@ def _handler(playing: Playing, route: Control) -> Callable[[web.Request], Awaita
     return handle
 
 
-def _steered(playing: Playing, route: Control, request: web.Request, body: Mapping[str, Any]) -> Any:
+def _steered(playing: ControlTarget, route: ControlRoute, request: web.Request, body: Mapping[str, Any]) -> Any:
     if route.steer_all is not None:
         return route.steer_all(playing, body)
     emulator = playing.emulators.get(request.match_info["connector"])
@@ -116,7 +116,7 @@ def _steered(playing: Playing, route: Control, request: web.Request, body: Mappi
         raise UnknownEmulator(f"No emulator of that name; there are {', '.join(playing.emulators)}.")
     # Whoever only looks leaves the beginning as it is, which then need not be returned to.
     if request.method != "GET":
-        emulator.stage.touches += 1
+        emulator.stage.change_count += 1
     return route.steer(emulator, body) if route.steer else DONE
 
 
@@ -131,9 +131,9 @@ async def _body(request: web.Request) -> Mapping[str, Any]:
     try:
         body = json.loads(content)
     except (ValueError, RecursionError) as fault:
-        raise Misread(f"The body is no JSON: {fault}") from None
+        raise InvalidInput(f"The body is no JSON: {fault}") from None
     if not isinstance(body, dict):
-        raise Misread("The body must be a JSON object.")
+        raise InvalidInput("The body must be a JSON object.")
     return body
 
 
@@ -185,38 +185,38 @@ def authorise(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
 
 def tell_coverage(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
     """Which routes of the vendor's published document are played: done, partly, or absent."""
-    return emulator.coverage.told()
+    return emulator.coverage.to_json()
 
 
 def act(emulator: Emulator, action: Mapping[str, Any]) -> dict[str, Any]:
     """Do what a person would do in the application."""
-    return emulator.act(action)
+    return emulator.perform(action)
 
 
 def list_acts(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What a person can do in the application: each act with all its fields."""
-    return told(emulator.acts)
+    return actions_json(emulator.acts)
 
 
-def describe(playing: Playing, _: Mapping[str, Any]) -> dict[str, Any]:
+def describe(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     """This document."""
     routes = ((route.method, route.path, route.steer or route.steer_all) for route in CONTROLS)
     return openapi(routes, playing.address, playing.emulators)
 
 
-def reset(playing: Playing, _: Mapping[str, Any]) -> dict[str, Any]:
+def reset(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     """Everything as at the start: objects, knobs, journals, faults, authorisations and the clock."""
     playing.reset()
     return {"reset": list(playing.emulators)}
 
 
-def tell_clock(playing: Playing, _: Mapping[str, Any]) -> dict[str, Any]:
+def tell_clock(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     """The time that all applications go by, and whether it stands still."""
     now = playing.clock.now()
     return {"now": now, "at": _written(now), "frozen": playing.clock.frozen, "steered": playing.clock.is_steered}
 
 
-def turn_clock(playing: Playing, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def set_clock(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Give up, stop, set and move the clock, in this order: ``machine``, ``frozen``, ``now``, ``advance_seconds``."""
     given = read(wanted, CLOCK)
     if given.get("machine"):
@@ -230,24 +230,24 @@ def turn_clock(playing: Playing, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return tell_clock(playing, {})
 
 
-def list_snapshots(playing: Playing, _: Mapping[str, Any]) -> dict[str, Any]:
+def list_snapshots(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     """The names that can be loaded."""
     return {"snapshots": playing.snapshots.names()}
 
 
-def save(playing: Playing, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def save(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Save what all applications hold, with their knobs and the clock, under a name."""
     playing.save(read(wanted, NAMED, needs=NAMED)["name"])
     return list_snapshots(playing, {})
 
 
-def load(playing: Playing, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def load(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Let all applications hold what was saved; faults, journals and deliveries under way are forgotten."""
     playing.load(read(wanted, NAMED, needs=NAMED)["name"])
     return DONE
 
 
-def forget(playing: Playing, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def forget(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Forget what was saved under a name."""
     playing.forget(read(wanted, NAMED, needs=NAMED)["name"])
     return list_snapshots(playing, {})
@@ -281,26 +281,26 @@ def _instant(value: Any) -> float:
 CLOCK: Mapping[str, Field] = {"now": _instant, "advance_seconds": number, "frozen": flag, "machine": flag}
 
 HERE = "/_control/{connector}"
-CONTROLS: Sequence[Control] = (
-    Control("GET", "/_control/openapi.json", steer_all=describe),
-    Control("POST", "/_control/reset", steer_all=reset, releases=True),
-    Control("GET", "/_control/clock", steer_all=tell_clock),
-    Control("POST", "/_control/clock", steer_all=turn_clock, releases=True),
-    Control("GET", "/_control/snapshots", steer_all=list_snapshots),
-    Control("POST", "/_control/save", steer_all=save),
-    Control("POST", "/_control/load", steer_all=load, releases=True),
-    Control("POST", "/_control/forget", steer_all=forget),
-    Control("GET", f"{HERE}/requests", read_journal),
-    Control("DELETE", f"{HERE}/requests", clear_journal),
-    Control("GET", f"{HERE}/faults", list_faults),
-    Control("POST", f"{HERE}/faults", add_fault),
-    Control("DELETE", f"{HERE}/faults", clear_faults, releases=True),
-    Control("POST", f"{HERE}/knobs", turn_knobs),
-    Control("POST", f"{HERE}/revoke", revoke),
-    Control("POST", f"{HERE}/authorise", authorise),
-    Control("POST", f"{HERE}/act", act),
-    Control("GET", f"{HERE}/acts", list_acts),
-    Control("GET", f"{HERE}/coverage", tell_coverage),
+CONTROLS: Sequence[ControlRoute] = (
+    ControlRoute("GET", "/_control/openapi.json", steer_all=describe),
+    ControlRoute("POST", "/_control/reset", steer_all=reset, releases=True),
+    ControlRoute("GET", "/_control/clock", steer_all=tell_clock),
+    ControlRoute("POST", "/_control/clock", steer_all=set_clock, releases=True),
+    ControlRoute("GET", "/_control/snapshots", steer_all=list_snapshots),
+    ControlRoute("POST", "/_control/save", steer_all=save),
+    ControlRoute("POST", "/_control/load", steer_all=load, releases=True),
+    ControlRoute("POST", "/_control/forget", steer_all=forget),
+    ControlRoute("GET", f"{HERE}/requests", read_journal),
+    ControlRoute("DELETE", f"{HERE}/requests", clear_journal),
+    ControlRoute("GET", f"{HERE}/faults", list_faults),
+    ControlRoute("POST", f"{HERE}/faults", add_fault),
+    ControlRoute("DELETE", f"{HERE}/faults", clear_faults, releases=True),
+    ControlRoute("POST", f"{HERE}/knobs", turn_knobs),
+    ControlRoute("POST", f"{HERE}/revoke", revoke),
+    ControlRoute("POST", f"{HERE}/authorise", authorise),
+    ControlRoute("POST", f"{HERE}/act", act),
+    ControlRoute("GET", f"{HERE}/acts", list_acts),
+    ControlRoute("GET", f"{HERE}/coverage", tell_coverage),
 )
 """In this order: of the whole sandbox, then of one application."""
 

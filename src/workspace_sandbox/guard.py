@@ -14,7 +14,7 @@ FORM_TYPES = frozenset({"text/plain", "multipart/form-data"})
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-def guarded(host: str, refuse: Refuse) -> Middleware:
+def reject_cross_origin(host: str, refuse: Refuse) -> Middleware:
     """Refuses what a page of another origin sends to a sandbox that listens on *host*."""
 
     @web.middleware

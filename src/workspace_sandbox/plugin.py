@@ -7,7 +7,7 @@ import pytest
 
 # Loaded with the first test that wants a sandbox: every run of pytest loads its plugins.
 if TYPE_CHECKING:
-    from workspace_sandbox.running import Running
+    from workspace_sandbox.running import RunningSandbox
 
 ONLY = "sandbox_only"
 
@@ -18,16 +18,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session")
-def started_sandbox(pytestconfig: pytest.Config) -> Iterator["Running"]:
+def started_sandbox(pytestconfig: pytest.Config) -> Iterator["RunningSandbox"]:
     """One sandbox for the whole run, on free ports."""
-    from workspace_sandbox.running import running  # noqa: PLC0415  # most runs of pytest use none
+    from workspace_sandbox.running import run_sandbox  # noqa: PLC0415  # most runs of pytest use none
 
-    with running(*pytestconfig.getini(ONLY)) as started:
+    with run_sandbox(*pytestconfig.getini(ONLY)) as started:
         yield started
 
 
 @pytest.fixture
-def sandbox(started_sandbox: "Running") -> "Running":
+def sandbox(started_sandbox: "RunningSandbox") -> "RunningSandbox":
     """Six applications to test against, as at the start: nothing of an earlier test is left."""
     started_sandbox.reset()
     return started_sandbox

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from workspace_sandbox import APPLICATIONS, EMULATORS
-from workspace_sandbox.control import turn_clock, turn_knobs
+from workspace_sandbox.control import set_clock, turn_knobs
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.faults import Fault, FaultKind, fault_of
-from workspace_sandbox.kit.stage import Exchange
-from workspace_sandbox.kit.threads import Beside, loop_beside
+from workspace_sandbox.kit.stage import RecordedRequest
+from workspace_sandbox.kit.threads import LoopThread, event_loop_thread
 from workspace_sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class Clock:
         self._turn(frozen=False)
 
     def _turn(self, **wanted: Any) -> None:
-        self._on_loop(lambda: turn_clock(self._sandbox, wanted))
+        self._on_loop(lambda: set_clock(self._sandbox, wanted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +118,12 @@ class Application:
 
     def act(self, action: str, **fields: Any) -> dict[str, Any]:
         """Do what a person would do in the application."""
-        done: dict[str, Any] = self._steer(lambda: self._emulator.act({"action": action, **fields}))
+        done: dict[str, Any] = self._steer(lambda: self._emulator.perform({"action": action, **fields}))
         return done
 
-    def journal(self) -> Sequence[Exchange]:
+    def journal(self) -> Sequence[RecordedRequest]:
         """Every request since the start of the test, oldest first."""
-        told: list[Exchange] = self._on_loop(lambda: list(self._emulator.stage.journal))
+        told: list[RecordedRequest] = self._on_loop(lambda: list(self._emulator.stage.journal))
         return told
 
     def knobs(self, **wanted: Any) -> Mapping[str, Any]:
@@ -141,13 +141,13 @@ class Application:
 
     def _steer(self, steer: Callable[[], Any]) -> Any:
         def do() -> Any:
-            self._emulator.stage.touches += 1
+            self._emulator.stage.change_count += 1
             return steer()
 
         return self._on_loop(do)
 
 
-class Running:
+class RunningSandbox:
     """A sandbox that is served; an application is an attribute or an item by its name."""
 
     def __init__(self, sandbox: Sandbox, on_loop: OnLoop) -> None:
@@ -222,25 +222,25 @@ class Running:
 
 
 @contextmanager
-def running(
+def run_sandbox(
     *only: str,
     port: int = 0,
     hooks_url: str | None = None,
     data: Path | None = None,
     seeds: Mapping[str, Any] | None = None,
-) -> Iterator[Running]:
+) -> Iterator[RunningSandbox]:
     """A sandbox of the applications named, or of all, while inside; on ports that are free unless told."""
     chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
     sandbox = Sandbox(chosen, port=port, hooks_url=hooks_url, data=data, seeds=seeds)
-    with loop_beside("workspace-sandbox") as beside:
+    with event_loop_thread("workspace-sandbox") as beside:
         try:
             beside.run(sandbox.start())
-            yield Running(sandbox, lambda work: _done_on(beside, work))
+            yield RunningSandbox(sandbox, lambda work: _done_on(beside, work))
         finally:
             beside.run(sandbox.stop())
 
 
-def _done_on(beside: Beside, work: Callable[[], T]) -> T:
+def _done_on(beside: LoopThread, work: Callable[[], T]) -> T:
     """The result of *work*, done on the loop: what it changes is served there."""
 
     async def do() -> T:

@@ -12,13 +12,13 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.control import control
-from workspace_sandbox.kit.clock import Clock, SteeredClock, SystemClock
+from workspace_sandbox.kit.clock import Clock, ControllableClock, SystemClock
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.keeping import Beginning, Unreadable, held, restore, uncollected
-from workspace_sandbox.kit.server import staged
+from workspace_sandbox.kit.keeping import InitialState, Unreadable, dump_state, restore, uncollected
+from workspace_sandbox.kit.server import with_faults_and_log
 from workspace_sandbox.kit.sowing import SeedValue
-from workspace_sandbox.kit.stage import Stage
-from workspace_sandbox.snapshots import NOW, Folder, Saved, Snapshots, Unusable
+from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.snapshots import NOW, Saved, Snapshots, StateFolder, Unusable
 
 EVENTS_URL = "events_url"
 """The knob of emulators that deliver what happens."""
@@ -65,12 +65,12 @@ class Sandbox:
         self.released: Callable[[], None] = lambda: None
         """Called when clients that were told to wait may send requests again: all budgets may have room."""
 
-        self.clock = SteeredClock(clock or SystemClock())
-        self._folder = Folder(data, fresh=fresh, replace=supervised) if data else None
+        self.clock = ControllableClock(clock or SystemClock())
+        self._folder = StateFolder(data, fresh=fresh, replace=supervised) if data else None
         self._supervised = supervised
         self.snapshots = Snapshots(self._folder)
         self.emulators: dict[str, Emulator] = {
-            name: emulator(Stage(self.clock, **{**emulator.knobs, **_deliveries(emulator, name, hooks_url)}))
+            name: emulator(EmulatorContext(self.clock, **{**emulator.knobs, **_deliveries(emulator, name, hooks_url)}))
             for name, emulator in emulators.items()
         }
         self._seeds = {name: seeds[name] for name in self.emulators if seeds and name in seeds}
@@ -78,7 +78,7 @@ class Sandbox:
         for name in self.emulators:
             self._sow(name)
         self._beginnings = {
-            name: Beginning(emulator, partial(self._sow, name)) for name, emulator in self.emulators.items()
+            name: InitialState(emulator, partial(self._sow, name)) for name, emulator in self.emulators.items()
         }
         # What goes on from a folder was another sandbox before.
         if distinct or data:
@@ -93,7 +93,7 @@ class Sandbox:
         self.address = await self._listen(control(self, self.host))
         for emulator in self.emulators.values():
             for name, application in emulator.applications().items():
-                emulator.stage.addresses[name] = await self._listen(staged(emulator, application))
+                emulator.stage.addresses[name] = await self._listen(with_faults_and_log(emulator, application))
         if self._folder:
             self._go_on(self._folder)
             if not self._supervised:
@@ -120,7 +120,7 @@ class Sandbox:
             self._folder.begin_anew()
         with uncollected():
             for beginning in self._beginnings.values():
-                beginning.return_to()
+                beginning.restore()
 
     async def prepare(self) -> None:
         """Write down what the applications begin with, so that the first reset is as quick as all later ones."""
@@ -143,7 +143,7 @@ class Sandbox:
             self._folder.begin_anew()
         with uncollected():
             for missing in self._beginnings.keys() - saved.keys():
-                self._beginnings[missing].return_to()
+                self._beginnings[missing].restore()
         self._restore(saved)
 
     def forget(self, name: str) -> None:
@@ -163,7 +163,7 @@ class Sandbox:
     def _set_apart(self) -> None:
         for emulator in self.emulators.values():
             emulator.stage.salt = secrets.token_hex(8)
-            emulator.stage.begin_anew()
+            emulator.stage.reseed_ids()
 
     def _sow(self, name: str) -> None:
         """Make what a seed tells of an application; nobody is told of it."""
@@ -173,7 +173,7 @@ class Sandbox:
         # What was always there has not happened: a seed must not be delivered as news.
         url = knobs.get(EVENTS_URL)
         knobs |= {EVENTS_URL: ""} if url else {}
-        self._seeded[name] = self.emulators[name].sow(SeedValue(self._seeds[name], (name,)))
+        self._seeded[name] = self.emulators[name].apply_seed(SeedValue(self._seeds[name], (name,)))
         knobs |= {EVENTS_URL: url} if url else {}
 
     async def _listen(self, application: web.Application) -> str:
@@ -188,20 +188,20 @@ class Sandbox:
     def _saved(self, emulators: Mapping[str, Emulator]) -> Iterator[tuple[str, bytes]]:
         yield CLOCK_FILE, json.dumps({"ahead": self.clock.ahead, "stopped_at": self.clock.stopped_at}).encode()
         yield SEEDED_FILE, json.dumps(self._seeded).encode()
-        yield from ((name, held(emulator)) for name, emulator in emulators.items())
+        yield from ((name, dump_state(emulator)) for name, emulator in emulators.items())
 
     def _restore(self, saved: Saved) -> None:
         for name, emulator in self.emulators.items():
             if name in saved:
                 emulator.stage.reset()
                 restore(emulator, saved[name])
-                emulator.stage.touches += 1
+                emulator.stage.change_count += 1
         if CLOCK_FILE in saved:
             self.clock.steer(**json.loads(saved[CLOCK_FILE]))
         if SEEDED_FILE in saved:
             self._seeded = json.loads(saved[SEEDED_FILE])
 
-    def _go_on(self, folder: Folder) -> None:
+    def _go_on(self, folder: StateFolder) -> None:
         """Go on with what is in *folder*; addresses to deliver to are those of this start."""
         folder.open()
         saved = folder.read(NOW)
@@ -216,14 +216,14 @@ class Sandbox:
             if url:
                 self.emulators[name].stage.knobs[EVENTS_URL] = url
 
-    async def _keep_up(self, folder: Folder) -> None:
+    async def _keep_up(self, folder: StateFolder) -> None:
         while True:
             await asyncio.sleep(KEEP_SECONDS)
             self._keep(folder)
 
-    def _keep(self, folder: Folder) -> None:
+    def _keep(self, folder: StateFolder) -> None:
         """Write what was touched since it was written."""
-        touches = {name: emulator.stage.touches for name, emulator in self.emulators.items()}
+        touches = {name: emulator.stage.change_count for name, emulator in self.emulators.items()}
         changed = {name: one for name, one in self.emulators.items() if touches[name] != self._kept.get(name, 0)}
         steered = (self.clock.ahead, self.clock.stopped_at)
         if changed or steered != self._kept_clock:

@@ -30,11 +30,11 @@ class SeedFile:
         self.told = self._read()
         for name in self.told:
             if name not in applications:
-                raise self.explained(
+                raise self.with_location(
                     InvalidSeed((name,), f"There is no {name!r}; {suggested(str(name), applications)}")
                 )
 
-    def explained(self, fault: InvalidSeed) -> UnreadableSeed:
+    def with_location(self, fault: InvalidSeed) -> UnreadableSeed:
         """*fault* with the file and the line that it is about."""
         way = ".".join(str(step) for step in fault.path)
         return UnreadableSeed(f"{self._path}:{self._line(fault.path)}: {way}: {fault}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from workspace_sandbox.kit.asking import Misread
+from workspace_sandbox.kit.asking import InvalidInput
 from workspace_sandbox.version import fingerprint
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
@@ -30,7 +30,7 @@ class Unusable(Exception):
     """A folder cannot be used; the text is one sentence that says why."""
 
 
-class Folder:
+class StateFolder:
     """A folder that one sandbox at a time keeps its state in; closing it lets another have it.
 
     Its state is forgotten if it is to be *fresh*, or if another version wrote it and *replace* allows that; otherwise
@@ -147,7 +147,7 @@ class Folder:
 class Snapshots:
     """What was saved by name: in a folder where there is one, and otherwise in memory, which is bounded."""
 
-    def __init__(self, folder: Folder | None) -> None:
+    def __init__(self, folder: StateFolder | None) -> None:
         self._folder = folder
         self._saved: dict[str, Saved] = {}
 
@@ -162,7 +162,7 @@ class Snapshots:
             return
         others = sum(_size(one) for other, one in self._saved.items() if other != name)
         if others + _size(saved) > MOST_BYTES:
-            raise Misread(
+            raise InvalidInput(
                 f"Snapshots in memory take {MOST_BYTES // MIB} MiB at most, and there are {', '.join(self.names())}: "
                 "forget one, or give the sandbox a folder with --data."
             )
@@ -184,8 +184,8 @@ class Snapshots:
         else:
             del self._saved[name]
 
-    def _unknown(self, name: str) -> Misread:
-        return Misread(f"There is no snapshot {name!r}; there are {', '.join(self.names()) or 'none'}.")
+    def _unknown(self, name: str) -> InvalidInput:
+        return InvalidInput(f"There is no snapshot {name!r}; there are {', '.join(self.names()) or 'none'}.")
 
 
 def _size(saved: Saved) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 from connector_gateway.connectors.notes import NOTES
 from harness.agents import PATH, posted
-from harness.installed import Calling, installed
+from harness.installed import CallThread, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
@@ -67,7 +67,7 @@ def test_a_call_under_way_is_answered_while_the_service_stops(
         fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 0.5}
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         request["headers"]["Authorization"] = f"Bearer {installation.key}"
-        calling = Calling(lambda: httpx.post(installation.base_url + PATH, **request, timeout=60))
+        calling = CallThread(lambda: httpx.post(installation.base_url + PATH, **request, timeout=60))
         wait_until(lambda: not sandbox.emulators["notes"].stage.faults[-1].times)
         code = installation.end(signal.SIGTERM)
         answer = calling.ended()

@@ -281,7 +281,7 @@ async def test_what_is_no_wish_for_a_dry_run_is_refused_and_writes_nothing(
 
 @requirement("mcp-18")
 def test_no_remedy_sends_an_agent_where_it_cannot_go() -> None:
-    refusals = {refusal for operation in TOOLS.values() for refusal in operation.refusals}
+    refusals = {refusal for operation in TOOLS.values() for refusal in operation.all_errors}
     remedies = {refusal.code: remedy_of(refusal, "mcp") for refusal in refusals - BEFORE_THE_PROTOCOL}
 
     assert [] == [code for code, remedy in remedies.items() if ELSEWHERE.search(remedy)]

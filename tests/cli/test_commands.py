@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
 from connector_gateway.cli.call import call
-from connector_gateway.cli.terminal_text import printable
+from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.history.runs import Run
 from connector_gateway.core.secrets.rotation import SEALED
@@ -554,7 +554,7 @@ def test_names_are_text_whatever_they_hold(shell: Shell, name: str) -> None:
     listed = shell.run("workspaces", "list")
     row = next(line for line in listed.stdout.split("\n") if line.startswith(made["workspace_id"]))
     assert name == made["name"]
-    assert printable(name) == row.split("\t")[1]
+    assert escape_control_chars(name) == row.split("\t")[1]
 
 
 @pytest.mark.parametrize("name", ["\x1b[31mred\x07", "x" * 201], ids=["controls", "too long"])

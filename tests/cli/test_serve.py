@@ -16,8 +16,8 @@ from connector_gateway.app import App
 from connector_gateway.cli.serve.command import _tell, _tell_together
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
-from connector_gateway.storage.sql.sqlite_files import Unusable, check_file
-from harness.installed import Calling, installed
+from connector_gateway.storage.sql.sqlite_files import UnusableDatabase, check_file
+from harness.installed import CallThread, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import FAST, OPERATOR, serving
@@ -51,7 +51,7 @@ def test_a_second_one_on_the_same_file_is_refused_and_the_first_goes_on(sandbox:
     with installed(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         body = {"database_id": sandbox.emulators["notes"].examples()["database_id"], "properties": {}}
-        calling = Calling(lambda: installation.call("POST", "/notes/pages", idempotency_key="key-1", **body))
+        calling = CallThread(lambda: installation.call("POST", "/notes/pages", idempotency_key="key-1", **body))
         wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
         second = serve(database_url)
         engine = create_engine(database_url)
@@ -129,7 +129,9 @@ def test_a_place_where_no_database_can_be_is_named(tmp_path: Path, place: Callab
 def test_a_folder_that_this_user_may_not_write_to_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
 
-    with pytest.raises(Unusable, match=f"^The database's folder {tmp_path} cannot be read and written by this user; "):
+    with pytest.raises(
+        UnusableDatabase, match=f"^The database's folder {tmp_path} cannot be read and written by this user; "
+    ):
         check_file(tmp_path / "gateway.db")
 
 

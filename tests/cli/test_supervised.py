@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from starlette.types import Receive, Scope, Send
 
 from connector_gateway.cli.serve.server import server
-from connector_gateway.cli.serve.worker import RETIRE, Line
-from connector_gateway.core.calls.shutdown import Stopping
-from connector_gateway.http.server.connection_limits import ClientLimits, Clients
+from connector_gateway.cli.serve.worker import RETIRE, SupervisorChannel
+from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.http.server.connection_limits import ClientConnections, ConnectionLimits
 from harness.requirement import requirement
 from harness.waiting import until
 
@@ -19,8 +19,8 @@ class Starting:
     """An application that goes on starting until it is told to stop."""
 
     def __init__(self) -> None:
-        self.stopping = Stopping()
-        self.clients = Clients(ClientLimits())
+        self.stopping = Shutdown()
+        self.clients = ClientConnections(ConnectionLimits())
         self.words: Collection[str] = ()
 
     @asynccontextmanager
@@ -39,7 +39,7 @@ class Starting:
 @requirement("common-209")
 def test_one_that_is_retired_while_it_starts_ends() -> None:
     ours, theirs = socket.socketpair()
-    worker = server(Starting(), "127.0.0.1", 0, line=Line(theirs.detach()))
+    worker = server(Starting(), "127.0.0.1", 0, line=SupervisorChannel(theirs.detach()))
     thread = threading.Thread(target=worker.run)
     with ours:
         ours.send(RETIRE)

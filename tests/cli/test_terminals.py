@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from connector_gateway.cli import main
 from connector_gateway.cli.tables import block_lines, cell, fitting, rows_lines
-from connector_gateway.cli.terminal_text import printable, printable_json
+from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
 from harness.terminals import typed
 
 COLUMNS = ["page_id", "title", "state"]
@@ -124,7 +124,7 @@ def test_as_many_columns_are_shown_as_fit(width: int, columns: int) -> None:
     ],
 )
 def test_what_is_not_seen_is_shown_as_an_escape(text: str, shown: str) -> None:
-    assert shown == printable(text)
+    assert shown == escape_control_chars(text)
 
 
 def test_json_says_the_same_with_escapes() -> None:

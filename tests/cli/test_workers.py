@@ -13,7 +13,7 @@ import pytest
 
 from harness import loading
 from harness.databases import postgres_on
-from harness.installed import Calling, Installation, installed
+from harness.installed import CallThread, Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import FAST, OPERATOR
@@ -185,7 +185,7 @@ def test_all_answer_what_they_have_begun_and_end(workers: Installation) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1}
     workers.http.post(f"{workers.sandbox.address}/_control/notes/faults", json=fault)
     body = {"database_id": workers.sandbox.emulators["notes"].examples()["database_id"], "properties": {}}
-    calling = Calling(lambda: workers.call("POST", "/notes/pages", idempotency_key="last", **body))
+    calling = CallThread(lambda: workers.call("POST", "/notes/pages", idempotency_key="last", **body))
     wait_until(lambda: not workers.sandbox.emulators["notes"].stage.faults[0].times)
     left = pids(workers)
     status = workers.end(signal.SIGTERM)

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from connector_gateway.cli import main
 from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.calls.error_details import faults_of
+from connector_gateway.core.calls.error_details import validation_details
 from connector_gateway.kit.errors import EVERY_CALL
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params
@@ -90,7 +90,7 @@ def objections(operation: AnyOperation, value: Any) -> list[str]:
     try:
         operation.params.model_validate(dict.fromkeys(operation.parameters, value))
     except ValidationError as fault:
-        return [str(detail["message"]) for detail in faults_of(fault)]
+        return [str(detail["message"]) for detail in validation_details(fault)]
     return []
 
 
@@ -132,7 +132,7 @@ def test_it_stands_in_the_openapi_document_with_all_its_errors(
     described = document["paths"][f"/v1/connectors/{connector.name}{operation.path}"][operation.method.lower()]
     names = [one["$ref"].rpartition("/")[2] for status, one in described["responses"].items() if status != "200"]
     descriptions = " ".join(document["components"]["responses"][name]["description"] for name in names)
-    assert [] == [error.code for error in operation.refusals if f"`{error.code}`" not in descriptions]
+    assert [] == [error.code for error in operation.all_errors if f"`{error.code}`" not in descriptions]
     assert f"{connector.name}_{operation.name}" == described["operationId"]
 
 

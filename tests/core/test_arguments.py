@@ -9,10 +9,10 @@ from pydantic import Field
 from pydantic_core import to_json
 
 from connector_gateway.core.calls.arguments import MAX_DEPTH, MAX_QUERY, MAX_VALUES, Arguments, Body, decode
-from connector_gateway.core.calls.envelope import described
+from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import InvalidJson, InvalidParameters, PayloadTooLarge
-from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Instant, Params
+from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Params, UtcDatetime
 from harness.requirement import requirement
 
 
@@ -25,7 +25,7 @@ class Order(Params):
     express: bool = False
     colours: list[str] = Field(default_factory=list, max_length=3)
     size: Literal["small", "large"] = "small"
-    due: Instant | None = None
+    due: UtcDatetime | None = None
     extra: dict[str, Any] | None = None
     sender: str | None = Field(default=None, alias="from")
     idempotency_key: IdempotencyKey | None = None
@@ -60,7 +60,7 @@ def from_body(*query: tuple[str, str], path: Mapping[str, str] | None = None, **
 def faults(read: Any, *arguments: Any, **more: Any) -> Sequence[Mapping[str, Any]]:
     with pytest.raises(InvalidParameters) as refused:
         read(*arguments, **more)
-    told = described(refused.value)
+    told = error_payload(refused.value)
     to_json(told)
     details = [dict(detail) for detail in told["details"]]
     assert {"invalid_parameters"} == {detail.pop("code") for detail in details}

@@ -8,7 +8,7 @@ import pytest
 from connector_gateway.core.connections.service import of_same_account
 from connector_gateway.storage.sql.database import Database
 from core.test_connections import Office, connected, office, vault
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.databases import sqlite_in
 from harness.explaining import plans
 from harness.requirement import requirement
@@ -63,7 +63,7 @@ async def embedded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Da
     ],
 )
 async def test_a_page_is_found_by_an_index_and_never_sorted(
-    embedded: Database, clock: HandClock, filters: dict[str, Any], step: str
+    embedded: Database, clock: ManualClock, filters: dict[str, Any], step: str
 ) -> None:
     connections = connected(embedded, vault(), clock)
     found = await plans(embedded, lambda: connections.page(**filters))

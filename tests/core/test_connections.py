@@ -8,8 +8,8 @@ import pytest
 
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.workspaces import Workspaces
-from connector_gateway.core.connections import Connections, Renewals, Tokens, Vault
-from connector_gateway.core.events.watch_listener import WatchChanges
+from connector_gateway.core.connections import ConnectionStore, TokenEndpointClient, TokenRefresher, Vault
+from connector_gateway.core.events.watch_listener import WatchListener
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.core.single_flight import TRUSTED_SECONDS
 from connector_gateway.kit.errors import (
@@ -22,10 +22,10 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
 from connector_gateway.kit.upstream.client import Timeouts
 from connector_gateway.kit.upstream.pool import Transport
-from connector_gateway.storage.shared.memory import InMemory
+from connector_gateway.storage.shared.memory import LocalCounters
 from connector_gateway.storage.sql.database import Database
-from harness.clocks import HandClock
-from harness.rehearsing import Shelf, connectors
+from harness.clocks import ManualClock
+from harness.rehearsing import FakeUpstream, connectors
 from harness.requirement import requirement
 
 
@@ -33,11 +33,11 @@ from harness.requirement import requirement
 class Office:
     """Connections at two processes on one database."""
 
-    here: Connections
-    elsewhere: Connections
+    here: ConnectionStore
+    elsewhere: ConnectionStore
     workspaces: Workspaces
     caller: Caller
-    clock: HandClock
+    clock: ManualClock
 
     async def make(self, **more: Any) -> str:
         made = await self.here.create(
@@ -50,17 +50,19 @@ def vault(*secrets: str) -> Vault:
     return Vault(SecretKeys(secrets or ["a secret that only tests know"]))
 
 
-def connected(database: Database, sealing: Vault, clock: HandClock, steady: HandClock | None = None) -> Connections:
+def connected(
+    database: Database, sealing: Vault, clock: ManualClock, steady: ManualClock | None = None
+) -> ConnectionStore:
     """The connections of a process, which are never renewed."""
-    known = connectors(Shelf())
-    watching = WatchChanges(known, clock)
-    tokens = Tokens({}, Transport(1.0), InMemory(clock, Timeouts()), clock)
-    renewals = Renewals(database, sealing, tokens, watching, clock)
-    return Connections(database, sealing, known, clock, watching, renewals=renewals, steady=steady)
+    known = connectors(FakeUpstream())
+    watching = WatchListener(known, clock)
+    tokens = TokenEndpointClient({}, Transport(1.0), LocalCounters(clock, Timeouts()), clock)
+    renewals = TokenRefresher(database, sealing, tokens, watching, clock)
+    return ConnectionStore(database, sealing, known, clock, watching, renewals=renewals, steady=steady)
 
 
 @pytest.fixture
-async def office(common_database_url: str, clock: HandClock) -> AsyncIterator[Office]:
+async def office(common_database_url: str, clock: ManualClock) -> AsyncIterator[Office]:
     async with Database(common_database_url) as here, Database(common_database_url) as elsewhere:
         workspaces = Workspaces(here, clock)
         workspace_id = (await workspaces.create("tests"))["workspace_id"]
@@ -143,10 +145,10 @@ async def test_a_removed_connection_is_gone_here_at_once_and_elsewhere_within_th
 async def test_what_a_call_finds_out_is_noted(office: Office) -> None:
     uid = await office.make()
     connection = await office.here.open(office.caller, "shelf", uid)
-    await office.here.observe(connection, "revoked")
+    await office.here.record_status(connection, "revoked")
     revoked = await office.here.show(uid)
     again = await office.here.open(office.caller, "shelf", uid)
-    await office.here.observe(again, "active")
+    await office.here.record_status(again, "active")
 
     assert "revoked" == revoked["status"]
     assert "active" == (await office.here.show(uid))["status"]
@@ -200,7 +202,7 @@ async def test_a_workspace_that_does_not_exist_cannot_be_changed(office: Office)
 
 @requirement("common-156")
 async def test_a_connection_removed_elsewhere_is_gone_in_time_though_the_clock_was_set_back(office: Office) -> None:
-    wall, steady = HandClock(), HandClock()
+    wall, steady = ManualClock(), ManualClock()
     here = connected(office.here.database, vault(), wall, steady)
     connection_id = await office.make()
     await here.open(office.caller, "shelf", connection_id)

@@ -13,7 +13,7 @@ from connector_gateway.kit.errors import UpstreamRefused
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 from core.test_runs import Node
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.databases import sqlite_in
 from harness.explaining import plans
 from harness.requirement import requirement
@@ -22,13 +22,13 @@ NO = UpstreamRefused("No.")
 
 
 @pytest.fixture
-async def node(common_database_url: str, clock: HandClock) -> AsyncIterator[Node]:
+async def node(common_database_url: str, clock: ManualClock) -> AsyncIterator[Node]:
     async with Database(common_database_url, clock=clock.now) as database:
         yield Node(database, clock)
 
 
 @pytest.fixture
-async def embedded(tmp_path_factory: pytest.TempPathFactory, clock: HandClock) -> AsyncIterator[Node]:
+async def embedded(tmp_path_factory: pytest.TempPathFactory, clock: ManualClock) -> AsyncIterator[Node]:
     folder = tmp_path_factory.mktemp("embedded")
     async with Database(sqlite_in(folder), clock=clock.now) as database:
         yield Node(database, clock)

@@ -1,14 +1,14 @@
 """Every refusal says which part of a request it is about."""
 
 from connector_gateway.core.calls.error_details import details_of
-from connector_gateway.kit.errors import InvalidRecipient, PageNotFound, UpstreamRefused, catalogue
+from connector_gateway.kit.errors import InvalidRecipient, PageNotFound, UpstreamRefused, all_errors
 from harness.live_document import PLACES
 from harness.requirement import requirement
 
 
 @requirement("common-226")
 def test_every_4xx_of_the_catalogue_has_a_detail_with_its_code_and_a_place() -> None:
-    refusals = [error for error in catalogue() if error.status < 500]
+    refusals = [error for error in all_errors() if error.status < 500]
     unplaced = [
         error.code
         for error in refusals

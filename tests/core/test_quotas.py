@@ -11,11 +11,11 @@ import pytest
 
 from connector_gateway.app import App
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.connections.oauth_flow import CONSENT_SECONDS, Consents, NotConnected
+from connector_gateway.core.connections.oauth_flow import CONSENT_SECONDS, ConnectFailed, ConsentFlow
 from connector_gateway.kit.errors import QuotaExceeded, WorkspaceNotFound
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
 from connector_gateway.settings import Settings
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.requirement import requirement
 
 QUOTA = 4
@@ -57,7 +57,7 @@ KINDS = {
 
 
 @pytest.fixture
-async def apps(common_database_url: str, clock: HandClock) -> AsyncIterator[list[App]]:
+async def apps(common_database_url: str, clock: ManualClock) -> AsyncIterator[list[App]]:
     """Two processes on one database."""
     settings = Settings.read(SETTINGS | {"GATEWAY_DATABASE_URL": common_database_url}, CONNECTORS)
     async with AsyncExitStack() as stack:
@@ -107,7 +107,7 @@ async def test_a_workspace_does_not_fill_the_quota_of_another(apps: list[App], n
     assert other == (await KINDS[name].create(apps[0], other))["workspace_id"]
 
 
-async def test_a_key_that_has_expired_does_not_count(apps: list[App], clock: HandClock) -> None:
+async def test_a_key_that_has_expired_does_not_count(apps: list[App], clock: ManualClock) -> None:
     app, workspace_id = apps[0], await new_workspace(apps[0])
     for _ in range(QUOTA):
         await app.keys.create(workspace_id, "read", expires_at=clock.now() + 60)
@@ -131,11 +131,11 @@ async def invite(app: App, workspace_id: WorkspaceId) -> str:
     return str(made["connect_url"].rpartition("/")[2])
 
 
-async def depart(consents: list[Consents], tokens: list[str]) -> Counter[str]:
+async def depart(consents: list[ConsentFlow], tokens: list[str]) -> Counter[str]:
     """What becomes of browsers that are sent away at the same time, one for each of *tokens*."""
     departing = [one.begin(token) for token in tokens for one in consents]
     ended = await asyncio.gather(*departing, return_exceptions=True)
-    return Counter(one.problem if isinstance(one, NotConnected) else type(one).__name__ for one in ended)
+    return Counter(one.problem if isinstance(one, ConnectFailed) else type(one).__name__ for one in ended)
 
 
 @requirement("limits-9")
@@ -154,7 +154,7 @@ async def test_only_so_many_consents_are_pending_for_a_workspace(apps: list[App]
 
 
 @requirement("limits-9")
-async def test_consents_that_were_not_completed_end_with_their_time(apps: list[App], clock: HandClock) -> None:
+async def test_consents_that_were_not_completed_end_with_their_time(apps: list[App], clock: ManualClock) -> None:
     consents, token = apps[0]._new_consents(), await invite(apps[0], await new_workspace(apps[0]))
     await depart([consents], [token] * 2)
     clock.at += CONSENT_SECONDS

@@ -11,7 +11,7 @@ from connector_gateway.kit.errors import RateLimited, RunNotFound, RunNotRecorde
 from connector_gateway.kit.identifiers import RunId, WorkspaceId, run_id
 from connector_gateway.storage.sql.database import Database
 from core.test_runs import DAY, Node
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.rehearsing import list_things
 from harness.requirement import requirement
 from harness.storage import read_only
@@ -21,7 +21,7 @@ MOST = 3
 
 
 @pytest.fixture
-async def node(common_database_url: str, clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Node]:
+async def node(common_database_url: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Node]:
     monkeypatch.setattr(module, "RECORDED", MOST)
     async with Database(common_database_url, clock=clock.now) as database:
         yield Node(database, clock)
@@ -79,7 +79,7 @@ async def test_other_workspaces_and_other_times_have_no_such_run(node: Node) -> 
 async def test_what_is_counted_while_storage_is_away_is_written_later(node: Node) -> None:
     await refused(node, MOST + 2)
     with read_only(node.database):
-        await node.processes.beat()
+        await node.processes.heartbeat()
     await refused(node, 1)
     await node.runs.refusals.commit()
 

@@ -16,13 +16,13 @@ from connector_gateway.kit.errors import GatewayError, InvalidParameters, Outcom
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.epochs import Epoch, FileWitness
-from connector_gateway.storage.sql.sqlite_files import Unusable
-from harness.clocks import HandClock
+from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
+from harness.clocks import ManualClock
 from harness.databases import postgres_on
 from harness.postgres import drop_database, execute, new_database
 from harness.rehearsing import (
     SETTLE_SECONDS,
-    Stage,
+    CoreFixture,
     data,
     doubtful,
     label_thing,
@@ -65,9 +65,9 @@ def _copied_file(folder: Path) -> str:
 class Lives:
     """A gateway whose database is saved, goes on, and is restored."""
 
-    def __init__(self, url: str, copy: Callable[[], str], clock: HandClock) -> None:
+    def __init__(self, url: str, copy: Callable[[], str], clock: ManualClock) -> None:
         self._url, self._copy, self._clock = url, copy, clock
-        self.stage: Stage | None = None
+        self.stage: CoreFixture | None = None
 
     async def save(self) -> None:
         """Make the backup of a gateway that nobody has called yet."""
@@ -77,14 +77,14 @@ class Lives:
         self._clock.at += 60
 
     @asynccontextmanager
-    async def lost(self) -> AsyncIterator[Stage]:
+    async def lost(self) -> AsyncIterator[CoreFixture]:
         """Serve on the database that is lost afterwards."""
         async with rehearsing(self._url, self._clock, before=self.stage) as stage:
             yield stage
         self._clock.at += 60
 
     @asynccontextmanager
-    async def restored(self, *, settled: bool = True) -> AsyncIterator[Stage]:
+    async def restored(self, *, settled: bool = True) -> AsyncIterator[CoreFixture]:
         """Serve on the backup, as was declared; *settled*, a while later."""
         async with rehearsing(self._backup, self._clock, before=self.stage) as stage:
             await stage.app.restores.declare(self.backup_at)
@@ -94,13 +94,13 @@ class Lives:
 
 
 @pytest.fixture
-async def lives(copied: tuple[str, Callable[[], str]], clock: HandClock) -> Lives:
+async def lives(copied: tuple[str, Callable[[], str]], clock: ManualClock) -> Lives:
     prepared = Lives(*copied, clock)
     await prepared.save()
     return prepared
 
 
-async def refusal(stage: Stage, **more: Any) -> GatewayError:
+async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
         await stage.put(**more)
     return refused.value
@@ -173,7 +173,7 @@ async def test_an_object_from_before_the_backup_is_not_taken_for_a_new_one(lives
 
 @requirement("keys-11")
 async def test_keys_of_the_backup_are_replayed_without_a_look(
-    copied: tuple[str, Callable[[], str]], clock: HandClock
+    copied: tuple[str, Callable[[], str]], clock: ManualClock
 ) -> None:
     lives = Lives(*copied, clock)
     async with rehearsing(lives._url, clock) as stage:
@@ -188,7 +188,7 @@ async def test_keys_of_the_backup_are_replayed_without_a_look(
 
 @requirement("keys-11", "writes-6")
 async def test_a_change_in_doubt_in_the_backup_is_not_sent_over_what_followed_it(
-    copied: tuple[str, Callable[[], str]], clock: HandClock
+    copied: tuple[str, Callable[[], str]], clock: ManualClock
 ) -> None:
     lives = Lives(*copied, clock)
     lives.backup_at = clock.at - 1
@@ -273,7 +273,7 @@ async def _nobody_reads(_: Lost) -> None:
 class Served:
     """A database that is served, with a witness beside it."""
 
-    def __init__(self, clock: HandClock, witness: FileWitness) -> None:
+    def __init__(self, clock: ManualClock, witness: FileWitness) -> None:
         self.clock, self.witness = clock, witness
         self.gaps: list[Lost] = []
 
@@ -289,7 +289,7 @@ class Served:
 
 
 @pytest.fixture
-def served(clock: HandClock, tmp_path: Path) -> Served:
+def served(clock: ManualClock, tmp_path: Path) -> Served:
     return Served(clock, FileWitness(tmp_path / "beside.db"))
 
 
@@ -317,7 +317,7 @@ async def test_a_database_that_is_restored_below_a_process_is_noticed_by_it(live
     assert [lives.backup_at] == [lost.since for lost in served.gaps]
 
 
-async def _given_to(url: str, clock: HandClock, installation_id: str | None) -> None:
+async def _given_to(url: str, clock: ManualClock, installation_id: str | None) -> None:
     """Let the database be of another installation; with None, of a release that gave no identifiers."""
     change = update(tables.installation).values(installation_id=installation_id)
     async with Database(url, clock=clock.now) as database:
@@ -342,7 +342,7 @@ async def test_a_database_of_another_installation_is_refused_until_it_is_declare
     async with served.on(lives._url):
         pass
     await _given_to(lives._backup, served.clock, "01ELSEWHERE")
-    with pytest.raises(Unusable, match=r"01ELSEWHERE.*connector-gateway restored --backup-at"):
+    with pytest.raises(UnusableDatabase, match=r"01ELSEWHERE.*connector-gateway restored --backup-at"):
         async with served.on(lives._backup):
             pass
     async with Database(lives._backup, clock=served.clock.now) as database:
@@ -354,7 +354,7 @@ async def test_a_database_of_another_installation_is_refused_until_it_is_declare
 
 
 @requirement("keys-15")
-async def test_a_new_database_starts_clean(clock: HandClock, served: Served, tmp_path: Path) -> None:
+async def test_a_new_database_starts_clean(clock: ManualClock, served: Served, tmp_path: Path) -> None:
     await served.witness.write(Epoch("01ELSEWHERE", 100))
     async with served.on(f"sqlite:///{tmp_path}/new.db") as restores:
         pass

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from connector_gateway.core.single_flight import TRUSTED_SECONDS, SingleFlight
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 
 
 @dataclass
@@ -56,12 +56,12 @@ class Reader:
 
 
 @pytest.fixture
-def reader(library: Library, clock: HandClock) -> Reader:
+def reader(library: Library, clock: ManualClock) -> Reader:
     return Reader(library, SingleFlight(clock, 2, from_start=True))
 
 
 async def test_what_was_found_or_was_not_is_looked_up_once_in_three_seconds(
-    reader: Reader, library: Library, clock: HandClock
+    reader: Reader, library: Library, clock: ManualClock
 ) -> None:
     library.shelves["nothing"] = None
     for _ in range(3):
@@ -77,7 +77,7 @@ async def test_what_was_found_or_was_not_is_looked_up_once_in_three_seconds(
 
 
 async def test_those_who_ask_at_the_same_time_share_one_look_up(
-    reader: Reader, library: Library, clock: HandClock
+    reader: Reader, library: Library, clock: ManualClock
 ) -> None:
     await reader.ask("name")
     clock.at += TRUSTED_SECONDS + 0.1
@@ -116,7 +116,7 @@ async def test_what_is_forgotten_during_a_look_up_is_looked_up_again(reader: Rea
 
 
 async def test_a_look_up_that_hangs_is_not_waited_for_by_those_who_come_three_seconds_later(
-    reader: Reader, library: Library, clock: HandClock
+    reader: Reader, library: Library, clock: ManualClock
 ) -> None:
     library.open.clear()
     hanging = asyncio.create_task(reader.ask("name"))

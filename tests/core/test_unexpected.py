@@ -2,7 +2,7 @@
 
 import pytest
 
-from connector_gateway.core.history.unexpected_responses import MAX_PLACES, UnexpectedAnswers
+from connector_gateway.core.history.unexpected_responses import MAX_PLACES, UnexpectedResponses
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, PageNotFound, UpstreamUnexpected
 
 
@@ -10,8 +10,8 @@ def unexpected(*places: str) -> UpstreamUnexpected:
     return UpstreamUnexpected("Unknown.", *({"place": place} for place in places))
 
 
-def counted(*errors: GatewayError) -> UnexpectedAnswers:
-    answers = UnexpectedAnswers()
+def counted(*errors: GatewayError) -> UnexpectedResponses:
+    answers = UnexpectedResponses()
     for error in errors:
         answers.count("notes", error)
     return answers

@@ -84,7 +84,7 @@ def recording() -> Iterator[list[Exchange]]:
         return made
 
     # The one place where a sandbox puts something in front of its stand-ins; no route of theirs is changed.
-    with patch("workspace_sandbox.sandbox.staged", watched):
+    with patch("workspace_sandbox.sandbox.with_faults_and_log", watched):
         yield seen
 
 

@@ -35,7 +35,7 @@ def writings(room: str) -> Sequence[str]:
 
 
 @dataclass(frozen=True)
-class Outside:
+class VendorView:
     """The third parties, asked past the gateway and past the proxy."""
 
     sandbox: Sandbox

@@ -21,7 +21,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 
 @dataclass
-class Calling:
+class CallThread:
     """A call under way, in a thread of its own; its answer is none when the connection broke."""
 
     call: Callable[[], httpx.Response]

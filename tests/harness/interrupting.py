@@ -10,7 +10,7 @@ from sqlalchemy import insert
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.writes.claims import Claim, ClaimName
-from connector_gateway.core.writes.journal import JournalEntry, owner_of
+from connector_gateway.core.writes.journal import JournalEntry, encryption_context
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.core.writes.ownership import OPEN
 from connector_gateway.core.writes.request_digests import Asked, asked
@@ -68,14 +68,14 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
     declared = next(one for one in CONNECTORS[connector].operations if one.name == operation)
     target, parameters = asked(declared, arguments.read(declared.params))
     whose = gateway.run(app.connections.get(connection_id)).whose
-    kept = {"arguments": arguments.kept(), "whose": whose, "entries": [asdict(entry) for entry in entries]}
+    kept = {"arguments": arguments.to_json(), "whose": whose, "entries": [asdict(entry) for entry in entries]}
     row = name.columns | {
         "target": target,
         "parameters": parameters,
         "run_id": claim.run_id,
         "attempt": 1,
         "state": "doubtful",
-        "sealed": app._vault.seal(kept, owner_of(claim.name)),
+        "sealed": app._vault.encrypt(kept, encryption_context(claim.name)),
         "settle_seconds": 0.0,
         "settles_at": 0.0,
         "expires_at": app.clock.now() + 1000,

@@ -17,9 +17,9 @@ from sqlalchemy import select
 from starlette.types import Message, Receive, Scope, Send
 from structlog.testing import LogCapture
 
-from connector_gateway.core.access.keys import Keys
+from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.sessions import Sessions
-from connector_gateway.core.connections import ConnectLinks, Consents, Tokens, Vault
+from connector_gateway.core.connections import ConnectLinks, ConsentFlow, TokenEndpointClient, Vault
 from connector_gateway.core.connections.oauth_flow import OWNER
 from connector_gateway.core.events.inbound_hooks import HANDED_OVER
 from connector_gateway.storage import tables
@@ -106,16 +106,20 @@ LEAKS = Leaks()
 
 def listen() -> None:
     """Learn every secret where it is made or sealed, and hear what is logged where tests capture it."""
-    _before(Vault, "seal", _sealing)
-    _before(Tokens, "redeem", lambda _, code, *__: LEAKS.learn([code], "a code"))
+    _before(Vault, "encrypt", _sealing)
+    _before(TokenEndpointClient, "redeem", lambda _, code, *__: LEAKS.learn([code], "a code"))
     _before(LogCapture, "__call__", lambda _, __, event: LEAKS.heard("the log", repr(event)))
-    _after(Tokens, "_grant", lambda grant: LEAKS.learn(filter(None, (grant.token, grant.refresh_token)), "a token"))
-    _after(Keys, "create", lambda made: LEAKS.learn([made["key"]], "an API key"))
+    _after(
+        TokenEndpointClient,
+        "_grant",
+        lambda grant: LEAKS.learn(filter(None, (grant.token, grant.refresh_token)), "a token"),
+    )
+    _after(ApiKeys, "create", lambda made: LEAKS.learn([made["key"]], "an API key"))
     _after(Sessions, "begin", lambda session: LEAKS.learn([session.token], "a session"))
     _after(Sessions, "create_link", lambda link: LEAKS.learn([link], "a sign-in link"))
     _after(Sessions, "begin_by_link", lambda session: LEAKS.learn([session.token] if session else [], "a session"))
     _after(ConnectLinks, "issue", lambda issued: LEAKS.learn([issued["connect_url"].split("/")[-1]], "a connect link"))
-    _after(Consents, "begin", _departing)
+    _after(ConsentFlow, "begin", _departing)
     _overhear_databases()
 
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.upstream_files.remote_files import Files
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
@@ -53,7 +53,7 @@ SECRETS = {
 @contextmanager
 def playground(folder: Path) -> Iterator[Gateway]:
     """A gateway in front of every stand-in, with something observed in notes and chat."""
-    files = Files(2, 1_000_000, reachable=lambda address: address == "127.0.0.1")
+    files = PublicFileFetcher(2, 1_000_000, reachable=lambda address: address == "127.0.0.1")
     with (
         playing(**EMULATORS) as sandbox,
         serving(sandbox, folder, connectors=UNHURRIED, files=files, **WATCHING) as gateway,

@@ -24,7 +24,7 @@ from connector_gateway.connectors.chat import CHAT
 from connector_gateway.core.events.feed import data_of
 from connector_gateway.core.writes.restores import identify
 from connector_gateway.kit.clock import SystemClock
-from connector_gateway.kit.events import Delivery
+from connector_gateway.kit.events import HookRequest
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 from connectors.chat.observing import signed
@@ -170,7 +170,7 @@ class History:
         outer = {"type": "event_callback", "team_id": team, "api_app_id": app, "authorizations": given}
         body = json.dumps({**outer, **more, "event": event}).encode()
         headers = {name.lower(): value for name, value in signed(body).items()}
-        await self.app.hooks.receive("chat", Delivery(headers, body, time.time()))
+        await self.app.hooks.receive("chat", HookRequest(headers, body, time.time()))
 
     async def _compare(self) -> None:
         names = [connected.connection_id for connected in self.world.connected]
@@ -202,7 +202,7 @@ async def gateway_on(database_url: str) -> AsyncIterator[App]:
     app = App(Settings.read(environment, connectors), connectors=connectors, clock=SystemClock())
     async with app.database, app._transport:
         await identify(app.database)
-        await app._processes.beat()
+        await app._processes.heartbeat()
         yield app
 
 

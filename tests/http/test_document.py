@@ -27,7 +27,7 @@ ROUTES: Mapping[str, Schema] = {
 }
 REFUSALS = {
     **{
-        f"{room.name}_{operation.name}": operation.refusals
+        f"{room.name}_{operation.name}": operation.all_errors
         for room in CONNECTORS.values()
         for operation in room.operations
     },

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import create_engine, select
 
 from connector_gateway.storage import tables
-from harness.installed import Calling, Installation, installed
+from harness.installed import CallThread, Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.waiting import wait_until
@@ -36,7 +36,7 @@ def test_a_call_under_way_is_answered_and_then_the_process_ends(
         url = f"{installation.base_url}/v1/connectors/notes/databases"
         query = {"connection_id": installation.connections["notes"]}
         headers = {"Authorization": f"Bearer {installation.key}"}
-        calling = Calling(lambda: httpx.get(url, params=query, headers=headers, timeout=60))
+        calling = CallThread(lambda: httpx.get(url, params=query, headers=headers, timeout=60))
         wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
         code = installation.end(signal.SIGTERM)
         answer = calling.ended()
@@ -54,19 +54,19 @@ def test_a_call_under_way_is_answered_and_then_the_process_ends(
     assert [] == processes
 
 
-def asked(installation: Installation, query: str = "databases") -> Calling:
+def asked(installation: Installation, query: str = "databases") -> CallThread:
     """A read under way."""
     url = f"{installation.base_url}/v1/connectors/notes/{query}"
     headers = {"Authorization": f"Bearer {installation.key}"}
     params = {"connection_id": installation.connections["notes"]}
-    return Calling(lambda: httpx.get(url, params=params, headers=headers, timeout=60))
+    return CallThread(lambda: httpx.get(url, params=params, headers=headers, timeout=60))
 
 
-def written(installation: Installation, key: str | None = None) -> Calling:
+def written(installation: Installation, key: str | None = None) -> CallThread:
     """A page under way."""
     database_id = installation.sandbox.emulators["notes"].examples()["database_id"]
     body = {"database_id": database_id, "properties": {}, "idempotency_key": key}
-    return Calling(lambda: installation.call("POST", "/notes/pages", **body))
+    return CallThread(lambda: installation.call("POST", "/notes/pages", **body))
 
 
 def runs(folder: Path) -> dict[str, tuple[Any, ...]]:

@@ -11,10 +11,10 @@ from connector_gateway.core.pacing.scheduler import ConnectionPacer
 from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError, UpstreamUnavailable
 from connector_gateway.kit.errors.table import MAX_MESSAGE, ErrorTable, Reason, Rejection, vendor_reason
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
-from connector_gateway.kit.upstream.pool import Answer, Transport
-from connector_gateway.storage.shared.memory import InMemory
-from harness.clocks import NOON, HandClock
+from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
+from connector_gateway.kit.upstream.pool import Transport, UpstreamResponse
+from connector_gateway.storage.shared.memory import LocalCounters
+from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement
 from kit.third import OK, Door, Third
 
@@ -85,9 +85,9 @@ STRANGE = (
 """Bodies that are no vendor's."""
 
 
-def response(status: int, body: Any, **headers: str) -> Answer:
+def response(status: int, body: Any, **headers: str) -> UpstreamResponse:
     """A response with that body."""
-    return Answer(status, headers, (body if isinstance(body, str) else dumps(body)).encode("latin-1"))
+    return UpstreamResponse(status, headers, (body if isinstance(body, str) else dumps(body)).encode("latin-1"))
 
 
 # The tables
@@ -184,20 +184,20 @@ class Sending:
     """A client in front of a server that speaks plain bytes."""
 
     def __init__(self, third: Third, transport: Transport) -> None:
-        self.clock = HandClock()
-        pacer = ConnectionPacer("shelf", {"all": Budget(100, 1)}, "account", InMemory(self.clock), self.clock)
-        party = ThirdParty(
+        self.clock = ManualClock()
+        pacer = ConnectionPacer("shelf", {"all": Budget(100, 1)}, "account", LocalCounters(self.clock), self.clock)
+        party = UpstreamService(
             {"base": third.address},
             lambda _: {},
-            standard_throttle,
+            parse_throttle,
             transport,
             self.clock,
             self.clock.now,
             error_table=TABLE,
         )
-        self.upstream = Upstream(party, Door(), pacer, Timeouts(), Trace())
+        self.upstream = UpstreamClient(party, Door(), pacer, Timeouts(), UpstreamLog())
 
-    async def write(self) -> Answer:
+    async def write(self) -> UpstreamResponse:
         """The response to a write."""
         return await self.upstream.send("POST", "/things", Charge("all"), writes=True, json={})
 

@@ -5,12 +5,12 @@ from typing import Annotated
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from connector_gateway.kit.pasted_urls import LONGEST, identifier_or_address, name_or_address
+from connector_gateway.kit.pasted_urls import LONGEST, id_or_url, name_or_url
 from connector_gateway.kit.shapes import Identifier, Name
 
 FORMS = (r"cards\.example/c/([a-z0-9]+)(?:[/?#].*)?", r"cards\.example/m/([0-9]+)-([0-9]+)")
-CARD = TypeAdapter(Annotated[Identifier, identifier_or_address("a card", *FORMS)])
-NAME = TypeAdapter(Annotated[Name, name_or_address(*FORMS)])
+CARD = TypeAdapter(Annotated[Identifier, id_or_url("a card", *FORMS)])
+NAME = TypeAdapter(Annotated[Name, name_or_url(*FORMS)])
 
 
 @pytest.mark.parametrize(

@@ -102,8 +102,8 @@ def test_a_request_that_is_printed_shows_no_credentials() -> None:
         charges=(),
         writes=False,
         expects=(),
-        collides=lambda _: False,
-        used=headers,
+        is_conflict=lambda _: False,
+        credentials=headers,
     )
 
     assert "<GET /v1/pages>" == repr(request)

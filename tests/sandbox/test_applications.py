@@ -31,7 +31,7 @@ def stand_ins() -> Mapping[str, Emulator]:
 
 def refusal_of(emulator: Emulator, action: Mapping[str, Any]) -> type[Exception] | None:
     try:
-        emulator.act(action)
+        emulator.perform(action)
     except ValueError:
         return ValueError
     return None
@@ -115,7 +115,7 @@ def test_an_act_that_there_is_not_is_refused_with_those_there_are(
     stand_ins: Mapping[str, Emulator], application: str, action: dict[str, str]
 ) -> None:
     with pytest.raises(ValueError, match=f"; there are {', '.join(stand_ins[application].acts)}"):
-        stand_ins[application].act(action)
+        stand_ins[application].perform(action)
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)

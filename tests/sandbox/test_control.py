@@ -9,7 +9,7 @@ from harness.waiting import wait_until
 from sandbox.notes.asking import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.knobs import turned
-from workspace_sandbox.running import running
+from workspace_sandbox.running import run_sandbox
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/_control/notes/act"), ("PUT", "/nope")])
@@ -135,7 +135,7 @@ def test_an_unknown_emulator_is_refused_with_those_there_are(control: httpx.Clie
 @pytest.mark.parametrize("value", ["x", [1], {"a": []}], ids=str)
 def test_an_act_with_a_list_that_is_none_is_refused(field: str, value: object) -> None:
     letter = {"action": "receive", "from": "a@b.test", "subject": "s", "body_html": "b", field: value}
-    with running("mail") as mail, httpx.Client(base_url=f"{mail.url}/_control") as control:
+    with run_sandbox("mail") as mail, httpx.Client(base_url=f"{mail.url}/_control") as control:
         reply = control.post("/mail/act", json=letter)
 
     assert 422 == reply.status_code

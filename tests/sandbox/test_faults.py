@@ -108,9 +108,9 @@ def test_a_token_is_found_where_vendors_take_it(
 def test_a_fault_by_chance_repeats_exactly() -> None:
     first, again = (fault_of({"fault": "delay", "times": 100, "probability": 0.3, "seed": 7}) for _ in range(2))
 
-    met = [first.strikes() for _ in range(100)]
+    met = [first.consume() for _ in range(100)]
 
-    assert met == [again.strikes() for _ in range(100)]
+    assert met == [again.consume() for _ in range(100)]
     assert 15 <= sum(met) <= 45
 
 

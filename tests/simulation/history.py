@@ -24,7 +24,7 @@ from connector_gateway.kit import identifiers
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.epochs import FileWitness
-from harness.clocks import NOON, HandClock
+from harness.clocks import NOON, ManualClock
 from simulation.accounts import WAYS, Rewire, Way, connected, rewire
 from simulation.checks import left_over, verdict
 from simulation.forms import FORMS, request
@@ -134,7 +134,7 @@ class History:
         self.lines.append(f"{at:8.3f} " + " ".join(map(str, what)))
 
 
-class SeededMint(identifiers._Mint):
+class SeededMint(identifiers.UlidGenerator):
     """Makes the identifiers of a history from its seed, and from its own time."""
 
     def __init__(self, random: Random) -> None:
@@ -162,7 +162,7 @@ def install() -> Installation:
 def _installed() -> Installation:
     vendors = Vendors()
     template = Path(tempfile.mkdtemp(dir=FOLDER, prefix="simulation-")) / "template.db"
-    app = App(settings(environment(vendors, template, limits=True, watch=False)), clock=HandClock())
+    app = App(settings(environment(vendors, template, limits=True, watch=False)), clock=ManualClock())
 
     async def prepare() -> list[Way]:
         async with app.database:
@@ -219,7 +219,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     world = World(installation.vendors)
     history = History(story, world, storage, sent=installation.vendors.sent)
     try:
-        simulate(Telling(installation, history).tell(tidy=tidy))
+        simulate(SimulationRun(installation, history).tell(tidy=tidy))
         broken = verdict(history)
     except Stopped:
         broken = ["nothing will ever happen again, and somebody still waits"]
@@ -229,7 +229,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     return broken, timeline(history)
 
 
-class Telling:
+class SimulationRun:
     """Lets a story happen."""
 
     def __init__(self, installation: Installation, history: History) -> None:

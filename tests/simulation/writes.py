@@ -242,9 +242,9 @@ class RenamePage(Update):
 
 
 def _stamp(at: float) -> str:
-    from connector_gateway.kit.clock import instant  # noqa: PLC0415  # the one place that needs it
+    from connector_gateway.kit.clock import utc_datetime  # noqa: PLC0415  # the one place that needs it
 
-    return instant(at).isoformat()
+    return utc_datetime(at).isoformat()
 
 
 # Boards

@@ -13,7 +13,7 @@ from sqlalchemy import insert
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql import sqlite_checkpoints
 from connector_gateway.storage.sql.database import Database
-from connector_gateway.storage.sql.sqlite_checkpoints import CALM_PAGES, LONG_BYTES, LONG_PAGES, TURNS, Checkpoints
+from connector_gateway.storage.sql.sqlite_checkpoints import CALM_PAGES, LONG_BYTES, LONG_PAGES, TURNS, WalCheckpointer
 from harness.requirement import requirement
 
 LETTERS = "x" * 50_000
@@ -82,7 +82,7 @@ async def test_a_reader_that_stays_keeps_nobody_waiting(tmp_path: Path) -> None:
 class Told:
     """Stands for the log: tells how long it is and how much of it is moved, turn after turn."""
 
-    checkpoints: Checkpoints
+    checkpoints: WalCheckpointer
     turns: list[tuple[int, int]]
     made: list[tuple[str, bool]] = field(default_factory=list)
     """What was done, and whether others were told that they may write what is in no hurry."""
@@ -118,7 +118,7 @@ async def test_what_is_in_no_hurry_waits_until_little_is_left(tmp_path: Path) ->
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         made = await moved(database, *growing, growing[-1])
         async with asyncio.timeout(1):
-            await database.calm()
+            await database.wait_until_idle()
 
     assert [*[("PASSIVE", True)] * TURNS, *[("PASSIVE", False)] * 3, ("RESTART", False)] == made
 

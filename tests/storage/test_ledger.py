@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared.sliding_window import PRUNE_FROM, Ledger, LedgerEntry
+from connector_gateway.storage.shared.sliding_window import PRUNE_FROM, LedgerEntry, SlidingWindowLog
 
 NOON = 1_795_000_000.0
 TICK = 0.05
@@ -18,7 +18,7 @@ TICK = 0.05
 class History:
     """Requests that reserve, leave, wake late and go, on one ledger; and the instants at which they really went."""
 
-    ledger: Ledger
+    ledger: SlidingWindowLog
     now: float = NOON
     waiting: list[LedgerEntry] = field(default_factory=list)
     gone: list[tuple[float, float]] = field(default_factory=list)
@@ -91,7 +91,7 @@ class History:
         )
 
 
-def placed(ledger: Ledger, *requests: tuple[float, float]) -> list[float]:
+def placed(ledger: SlidingWindowLog, *requests: tuple[float, float]) -> list[float]:
     """Where requests of so many units, so many seconds apart, get their places."""
     now, places = NOON, []
     for units, pause in requests:
@@ -111,7 +111,7 @@ def placed(ledger: Ledger, *requests: tuple[float, float]) -> list[float]:
 )
 @settings(max_examples=400, deadline=None)
 def test_no_window_ever_holds_more_than_the_limit(limit: int, per_seconds: float, acts: list[tuple[str, int]]) -> None:
-    history = History(Ledger(Budget(limit, per_seconds)))
+    history = History(SlidingWindowLog(Budget(limit, per_seconds)))
     history.live(acts)
 
     assert history.most <= limit
@@ -120,7 +120,7 @@ def test_no_window_ever_holds_more_than_the_limit(limit: int, per_seconds: float
 @given(st.lists(st.tuples(st.just(1.0), st.floats(0, 3)), max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_equal_requests_get_places_in_the_order_in_which_they_come(requests: list[tuple[float, float]]) -> None:
-    places = placed(Ledger(Budget(5, 2)), *requests)
+    places = placed(SlidingWindowLog(Budget(5, 2)), *requests)
 
     assert sorted(places) == places
 
@@ -128,13 +128,13 @@ def test_equal_requests_get_places_in_the_order_in_which_they_come(requests: lis
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_the_earliest_place_is_never_later_than_it_must_be(requests: list[int]) -> None:
-    places = placed(Ledger(Budget(5, 1.0)), *((units, 0.0) for units in requests))
+    places = placed(SlidingWindowLog(Budget(5, 1.0)), *((units, 0.0) for units in requests))
 
     assert max(places) - NOON <= len(requests) - 1
 
 
 def test_what_is_given_back_can_be_taken_again() -> None:
-    ledger = Ledger(Budget(1, 10))
+    ledger = SlidingWindowLog(Budget(1, 10))
     ledger.insert(LedgerEntry(NOON, 1))
     waiting = LedgerEntry(ledger.earliest(NOON, 1), 1)
     ledger.insert(waiting)
@@ -144,7 +144,7 @@ def test_what_is_given_back_can_be_taken_again() -> None:
 
 
 def test_what_has_left_the_window_cannot_be_given_back() -> None:
-    ledger = Ledger(Budget(2, 10))
+    ledger = SlidingWindowLog(Budget(2, 10))
     past = LedgerEntry(NOON, 1)
     ledger.insert(past)
     ledger.insert(LedgerEntry(NOON + 5, 1))
@@ -155,14 +155,14 @@ def test_what_has_left_the_window_cannot_be_given_back() -> None:
 
 
 def test_a_closed_ledger_gives_no_place_before_it_opens() -> None:
-    ledger = Ledger(Budget(3, 1))
+    ledger = SlidingWindowLog(Budget(3, 1))
     ledger.closed_until = NOON + 30
 
     assert NOON + 30 == ledger.earliest(NOON, 1)
 
 
 def test_a_reopened_ledger_gives_the_places_that_it_gave_before_it_was_closed() -> None:
-    ledger = Ledger(Budget(1, 1))
+    ledger = SlidingWindowLog(Budget(1, 1))
     ledger.insert(LedgerEntry(NOON, 1))
     before = ledger.earliest(NOON, 1)
     ledger.closed_until = NOON + 3600
@@ -175,7 +175,7 @@ def test_a_reopened_ledger_gives_the_places_that_it_gave_before_it_was_closed() 
 
 
 def test_a_closed_ledger_is_not_idle() -> None:
-    ledger = Ledger(Budget(3, 1))
+    ledger = SlidingWindowLog(Budget(3, 1))
     ledger.closed_until = NOON + 30
 
     assert not ledger.idle(NOON)
@@ -183,7 +183,7 @@ def test_a_closed_ledger_is_not_idle() -> None:
 
 
 def test_a_ledger_is_idle_once_its_window_is_empty() -> None:
-    ledger = Ledger(Budget(3, 1))
+    ledger = SlidingWindowLog(Budget(3, 1))
     ledger.insert(LedgerEntry(NOON, 1))
 
     assert not ledger.idle(NOON + 0.5)
@@ -192,11 +192,11 @@ def test_a_ledger_is_idle_once_its_window_is_empty() -> None:
 
 def test_more_than_the_limit_at_once_never_fits() -> None:
     with pytest.raises(ValueError, match="never fit"):
-        Ledger(Budget(3, 1)).earliest(NOON, 4)
+        SlidingWindowLog(Budget(3, 1)).earliest(NOON, 4)
 
 
 def test_a_small_request_may_use_a_gap_that_a_large_one_cannot() -> None:
-    ledger = Ledger(Budget(5, 10))
+    ledger = SlidingWindowLog(Budget(5, 10))
     ledger.insert(LedgerEntry(NOON, 4))
     large = ledger.earliest(NOON, 3)
     ledger.insert(LedgerEntry(large, 3))
@@ -205,7 +205,7 @@ def test_a_small_request_may_use_a_gap_that_a_large_one_cannot() -> None:
 
 
 def test_what_is_long_past_is_dropped() -> None:
-    ledger = Ledger(Budget(10_000, 1))
+    ledger = SlidingWindowLog(Budget(10_000, 1))
     placed(ledger, *[(1.0, 1.0)] * (PRUNE_FROM * 3))
 
     assert len(ledger._entries) <= PRUNE_FROM + 1

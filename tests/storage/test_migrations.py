@@ -9,7 +9,7 @@ from sqlalchemy import create_engine, make_url, select, text
 
 from connector_gateway.storage import schema, tables
 from connector_gateway.storage.sql.database import Database
-from connector_gateway.storage.sql.sqlite_files import Unusable
+from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 from harness.requirement import requirement
 
 NEXT = """
@@ -37,7 +37,7 @@ VALUES ('ws_1', 'conn_1', 'create_page', 'key', 'digest', 'digest', 'run_1', 1, 
 async def test_a_database_from_before_the_first_release_is_refused_in_one_sentence(database: Database) -> None:
     await database.write(lambda writing: writing.execute(text("UPDATE alembic_version SET version_num = '0027'")))
 
-    with pytest.raises(Unusable, match=r"^The database has schema 0027, from .*an empty database\.$"):
+    with pytest.raises(UnusableDatabase, match=r"^The database has schema 0027, from .*an empty database\.$"):
         await asyncio.to_thread(database.migrate)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, insert, make_url, select, text
 
-from connector_gateway.core.history.runs import Run, Runs
-from connector_gateway.core.process_registry import Processes
+from connector_gateway.core.history.runs import Run, RunStore
+from connector_gateway.core.process_registry import ProcessRegistry
 from connector_gateway.core.writes.claims import Claim, ClaimName, Claims
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.core.writes.request_digests import Asked
@@ -67,7 +67,7 @@ async def test_a_server_that_restarts_is_away_and_then_back_with_what_was_owed(o
         before = await put(database, "before")
         with stopped(own_server):
             away = await put(database, "a", "b")
-            database.eventually(partial(_add, "owed"))
+            database.write_deferred(partial(_add, "owed"))
             await database.flush()
         after = await put(database, "c", "d")
         await database.flush()
@@ -174,8 +174,8 @@ async def test_replicas_whose_clocks_are_an_hour_apart_leave_each_others_claims_
         async with early[0], late[0]:
             recording = early[1].record(Run("http"), *WHAT, connection_id="conn")
             claim = await early[2].take(name, ASKED, recording, 0)
-            await late[0].beat()
-            await early[0].beat()
+            await late[0].heartbeat()
+            await early[0].heartbeat()
             with pytest.raises(IdempotencyInProgress):
                 await late[2].take(name, ASKED, late[1].record(Run("http"), *WHAT, connection_id="conn"), 0)
 
@@ -188,8 +188,8 @@ WHAT = (WorkspaceId("ws"), "notes", "make")
 ASKED = Asked("target", "parameters")
 
 
-def replica(database: Database, skew: float) -> tuple[Processes, Runs, Claims]:
+def replica(database: Database, skew: float) -> tuple[ProcessRegistry, RunStore, Claims]:
     """What a process at another machine writes, and by which clock."""
     process_id, clock = ProcessId(f"proc {skew}"), Skewed(skew)
-    runs, claims = Runs(database, process_id, clock), Claims(database, process_id, clock)
-    return Processes(database, process_id, clock, runs=runs, claims=claims, alone=False), runs, claims
+    runs, claims = RunStore(database, process_id, clock), Claims(database, process_id, clock)
+    return ProcessRegistry(database, process_id, clock, runs=runs, claims=claims, alone=False), runs, claims

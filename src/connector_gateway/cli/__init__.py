@@ -12,7 +12,7 @@ import click
 from typing_extensions import override
 
 from connector_gateway import __version__
-from connector_gateway.cli.serve.gc_control import loading
+from connector_gateway.cli.serve.gc_control import gc_disabled
 from connector_gateway.management import RESOURCES
 
 HERE = "connector_gateway.cli"
@@ -88,7 +88,7 @@ class Commands(click.Group):
         module, summary = COMMANDS[cmd_name]
         if cmd_name in NEED_SANDBOX and not has_sandbox():
             raise click.ClickException(WITHOUT_SANDBOX.format(cmd_name))
-        with loading():
+        with gc_disabled():
             loaded = import_module(module)
             command: click.Command = getattr(loaded, cmd_name, None) or loaded.management_group(cmd_name)
         command.short_help = summary

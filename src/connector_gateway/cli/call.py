@@ -16,8 +16,8 @@ from connector_gateway.cli.dev.samples import address_of
 from connector_gateway.cli.manage.over_http import Response, send
 from connector_gateway.cli.options import FieldOption, Json, bounded, paragraphs
 from connector_gateway.cli.output import as_json as json_option
-from connector_gateway.cli.output import fail, note, show, show_json
-from connector_gateway.cli.target import Target, data_folder, reached
+from connector_gateway.cli.output import exit_with_error, print_to_stderr, show, show_json
+from connector_gateway.cli.target import Target, data_folder, resolve_target
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.fields import Field, describe_field
@@ -51,8 +51,8 @@ def _group(connector: AnyConnector) -> click.Group:
 def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
     def run(data: Path | None, connection: str | None, *, as_json: bool, **options: Any) -> None:
         given = {names[option]: value for option, value in options.items() if value is not None and value != ()}
-        response = asyncio.run(_send(reached(data), connector, operation, connection, given))
-        _tell(response, json=as_json)
+        response = asyncio.run(_send(resolve_target(data), connector, operation, connection, given))
+        _print_and_exit(response, json=as_json)
 
     names = {f"p_{name}": name for name in operation.parameters}
     parameters = [_option(name, declared) for name, declared in operation.parameters.items()]
@@ -84,28 +84,28 @@ def _option(name: str, declared: FieldInfo) -> click.Option:
     )
 
 
-def _tell(response: Response, *, json: bool) -> None:
+def _print_and_exit(response: Response, *, json: bool) -> None:
     """Print the answer and end the command: with 0 if all was done, 1 if nothing was, 4 if a part was."""
     body = response.body
     if "error" in body and not json:
-        fail(body, json=False)
+        exit_with_error(body, json=False)
     if json:
         show_json(msgspec.json.format(response.text, indent=2).decode())
     else:
         show(body["data"], json=False)
         _note_the_rest(response)
     for warning in response.warnings:
-        note("warning", warning)
+        print_to_stderr("warning", warning)
     sys.exit(1 if "error" in body else PARTIAL if body.get("status") == "partial" else 0)
 
 
 def _note_the_rest(response: Response) -> None:
     for name in ("run_id", "next_cursor"):
         if response.body.get(name):
-            note(name, response.body[name])
+            print_to_stderr(name, response.body[name])
     if response.body.get("status") == "partial":
         is_any_done = any(value for name, value in response.body["data"].items() if name != "failed")
-        note("status", f"partial: {'not everything' if is_any_done else 'nothing'} was done")
+        print_to_stderr("status", f"partial: {'not everything' if is_any_done else 'nothing'} was done")
 
 
 class Items(Json):

@@ -10,11 +10,11 @@ import aiohttp
 import click
 from pydantic import TypeAdapter, ValidationError
 
-from connector_gateway.cli.output import as_json, note, show
-from connector_gateway.conformance.report import Outcome, junit, outcomes, rows
-from connector_gateway.conformance.target import Broken, Place
+from connector_gateway.cli.output import as_json, print_to_stderr, show
+from connector_gateway.conformance.report import Outcome, junit, rows, run_checks
+from connector_gateway.conformance.target import CheckFailed, TargetService
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.kit.errors.suggestions import nearest
+from connector_gateway.kit.errors.suggestions import closest_match
 
 ARGUMENTS = TypeAdapter(dict[str, dict[str, Any]])
 COLUMNS = ("subject", "holds", "broken", "skipped")
@@ -59,13 +59,13 @@ def conformance(
     given = _given(arguments)
     if writes and not given:
         raise click.BadParameter("It makes the writes of --arguments, which has none.", param_hint="--write")
-    found = asyncio.run(_checked(Place(url, key, read_key, connections, given, writes=writes)))
+    found = asyncio.run(_checked(TargetService(url, key, read_key, connections, given, writes=writes)))
     if file is not None:
         file.write_bytes(junit(found))
     show(rows(found), json=as_json, columns=COLUMNS)
     for one in found:
         if one.result == "broken":
-            note(f"{one.subject}, {one.check.name} ({', '.join(one.check.clauses)})", one.why)
+            print_to_stderr(f"{one.subject}, {one.check.name} ({', '.join(one.check.clauses)})", one.why)
     sys.exit(any(one.result == "broken" for one in found))
 
 
@@ -77,16 +77,16 @@ def _given(file: BinaryIO | None) -> Mapping[str, Mapping[str, Any]]:
         raise click.BadParameter("It is no JSON object of objects.", param_hint="--arguments") from fault
     names = {f"{room.name}_{operation.name}" for room in CONNECTORS.values() for operation in room.operations}
     if unknown := given.keys() - names:
-        meant = nearest(min(unknown), names)
+        meant = closest_match(min(unknown), names)
         more = f" Did you mean {meant}?" if meant else ""
         raise click.BadParameter(f"There is no operation {min(unknown)}.{more}", param_hint="--arguments")
     return given
 
 
-async def _checked(place: Place) -> Sequence[Outcome]:
+async def _checked(place: TargetService) -> Sequence[Outcome]:
     try:
         async with place:
             await place.find_connections()
-            return await outcomes(place, CONNECTORS)
-    except (aiohttp.ClientError, TimeoutError, Broken) as fault:
+            return await run_checks(place, CONNECTORS)
+    except (aiohttp.ClientError, TimeoutError, CheckFailed) as fault:
         raise click.ClickException(f"Nothing answers there that could be checked: {fault}.") from fault

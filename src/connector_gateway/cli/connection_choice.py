@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from connector_gateway.cli.manage.over_http import send
-from connector_gateway.cli.output import fail
+from connector_gateway.cli.output import exit_with_error
 from connector_gateway.cli.target import Target
-from connector_gateway.kit.errors.suggestions import nearest
+from connector_gateway.kit.errors.suggestions import closest_match
 
 PREFIX = "conn_"
 MAX_LISTED = 10
@@ -36,7 +36,7 @@ async def _usable(target: Target, connector: str) -> Sequence[Mapping[str, Any]]
     while True:
         body = (await send(target, "GET", "/v1/connections", values)).body
         if "error" in body:
-            fail(body, json=False)
+            exit_with_error(body, json=False)
         found += [one for one in body["data"] if one["status"] != "pending"]
         if body["next_cursor"] is None:
             return found
@@ -59,7 +59,7 @@ def _unclear(
     if given is None or matches:
         called = f" called {given!r}" if given else ""
         return f"There are several connections of {connector}{called}. Name one with --connection:\n{_listed(matches)}"
-    meant = nearest(given, [one[field] for one in usable for field in NAMES if one[field]])
+    meant = closest_match(given, [one[field] for one in usable for field in NAMES if one[field]])
     hint = f" Did you mean {meant!r}?" if meant else ""
     return f"There is no connection of {connector} called {given!r}.{hint} There are:\n{_listed(usable)}"
 

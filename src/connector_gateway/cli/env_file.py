@@ -21,7 +21,7 @@ def env_file() -> Path:
     return Path(os.environ.get(NAMED_BY) or USUAL)
 
 
-def kept() -> dict[str, str]:
+def read_settings() -> dict[str, str]:
     """The settings in the file; lines about anything else are ignored."""
     path = env_file()
     try:
@@ -47,7 +47,7 @@ def new_settings(database_url: str) -> dict[str, str]:
     }
 
 
-def keep(settings: Mapping[str, str]) -> Path:
+def append_settings(settings: Mapping[str, str]) -> Path:
     """Add *settings* to the file; returns where that is."""
     path = env_file().resolve()
     # To replace a device such as /dev/null by a file would break the machine for everybody on it.

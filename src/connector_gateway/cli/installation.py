@@ -18,14 +18,14 @@ import click
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
 from connector_gateway.cli.dev.folder import USUAL_FOLDER, describe, is_installed, is_running, state_of
-from connector_gateway.cli.output import fail, note, show
+from connector_gateway.cli.output import exit_with_error, print_to_stderr, show
 from connector_gateway.cli.settings_loader import settings_of
-from connector_gateway.cli.target import set_here
+from connector_gateway.cli.target import local_settings
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.audited_actions import Actor, acting
-from connector_gateway.core.calls.envelope import described
+from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import GatewayError, StorageUnavailable
-from connector_gateway.storage.sql.sqlite_files import Unusable
+from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ OWN = ("GATEWAY_SECRET_KEYS", "GATEWAY_DATABASE_URL")
 
 def environment(data: Path | None = None) -> dict[str, str]:
     """The settings there are; those of the dev installation in *data* go first where it is named."""
-    found = set_here()
+    found = local_settings()
     return found if data is None else found | environment_of(data)
 
 
@@ -57,7 +57,7 @@ def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, A
     """
     upstreams, base_url = described.get("upstreams", {}), described.get("base_url")
     return {
-        **stand_ins(upstreams, described.get("clients", {})),
+        **emulator_settings(upstreams, described.get("clients", {})),
         **_hook_secrets(upstreams),
         "GATEWAY_DATABASE_URL": f"sqlite:///{(data / 'gateway.db').resolve()}",
         "GATEWAY_SECRET_KEYS": state["secret_key"],
@@ -78,7 +78,9 @@ def _hook_secrets(upstreams: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     }
 
 
-def stand_ins(upstreams: Mapping[str, Mapping[str, str]], clients: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def emulator_settings(
+    upstreams: Mapping[str, Mapping[str, str]], clients: Mapping[str, Mapping[str, str]]
+) -> dict[str, str]:
     """The settings with which stand-ins are asked in place of the applications: addresses, and what we are there.
 
     A stand-in answers at one address for all hosts of its application, unless it names others.
@@ -98,7 +100,7 @@ def stand_ins(upstreams: Mapping[str, Mapping[str, str]], clients: Mapping[str, 
     return addresses | registered
 
 
-def manage(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:
+def run_management(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:
     """The result of *work* on the installation, with its database open; a refusal is printed and ends the command."""
     chosen = {"GATEWAY_OPERATOR_TOKEN": "not needed by commands"} | _chosen(data)
     app = App(settings_of(chosen))
@@ -110,10 +112,10 @@ def manage(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool
 
     try:
         return asyncio.run(run())
-    except Unusable as fault:
+    except UnusableDatabase as fault:
         raise click.ClickException(str(fault)) from fault
     except GatewayError as error:
-        fail(_body(error), json=json)
+        exit_with_error(_body(error), json=json)
 
 
 def _user() -> str:
@@ -123,14 +125,16 @@ def _user() -> str:
     return str(os.getuid())
 
 
-def act(data: Path | None, work: Callable[[App], Awaitable[Any]], *, json: bool, columns: tuple[str, ...] = ()) -> None:
+def run_and_print(
+    data: Path | None, work: Callable[[App], Awaitable[Any]], *, json: bool, columns: tuple[str, ...] = ()
+) -> None:
     """Show the result of *work* on the installation, as of ``manage``."""
-    show(manage(data, work, json=json), json=json, columns=columns)
+    show(run_management(data, work, json=json), json=json, columns=columns)
 
 
 def _body(error: GatewayError) -> Mapping[str, Any]:
     """Return the response for an error, which tells the owner of the installation why the database does not respond."""
-    public = described(error, "cli")
+    public = error_payload(error, "cli")
     why = f" {error.private}" if isinstance(error, StorageUnavailable) and error.private else ""
     retry = {} if error.retry_after is None else {"retry_after": error.retry_after}
     return {"run_id": None, "error": {**public, "message": f"{public['message']}{why}"}, **retry}
@@ -146,7 +150,9 @@ def _chosen(data: Path | None) -> dict[str, str]:
     if any(os.environ.get(name) for name in OWN) or not is_installed(USUAL_FOLDER):
         return found
     if is_running(USUAL_FOLDER):
-        note("installation", f"{USUAL_FOLDER}, where dev is running, rather than that of {env_file.env_file()}")
+        print_to_stderr(
+            "installation", f"{USUAL_FOLDER}, where dev is running, rather than that of {env_file.env_file()}"
+        )
         return environment(USUAL_FOLDER)
-    note("installation", f"that of {env_file.env_file()}; --data {USUAL_FOLDER} is the one of dev")
+    print_to_stderr("installation", f"that of {env_file.env_file()}; --data {USUAL_FOLDER} is the one of dev")
     return found

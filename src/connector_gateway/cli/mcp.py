@@ -8,7 +8,7 @@ import click
 import httpx2
 from mcp.shared.exceptions import MCPError
 
-from connector_gateway.cli.target import data_folder, reached
+from connector_gateway.cli.target import data_folder, resolve_target
 from connector_gateway.mcp.bridge import bridge
 from connector_gateway.mcp.gateway_connection import innermost
 
@@ -22,7 +22,7 @@ def mcp(data: Path | None) -> None:
     """
     # Standard output is the agent's; the package's own lines would only disturb who reads the other.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
-    target = reached(data)
+    target = resolve_target(data)
     try:
         asyncio.run(bridge(target.base_url, target.key))
     except (MCPError, httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as fault:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from connector_gateway.cli.tables import Row, block_lines, cell, column_names, inline, rows_lines, written
-from connector_gateway.cli.terminal_text import printable, printable_json
+from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
 from connector_gateway.core.calls.error_details import PLACES
 
 MAX_ALLOWED = 12
@@ -40,17 +40,17 @@ def show_json(text: str) -> None:
     click.echo(printable_json(text))
 
 
-def note(name: str, value: str) -> None:
+def print_to_stderr(name: str, value: str) -> None:
     """Print a value beside the data, on standard error, so that a pipe gets only data."""
     say(f"{name}: {value}")
 
 
 def say(sentence: str) -> None:
     """Print a sentence for people, on standard error."""
-    click.echo(printable(sentence), err=True)
+    click.echo(escape_control_chars(sentence), err=True)
 
 
-def fail(body: Mapping[str, Any], *, json: bool, status: int = 1) -> NoReturn:
+def exit_with_error(body: Mapping[str, Any], *, json: bool, status: int = 1) -> NoReturn:
     """Print an error response of the service (``error``, ``run_id``, ``retry_after``) and exit with *status*."""
     if json:
         show_json(to_json(body, indent=2).decode())
@@ -59,7 +59,7 @@ def fail(body: Mapping[str, Any], *, json: bool, status: int = 1) -> NoReturn:
     sys.exit(status)
 
 
-def to_terminal() -> bool:
+def is_terminal() -> bool:
     """Return True if standard output is a terminal."""
     output: TextIO | None = sys.stdout
     return output is not None and output.isatty()
@@ -74,11 +74,13 @@ def is_interactive() -> bool:
 def _print_error(body: Mapping[str, Any]) -> None:
     error = body["error"]
     printed = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
-    printed.print(Text(printable(error["code"]), "red") + Text(f": {printable(error['message'])}"))
+    printed.print(
+        Text(escape_control_chars(error["code"]), "red") + Text(f": {escape_control_chars(error['message'])}")
+    )
     for detail in error.get("details", []):
         if detail.keys() - {"code", *PLACES}:
-            printed.print(f"  {printable(_fault(detail))}")
-    printed.print(f"  → {printable(error['remedy'])}")
+            printed.print(f"  {escape_control_chars(_fault(detail))}")
+    printed.print(f"  → {escape_control_chars(error['remedy'])}")
     for name, unit in (("retry_after", " s"), ("run_id", "")):
         if body.get(name) is not None:
             printed.print(f"  {name}: {body[name]}{unit}")
@@ -103,17 +105,17 @@ def _fact(name: str, value: Any) -> str:
 
 
 def _print_object(data: Row) -> None:
-    if to_terminal():
+    if is_terminal():
         click.echo("\n".join(block_lines(data, console.width, whole=True)))
     else:
-        click.echo("\n".join(f"{printable(name)}\t{cell(value)}" for name, value in data.items()))
+        click.echo("\n".join(f"{escape_control_chars(name)}\t{cell(value)}" for name, value in data.items()))
 
 
 def _print_rows(rows: Sequence[Row], columns: Sequence[str]) -> None:
     names = columns or column_names(rows)
     # A pipe gets every column, since nothing is too wide for a program.
-    if not to_terminal():
-        lines = [map(printable, names), *([cell(row.get(name)) for name in names] for row in rows)]
+    if not is_terminal():
+        lines = [map(escape_control_chars, names), *([cell(row.get(name)) for name in names] for row in rows)]
         click.echo("\n".join(map("\t".join, lines)))
     elif rows:
         _print_table(rows, names)
@@ -125,4 +127,6 @@ def _print_table(rows: Sequence[Row], names: Sequence[str]) -> None:
     lines, dropped = rows_lines(rows, names, console.width)
     click.echo("\n".join(lines))
     if dropped:
-        note("not shown, for want of room", ", ".join(dropped) + " (a wider terminal, a pipe or --json shows all)")
+        print_to_stderr(
+            "not shown, for want of room", ", ".join(dropped) + " (a wider terminal, a pipe or --json shows all)"
+        )

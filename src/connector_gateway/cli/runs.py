@@ -11,13 +11,13 @@ from typing import Any
 import click
 
 from connector_gateway.app import App
-from connector_gateway.cli.installation import manage
+from connector_gateway.cli.installation import run_management
 from connector_gateway.cli.manage.commands import data_of, management_group, option_of, read_params
 from connector_gateway.cli.manage.in_process import result_of
-from connector_gateway.cli.output import as_answered, as_json, console, show, show_json, to_terminal
+from connector_gateway.cli.output import as_answered, as_json, console, is_terminal, show, show_json
 from connector_gateway.cli.tables import cell, fitting
 from connector_gateway.cli.target import data_folder
-from connector_gateway.cli.terminal_text import printable
+from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.outcome_text import explain_run
 from connector_gateway.core.writes.key_outcomes import describe_outcome
@@ -49,11 +49,11 @@ def print_timeline(_: ManagementRoute, record: RunRecord) -> None:
     caller = f"key {run['key_id']}" if run["key_id"] else "without a key"
     click.echo(f"{run['run_id']}  {run['connector']} {run['operation']}{through}")
     click.echo(f"{run['surface']}, {caller}, {cell(run['started_at'])}\n")
-    for at, took, what in time_line(run):
-        click.echo(f"{at:10.1f} ms  {'' if took is None else f'{took:.1f} ms':>12}  {printable(what)}")
+    for at, took, what in timeline(run):
+        click.echo(f"{at:10.1f} ms  {'' if took is None else f'{took:.1f} ms':>12}  {escape_control_chars(what)}")
     outcome = explain_run(run, CONNECTORS.get(run["connector"]))
     if outcome is not None:
-        click.echo(f"\n{printable(' '.join([*outcome.sentences, outcome.remedy]).strip())}")
+        click.echo(f"\n{escape_control_chars(' '.join([*outcome.sentences, outcome.remedy]).strip())}")
 
 
 runs = management_group("runs", {"list": print_summaries, "show": print_timeline})
@@ -68,7 +68,7 @@ def tail_runs(polls: int | None, data: Path | None, *, as_json: bool, **options:
     values = {name.removeprefix("p_"): value for name, value in options.items() if value is not None}
     params = read_params(list_runs, values, json=as_json)
     with suppress(KeyboardInterrupt):
-        manage(data, lambda app: _tail(app, params, polls, json=as_json), json=as_json)
+        run_management(data, lambda app: _tail(app, params, polls, json=as_json), json=as_json)
 
 
 async def pause(seconds: float) -> None:
@@ -100,9 +100,9 @@ def _print_line(run: Mapping[str, Any], *, json: bool) -> None:
         return
     summary = _summary(run)
     cells = [cell(summary[name]) for name in SUMMARY]
-    if to_terminal():
+    if is_terminal():
         cells = [text.ljust(width) for text, width in zip(cells, WIDTHS, strict=True)][: fitting(WIDTHS, console.width)]
-    click.echo(("  " if to_terminal() else "\t").join(cells).rstrip(" "))
+    click.echo(("  " if is_terminal() else "\t").join(cells).rstrip(" "))
 
 
 def _summary(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _summary(run: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def time_line(run: Mapping[str, Any]) -> Iterator[tuple[float, float | None, str]]:
+def timeline(run: Mapping[str, Any]) -> Iterator[tuple[float, float | None, str]]:
     """The steps of a run: milliseconds since its start, milliseconds it took, and what happened."""
     started_at: datetime = run["started_at"]
     exchanges = run["upstream"]

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len, set_cell_size
 
-from connector_gateway.cli.terminal_text import printable
-from connector_gateway.kit.shapes import timestamp
+from connector_gateway.cli.terminal_text import escape_control_chars
+from connector_gateway.kit.shapes import format_timestamp
 
 GAP = "  "
 NARROW = 16
@@ -29,7 +29,7 @@ Row = Mapping[str, Any]
 def written(data: Any) -> Any:
     """Return *data* with instants as the service writes them."""
     if isinstance(data, datetime):
-        return timestamp(data)
+        return format_timestamp(data)
     if isinstance(data, Mapping):
         return {name: written(value) for name, value in data.items()}
     return [written(item) for item in data] if isinstance(data, list | tuple) else data
@@ -40,7 +40,7 @@ def cell(value: Any) -> str:
     if value is None:
         return ""
     text = written(value)
-    return printable(text if isinstance(text, str) else ENCODER.encode(text).decode())
+    return escape_control_chars(text if isinstance(text, str) else ENCODER.encode(text).decode())
 
 
 def inline(value: Any) -> str:
@@ -111,9 +111,11 @@ def cut(text: str, width: int) -> str:
 
 def block_lines(data: Row, width: int, *, whole: bool = False) -> Iterator[str]:
     """Yield a line for each field of *data*; values are cut to *width* unless they are to be copied *whole*."""
-    named = max((cell_len(printable(name)) for name, value in data.items() if not is_nested(value)), default=0)
+    named = max(
+        (cell_len(escape_control_chars(name)) for name, value in data.items() if not is_nested(value)), default=0
+    )
     for name, value in data.items():
-        label = printable(name)
+        label = escape_control_chars(name)
         if is_nested(value):
             yield label
             yield from (f"{GAP}{line}".rstrip(" ") for line in _nested_lines(value, width - len(GAP)))

@@ -20,9 +20,9 @@ data_folder = click.option(
 )
 
 
-def set_here() -> dict[str, str]:
+def local_settings() -> dict[str, str]:
     """The settings of ``.env`` and of the environment, which goes before it."""
-    return env_file.kept() | {name: value for name, value in os.environ.items() if value}
+    return env_file.read_settings() | {name: value for name, value in os.environ.items() if value}
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Target:
     """What to do, in a sentence, if it does not answer."""
 
 
-def reached(data: Path | None) -> Target:
+def resolve_target(data: Path | None) -> Target:
     """Return the running gateway that the environment, ``.env`` or a dev installation names."""
-    settings = {} if data else set_here()
+    settings = {} if data else local_settings()
     described = describe(data or USUAL_FOLDER)
     base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
     key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")

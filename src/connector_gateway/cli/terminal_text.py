@@ -13,7 +13,7 @@ HIDDEN = re.compile(
 NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
-def printable(text: str) -> str:
+def escape_control_chars(text: str) -> str:
     """*text* on one line, with escapes for invisible characters."""
     return HIDDEN.sub(_escape, text)
 

@@ -7,8 +7,8 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import aiohttp
 
-from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE, Check, Subject
-from connector_gateway.conformance.target import Broken, Place, Skipped
+from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE, Check, CheckSubject
+from connector_gateway.conformance.target import CheckFailed, CheckSkipped, TargetService
 from connector_gateway.kit.operation import AnyConnector
 
 SERVICE = "the service"
@@ -24,9 +24,9 @@ class Outcome:
     why: str = ""
 
 
-async def outcomes(place: Place, connectors: Mapping[str, AnyConnector]) -> Sequence[Outcome]:
+async def run_checks(place: TargetService, connectors: Mapping[str, AnyConnector]) -> Sequence[Outcome]:
     """Every check of every operation, and those of the service, one after the other."""
-    subjects = [Subject(place, room, operation) for room in connectors.values() for operation in room.operations]
+    subjects = [CheckSubject(place, room, operation) for room in connectors.values() for operation in room.operations]
     found = [await _outcome(SERVICE, check, place) for check in OF_THE_SERVICE]
     return [*found, *[await _outcome(one.name, check, one) for one in subjects for check in OF_OPERATIONS]]
 
@@ -34,9 +34,9 @@ async def outcomes(place: Place, connectors: Mapping[str, AnyConnector]) -> Sequ
 async def _outcome(name: str, check: Check, subject: Any) -> Outcome:
     try:
         await check.perform(subject)
-    except Skipped as reason:
+    except CheckSkipped as reason:
         return Outcome(name, check, "skipped", str(reason))
-    except Broken as fault:
+    except CheckFailed as fault:
         return Outcome(name, check, "broken", str(fault))
     except (aiohttp.ClientError, TimeoutError, KeyError, TypeError, AttributeError, ValueError) as fault:
         return Outcome(name, check, "broken", f"what came cannot be read: {fault!r}")

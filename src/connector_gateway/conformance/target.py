@@ -16,18 +16,18 @@ MOST_WAITS = 3
 """How often a request waits for the key's minute."""
 
 
-class Broken(Exception):
+class CheckFailed(Exception):
     """A clause does not hold; the message says what was expected, and what came."""
 
 
-class Skipped(Exception):
+class CheckSkipped(Exception):
     """A clause cannot be checked here; the message says why."""
 
 
-def expect(expected: object, actual: object, what: str) -> None:
+def assert_equal(expected: object, actual: object, what: str) -> None:
     """Break off where *what* is not as it should be."""
     if expected != actual:
-        raise Broken(f"{what} should be {expected!r}, and is {actual!r}")
+        raise CheckFailed(f"{what} should be {expected!r}, and is {actual!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Reply:
         try:
             body = from_json(self.text)
         except ValueError as fault:
-            raise Broken(f"the body of an answer with status {self.status} is no JSON") from fault
+            raise CheckFailed(f"the body of an answer with status {self.status} is no JSON") from fault
         if not isinstance(body, dict):
-            raise Broken("the body of an answer is no object")
+            raise CheckFailed("the body of an answer is no object")
         return body
 
     @property
@@ -58,7 +58,7 @@ class Reply:
 
 
 @dataclass(eq=False, repr=False)
-class Place:
+class TargetService:
     """Asks the service; where the key's minute is used up, as often as that has passed."""
 
     base_url: str
@@ -89,7 +89,7 @@ class Place:
     def connection(self, connector: str) -> str:
         """The connection of a connector."""
         if connector not in self.connections:
-            raise Skipped(f"there is no connection of {connector}")
+            raise CheckSkipped(f"there is no connection of {connector}")
         return self.connections[connector]
 
     async def ask(

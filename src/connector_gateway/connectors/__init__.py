@@ -5,7 +5,7 @@ from importlib import import_module
 
 from connector_gateway.kit.operation import AnyConnector
 
-ROOMS = (
+CONNECTOR_NAMES = (
     "notes",
     "boards",
     "mail",
@@ -16,6 +16,6 @@ ROOMS = (
 """The folder of each room, one to a line; the room's ``__init__`` declares a connector of that name in capitals."""
 
 CONNECTORS: Mapping[str, AnyConnector] = {
-    room: getattr(import_module(f"{__name__}.{room}"), room.upper()) for room in ROOMS
+    room: getattr(import_module(f"{__name__}.{room}"), room.upper()) for room in CONNECTOR_NAMES
 }
 """Every connector by name."""

@@ -14,17 +14,17 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
-from connector_gateway.core.calls.shutdown import Stopping
-from connector_gateway.core.history.runs import Runs
+from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.core.history.runs import RunStore
 from connector_gateway.core.writes.claims import Claims
-from connector_gateway.kit.clock import Clock, elapsed
+from connector_gateway.kit.clock import Clock, monotonic_seconds
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.kit.identifiers import ProcessId
-from connector_gateway.kit.tasks import end
+from connector_gateway.kit.tasks import cancel_and_wait
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.bulk_insert import execute, fetch
 from connector_gateway.storage.sql.database import Database
-from connector_gateway.storage.sql.sqlite_files import AlreadyServed
+from connector_gateway.storage.sql.sqlite_files import DatabaseInUse
 
 HEARTBEAT_SECONDS = 2.0
 
@@ -66,7 +66,7 @@ def _statements(now: ColumnElement[float]) -> _Statements:
 
 
 @dataclass(eq=False, repr=False)
-class Processes:
+class ProcessRegistry:
     """Tells the others that this process lives, and settles what dead ones have left: runs and claims.
 
     Signs of life are told and compared by the database's clock; how old this process's own one is, by its stopwatch.
@@ -75,14 +75,14 @@ class Processes:
     database: Database
     process_id: ProcessId
     clock: Clock
-    runs: Runs = field(kw_only=True)
+    runs: RunStore = field(kw_only=True)
     claims: Claims = field(kw_only=True)
     alone: bool = field(kw_only=True, default=True)
-    stopping: Stopping | None = field(kw_only=True, default=None)
+    stopping: Shutdown | None = field(kw_only=True, default=None)
     also: Sequence[Job] = field(kw_only=True, default=())
-    stopwatch: Callable[[], float] = field(kw_only=True, default=elapsed)
+    stopwatch: Callable[[], float] = field(kw_only=True, default=monotonic_seconds)
 
-    absent_since: float | None = field(init=False, default=None)
+    offline_since: float | None = field(init=False, default=None)
     """Since when no process lived, until this one did; None if one did all the time, or none ever before."""
 
     _seen_at: float | None = field(init=False, default=None)
@@ -99,20 +99,20 @@ class Processes:
         self._alone = self.alone and not self.database.embedded
         """Whether no other process may be alive on this database."""
 
-        self._stopping = self.stopping or Stopping()
+        self._stopping = self.stopping or Shutdown()
 
     async def __aenter__(self) -> Self:
-        self.absent_since = await self._last_sign_of_life()
+        self.offline_since = await self._last_sign_of_life()
         if self._owner:
             # Nobody else can be alive here, so these rows are of processes that have died.
             await self.database.write(lambda writing: writing.execute(delete(tables.processes)))
-        await self.give_sign_of_life()
-        await self.beat()
+        await self.write_heartbeat()
+        await self.heartbeat()
         self._beating = asyncio.create_task(self._beat_forever(), name="heartbeat")
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await end(self._beating)
+        await cancel_and_wait(self._beating)
         leave = delete(tables.processes).where(tables.processes.c.process_id == self.process_id)
         # Where storage is away the row stays, and others take this process for dead a little later.
         with suppress(StorageUnavailable):
@@ -147,7 +147,7 @@ class Processes:
             living = await self.database.read(self._living)
             for other, seen_at in living.items():
                 if seen_at > seen.get(other, seen_at):
-                    raise AlreadyServed(f"{self._served_by(other)}; stop that one first.")
+                    raise DatabaseInUse(f"{self._served_by(other)}; stop that one first.")
             seen = living
 
     def _living(self, reading: Reading) -> dict[str, float]:
@@ -169,7 +169,7 @@ class Processes:
         recent = found.last is not None and found.last > found.now - 2 * HEARTBEAT_SECONDS
         return None if recent and not self._owner else found.last
 
-    async def give_sign_of_life(self) -> None:
+    async def write_heartbeat(self) -> None:
         """Write a sign of life; its age counts from the beginning of the write."""
         began = self.stopwatch()
         mine = {"_process_id": self.process_id}
@@ -187,7 +187,7 @@ class Processes:
         touch = update(tables.processes).where(tables.processes.c.process_id == self.process_id)
         await self.database.write(lambda writing: writing.execute(touch.values(seen_at=self.database.now)))
 
-    async def beat(self) -> None:
+    async def heartbeat(self) -> None:
         """Write a sign of life and what is owed, and settle what dead processes left.
 
         If one job fails, the others still run. While storage is away none can succeed, so the rest waits for the next
@@ -202,7 +202,7 @@ class Processes:
             self.runs.interrupt_lost,
             self.claims.settle_abandoned,
         )
-        if await self._do(self.give_sign_of_life):
+        if await self._do(self.write_heartbeat):
             await self._do(*jobs)
 
     async def _do(self, *jobs: Job) -> bool:
@@ -237,9 +237,9 @@ class Processes:
         if self._alone and oldest != self.process_id:
             reason = f"{self._served_by(oldest)}, which was there first."
             log.error("stopping", reason=reason)
-            self._stopping.begin(reason)
+            self._stopping.start(reason)
 
     async def _beat_forever(self) -> None:
         while True:
             await self.clock.sleep(HEARTBEAT_SECONDS)
-            await self.beat()
+            await self.heartbeat()

@@ -1,6 +1,6 @@
 """The service over HTTP: decodes, encodes, and decides nothing."""
 
-from connector_gateway.http.application import Application, Served, Service, application
-from connector_gateway.http.server.access_log import AccessLog
+from connector_gateway.http.application import Application, AsgiApp, Service, application
+from connector_gateway.http.server.access_log import AccessLogMiddleware
 
-__all__ = ["AccessLog", "Application", "Served", "Service", "application"]
+__all__ = ["AccessLogMiddleware", "Application", "AsgiApp", "Service", "application"]

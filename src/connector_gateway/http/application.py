@@ -16,36 +16,36 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connector_gateway import __version__
 from connector_gateway.core.access.sessions import Sessions
 from connector_gateway.core.calls.envelope import DOCS
-from connector_gateway.core.calls.shutdown import Stopping
-from connector_gateway.core.connections import Consents
+from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.core.connections import ConsentFlow
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.events.inbound_hooks import Hooks
+from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.core.first_steps import FirstSteps
-from connector_gateway.core.pacing.usage import Usage
-from connector_gateway.http.api.cached_documents import InParts, MadeOnce
+from connector_gateway.core.pacing.usage import UsageTracker
+from connector_gateway.http.api.cached_documents import ChunkedResponse, LazyDocument
 from connector_gateway.http.api.downloads import download_routes
 from connector_gateway.http.api.hooks import hook_routes
-from connector_gateway.http.api.route_suggestions import Addresses
-from connector_gateway.http.api.routes import ROOT, Edge, Methods, NotFound, Operations
+from connector_gateway.http.api.route_suggestions import RouteSuggestions
+from connector_gateway.http.api.routes import ROOT, ApiContext, MethodDispatcher, NotFound, OperationRouter
 from connector_gateway.http.console import Console, console_routes
 from connector_gateway.http.management import management_routes
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.openapi.examples import Values
-from connector_gateway.http.openapi.viewer import reference, start, viewer
+from connector_gateway.http.openapi.viewer import reference, viewer, viewer_script
 from connector_gateway.http.pages import ASSETS, Pages, asset
 from connector_gateway.http.pages.connect import ConnectPages
 from connector_gateway.http.pages.errors import CODES, error_page, errors_page
 from connector_gateway.http.pages.guides import INDEX, guide_address, guide_page, guides, guides_page
-from connector_gateway.http.server.connection_limits import Clients
+from connector_gateway.http.server.connection_limits import ClientConnections
 from connector_gateway.http.server.metrics import Metrics, MetricsEndpoint
-from connector_gateway.http.server.worker_metrics import Siblings
+from connector_gateway.http.server.worker_metrics import WorkerMetrics
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors.suggestions import MEANT
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.request import Management
 from connector_gateway.management.routes import MANAGEMENT
-from connector_gateway.storage.shared.interface import Shared
+from connector_gateway.storage.shared.interface import SharedState
 
 SHOWN = ("/docs", "/docs/errors", *(DOCS + code for code in CODES), "/openapi.json", "/healthz", "/readyz")
 """What the service tells everybody of itself."""
@@ -63,23 +63,23 @@ class Service:
     """Everything the application serves."""
 
     connectors: Mapping[str, AnyConnector]
-    edge: Edge
+    edge: ApiContext
     management: Management
-    hooks: Hooks
-    consents: Consents
+    hooks: InboundHooks
+    consents: ConsentFlow
     clock: Clock
     metrics: Metrics
     checks: Mapping[str, Check]
     """What must answer before calls can be taken, by name."""
 
-    shared: Shared
+    shared: SharedState
 
-    clients: Clients
+    clients: ClientConnections
     metrics_token: str
     base_url: str
     download_path: str
     feed: Feed
-    usage: Usage
+    usage: UsageTracker
     sessions: Sessions
     agents: ASGIApp
     """The surface for agents."""
@@ -89,7 +89,7 @@ class Service:
     example_values: Values
     """Values of parameters for the examples in the reference."""
 
-    siblings: Siblings | None = None
+    siblings: WorkerMetrics | None = None
     """The workers that serve beside this one, where there are any."""
 
     admin_port: int | None = None
@@ -100,14 +100,14 @@ class Service:
         return await self.siblings.exposition() if self.siblings else await self.metrics.exposition()
 
     @cached_property
-    def document(self) -> MadeOnce[bytes]:
+    def document(self) -> LazyDocument[bytes]:
         """The OpenAPI document, as JSON."""
-        return MadeOnce(lambda: to_json(self._described) + b"\n")
+        return LazyDocument(lambda: to_json(self._described) + b"\n")
 
     @cached_property
-    def page(self) -> MadeOnce[Response]:
+    def page(self) -> LazyDocument[Response]:
         """The reference page."""
-        return MadeOnce(lambda: reference(self.pages, self._described))
+        return LazyDocument(lambda: reference(self.pages, self._described))
 
     @cached_property
     def pages(self) -> Pages:
@@ -134,11 +134,11 @@ class Service:
         return openapi(self.connectors.values(), self.base_url, self.example_values)
 
 
-class Served(Protocol):
+class AsgiApp(Protocol):
     """An application, whatever is wrapped around it."""
 
-    stopping: Stopping
-    clients: Clients
+    stopping: Shutdown
+    clients: ClientConnections
     words: Collection[str]
     """Segments of paths that are the same for everybody, so that logs and traces may show them."""
 
@@ -158,7 +158,7 @@ class Application:
     def __init__(
         self,
         service: Service,
-        operations: Operations,
+        operations: OperationRouter,
         others: Router,
         public: Router | None,
         pages: Collection[str],
@@ -197,7 +197,7 @@ STARTING_POINTS = {
 """Addresses that ``GET /`` lists for everybody."""
 
 
-class Front:
+class RootRedirect:
     """The address without a path: leads a browser to the reference, and lists for others what there is."""
 
     def __init__(self, *, public: bool) -> None:
@@ -223,10 +223,10 @@ class Documentation:
         return (page or self._missing)(scope, receive, send)
 
 
-class Missing:
+class NotFoundPage:
     """Where there is no route: a page for a browser that looks for one, and a refusal for everybody else."""
 
-    def __init__(self, pages: Pages, addresses: Addresses, not_found: NotFound) -> None:
+    def __init__(self, pages: Pages, addresses: RouteSuggestions, not_found: NotFound) -> None:
         self._pages = pages
         self._addresses = addresses
         self._not_found = not_found
@@ -238,7 +238,7 @@ class Missing:
         return answer(scope, receive, send)
 
     def _page(self, path: str) -> Response:
-        missing = self._addresses.missing(path)
+        missing = self._addresses.not_found_error(path)
         meant = next((str(detail[MEANT]) for detail in missing.details if MEANT in detail), "")
         # What it means is an address to open only where a browser would read it.
         meant = meant.removeprefix("GET ") if meant.startswith("GET /") and "{" not in meant else ""
@@ -254,7 +254,7 @@ def application(service: Service, lifespan: Callable[[Router], AbstractAsyncCont
     pages = _descriptions(service)
     others = _router(service, lifespan, pages, public=False)
     public = None if service.admin_port is None else _router(service, lifespan, pages, public=True)
-    operations = Operations(
+    operations = OperationRouter(
         service.edge, service.connectors.values(), _not_found(service, _addresses(service, public=True))
     )
     return Application(service, operations, others, public, pages)
@@ -272,24 +272,24 @@ def _router(
     Where *public*, those for operators alone are left out.
     """
     addresses = _addresses(service, public=public)
-    missing = Missing(service.pages, addresses, _not_found(service, addresses))
+    missing = NotFoundPage(service.pages, addresses, _not_found(service, addresses))
     routes: list[BaseRoute] = [
-        _shown(service, "/", Front(public=public)),
+        _shown(service, "/", RootRedirect(public=public)),
         *management_routes(service.edge, service.management, _managed(public=public), public=public),
         *([] if public else _for_operators(service)),
         *hook_routes(service.edge, service.hooks, service.clock, service.management.audit),
         *ConnectPages(service.consents, service.connectors, service.pages, service.management.audit).routes(
             service.edge
         ),
-        Route(AGENTS, Methods(service.edge, {"POST": service.agents})),
+        Route(AGENTS, MethodDispatcher(service.edge, {"POST": service.agents})),
         *_states(service),
         *download_routes(service.edge, service.download_path),
     ]
     return Router(routes, default=Documentation(pages, missing), redirect_slashes=False, lifespan=lifespan)
 
 
-def _not_found(service: Service, addresses: Addresses) -> NotFound:
-    return NotFound(service.edge, addresses.missing, service.connectors)
+def _not_found(service: Service, addresses: RouteSuggestions) -> NotFound:
+    return NotFound(service.edge, addresses.not_found_error, service.connectors)
 
 
 def _managed(*, public: bool) -> list[ManagementRoute]:
@@ -324,13 +324,13 @@ def _descriptions(service: Service) -> Mapping[str, ASGIApp]:
     """What the service offers, for programs and people, and the pages about errors."""
 
     async def document(_: Request) -> Response:
-        return InParts(await service.document.get(), media_type="application/json")
+        return ChunkedResponse(await service.document.get(), media_type="application/json")
 
     async def page(_: Request) -> Response:
         return await service.page.get()
 
     async def started(_: Request) -> Response:
-        return start()
+        return viewer_script()
 
     async def errors(_: Request) -> Response:
         return errors_page(service.pages, service.connectors.values())
@@ -359,19 +359,21 @@ def _descriptions(service: Service) -> Mapping[str, ASGIApp]:
         **dict.fromkeys(addresses, guide),
         **{DOCS + code: error for code in CODES},
     }
-    endpoints = {show: Methods(service.edge, {"GET": request_response(show)}) for show in set(shown.values())}
+    endpoints = {show: MethodDispatcher(service.edge, {"GET": request_response(show)}) for show in set(shown.values())}
     return {path: endpoints[show] for path, show in shown.items()}
 
 
 def _shown(service: Service, path: str, endpoint: ASGIApp) -> Route:
-    return Route(path, Methods(service.edge, {"GET": endpoint}))
+    return Route(path, MethodDispatcher(service.edge, {"GET": endpoint}))
 
 
-def _addresses(service: Service, *, public: bool) -> Addresses:
+def _addresses(service: Service, *, public: bool) -> RouteSuggestions:
     """Every address that somebody may have meant."""
     managed = [(route.method, route.path) for route in _managed(public=public)]
     shown = SHOWN if public else (*SHOWN, *SHOWN_TO_OPERATORS)
-    return Addresses(service.connectors.values(), [*managed, ("POST", AGENTS), *(("GET", path) for path in shown)])
+    return RouteSuggestions(
+        service.connectors.values(), [*managed, ("POST", AGENTS), *(("GET", path) for path in shown)]
+    )
 
 
 async def _state(check: Check) -> str:

@@ -31,7 +31,7 @@ class SystemClock:
         await asyncio.sleep(max(0.0, seconds))
 
 
-def elapsed() -> float:
+def monotonic_seconds() -> float:
     """Seconds on a clock that nobody can set and that, where the system allows, goes on while the machine sleeps."""
     return time.clock_gettime(_STOPWATCH)
 
@@ -40,11 +40,11 @@ def elapsed() -> float:
 _STOPWATCH = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
-class SteadyClock:
+class MonotonicClock:
     """The machine's time when this was made plus what has elapsed, so that setting the clock moves nothing."""
 
     def __init__(self) -> None:
-        self._ahead = time.time() - elapsed()
+        self._ahead = time.time() - monotonic_seconds()
 
     def now(self) -> float:
         """Seconds since the Unix epoch."""
@@ -55,12 +55,12 @@ class SteadyClock:
         await asyncio.sleep(max(0.0, seconds))
 
 
-def instant(seconds: float) -> datetime:
+def utc_datetime(seconds: float) -> datetime:
     """The aware UTC datetime of *seconds* since the epoch, to the millisecond."""
     return datetime.fromtimestamp(round(seconds, 3), UTC)
 
 
-def ahead(date: str | None, now: float) -> float:
+def clock_skew(date: str | None, now: float) -> float:
     """How many seconds the sender's clock is ahead of ours, if it wrote the header *date* at our time *now*."""
     try:
         difference = parsedate_to_datetime(date or "").timestamp() - now

@@ -13,15 +13,15 @@ from connector_gateway.kit.errors import GatewayError, UpstreamConflict
 from connector_gateway.kit.events import Events
 from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.kit.shapes import Position
-from connector_gateway.kit.upstream.memory_budget import Holding, uncounted
-from connector_gateway.kit.write_steps import Cast, Intent, Learned, Step, Steps
+from connector_gateway.kit.upstream.memory_budget import MemoryReservation, unmetered
+from connector_gateway.kit.write_steps import Cast, StepInput, StepResult, StepRunner, WriteStep
 
 C = TypeVar("C")
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Memory(Protocol):
+class ConnectionCache(Protocol):
     """What a connection remembers between calls; it is limited in size, may be lost, and may be outdated."""
 
     def get(self, name: str) -> Any:
@@ -33,7 +33,7 @@ class Memory(Protocol):
     def forget(self, name: str) -> None:
         """Forget it now, and ignore the result of a look-up under way: it was changed through this connection."""
 
-    async def look_up(self, wanted: "LookUp[T]", outdated: T | None) -> T:
+    async def get_or_load(self, wanted: "CachedLookup[T]", outdated: T | None) -> T:
         """The remembered value, unless it is *outdated*; otherwise a new look-up, shared by all who ask meanwhile.
 
         An error of the look-up is raised to all who wait for it, and is not remembered. The look-up goes on if a caller
@@ -41,7 +41,7 @@ class Memory(Protocol):
         """
 
 
-class LookUp(Struct, Generic[T], frozen=True):
+class CachedLookup(Struct, Generic[T], frozen=True):
     """A look-up whose result is remembered for a while; the result is never None."""
 
     name: str
@@ -53,15 +53,15 @@ class LookUp(Struct, Generic[T], frozen=True):
     """
 
 
-class DownloadLinks(Protocol):
+class DownloadLinkIssuer(Protocol):
     """Makes short-lived download addresses, which the service itself answers."""
 
-    def issue(self, content: Position) -> "Link":
+    def issue(self, content: Position) -> "DownloadLink":
         """An address under which the connector's ``download`` will be asked for *content*."""
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class DownloadLink:
     """A download address, and until when it works."""
 
     url: str
@@ -78,7 +78,7 @@ class RemoteFile:
     content: bytes | None
 
 
-class RemoteFiles(Protocol):
+class FileFetcher(Protocol):
     """Fetches files from public links, and from nowhere else."""
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
@@ -95,7 +95,7 @@ class Download:
     pieces: AsyncIterator[bytes]
 
 
-class Call(Struct, Generic[C]):
+class OperationContext(Struct, Generic[C]):
     """One operation being carried out: the room's client, and everything else that it may use."""
 
     upstream: C
@@ -104,14 +104,14 @@ class Call(Struct, Generic[C]):
     position: Position | None
     """The end of the previous page, for operations that return pages."""
 
-    memory: Memory
-    steps: Steps
+    memory: ConnectionCache
+    steps: StepRunner
     clock: Clock
-    exclusive: "Exclusive"
+    exclusive: "ObjectLock"
     """Holds an object that is to be changed, over all processes."""
 
-    files: RemoteFiles
-    links: DownloadLinks
+    files: FileFetcher
+    links: DownloadLinkIssuer
     events: Events
     settle_seconds: float
     """How long after its sending a request may still be carried out upstream."""
@@ -125,7 +125,7 @@ class Call(Struct, Generic[C]):
     What the application shows before the steps may then be the call's own work, and is no reason to refuse it.
     """
 
-    holding: Holding = field(default_factory=uncounted)
+    memory_reservation: MemoryReservation = field(default_factory=unmetered)
     """Counts what is kept in memory until the call ends, where that is large."""
 
     account_id: str | None = None
@@ -139,7 +139,7 @@ class Call(Struct, Generic[C]):
         if warning not in self.warnings:
             self.warnings.append(warning)
 
-    async def require_settled(self, at: float, message: str) -> None:
+    async def wait_until_settled(self, at: float, message: str) -> None:
         """Wait until *at*, when an earlier request has settled; ``UpstreamConflict`` if that is too far away."""
         rest = at - self.clock.now()
         if rest > self.grace_seconds:
@@ -153,54 +153,54 @@ class Call(Struct, Generic[C]):
         """
         return self.steps.plan(make)
 
-    def step(self, step: "Step[Call[C]]", intent: Intent) -> Awaitable[Learned]:
+    def step(self, step: "WriteStep[OperationContext[C]]", intent: StepInput) -> Awaitable[StepResult]:
         """Carry out one step of a write at most once, and return what was learned from it."""
         return self.steps.step(step, intent)
 
-    def try_step(self, step: "Step[Call[C]]", intent: Intent) -> Awaitable[Learned | None]:
+    def try_step(self, step: "WriteStep[OperationContext[C]]", intent: StepInput) -> Awaitable[StepResult | None]:
         """The same for a step that the write can do without; None if it was certainly not carried out."""
         return self.steps.try_step(step, intent)
 
     def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
         """Note how values were cast; *make* is called for a dry run only."""
-        self.steps.note_casts(make)
+        self.steps.record_casts(make)
 
-    def take_over(self, step: "Step[Call[C]]", intent: Intent, object_id: str) -> Awaitable[bool]:
+    def take_over(self, step: "WriteStep[OperationContext[C]]", intent: StepInput, object_id: str) -> Awaitable[bool]:
         """Make this call the owner of what *step* of an interrupted call without a key has made; whether it is.
 
         It is not if this call has a key, or if the other call is, or may be, still under way or has a key, since its
         repeat will finish it.
         """
-        return self.steps.take_over(step, intent, object_id)
+        return self.steps.adopt(step, intent, object_id)
 
-    def undo(self, step: "Step[Call[C]]", intent: Intent) -> Awaitable[None]:
+    def undo(self, step: "WriteStep[OperationContext[C]]", intent: StepInput) -> Awaitable[None]:
         """Take back what was done, with *step*, where a later step was refused; it never fails."""
         return self.steps.undo(step, intent)
 
-    async def recall(self, wanted: LookUp[T], *, suffices: Callable[[T], bool] = lambda _: True) -> T:
+    async def cached(self, wanted: CachedLookup[T], *, suffices: Callable[[T], bool] = lambda _: True) -> T:
         """The remembered result of *wanted* if it *suffices*, otherwise a new one."""
         remembered: T | None = self.memory.get(wanted.name)
         if remembered is not None and suffices(remembered):
             return remembered
         return await self._look_up(wanted, remembered)
 
-    async def renew(self, wanted: LookUp[T]) -> T:
+    async def reload(self, wanted: CachedLookup[T]) -> T:
         """A new result of *wanted*, whatever is remembered; calls that ask at the same time share it."""
         return await self._look_up(wanted, self.memory.get(wanted.name))
 
-    async def _look_up(self, wanted: LookUp[T], outdated: T | None) -> T:
+    async def _look_up(self, wanted: CachedLookup[T], outdated: T | None) -> T:
         # Not by the client alone: who joins a look-up of another call does not come by there.
-        await self.steps.before_asking()
-        return await self.memory.look_up(wanted, outdated)
+        await self.steps.before_first_request()
+        return await self.memory.get_or_load(wanted, outdated)
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
         """The file behind a public link; see ``RemoteFiles``."""
-        await self.steps.before_asking()
+        await self.steps.before_first_request()
         return await self.files.fetch(url, keep_bytes)
 
-    async def with_recalled(
+    async def with_cache_retry(
         self,
-        wanted: LookUp[T],
+        wanted: CachedLookup[T],
         use: Callable[[T], Awaitable[R]],
         *,
         outdated: tuple[type[GatewayError], ...],
@@ -224,7 +224,7 @@ class Call(Struct, Generic[C]):
         return await use(await self._look_up(wanted, remembered))
 
 
-class Exclusive(Protocol):
+class ObjectLock(Protocol):
     """Serialises writes to one object over all connections of the connector."""
 
     def __call__(self, name: str) -> AbstractAsyncContextManager[None]:

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.shapes import Instant, Page, Position, Result
+from connector_gateway.kit.shapes import Page, Position, Result, UtcDatetime
 
 C = TypeVar("C")
 R = TypeVar("R", bound=Result)
@@ -59,7 +59,7 @@ class Snapshot:
     value: Any
 
 
-class Watch(Protocol[C]):
+class PollContext(Protocol[C]):
     """One poll of one connection, which nobody else polls meanwhile."""
 
     upstream: C
@@ -83,13 +83,13 @@ class Watch(Protocol[C]):
     unfinished: bool
     """Set by the room where something is left to be read for the first time."""
 
-    async def recall(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
+    async def snapshots(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
         """The snapshots of *scope* by name: all, or those of *names*."""
 
-    async def overhear(self) -> Collection[str]:
+    async def take_wakes(self) -> Collection[str]:
         """Where deliveries have said to poll since the poll began, or since this was asked last."""
 
-    async def keep(
+    async def commit(
         self,
         observations: Sequence[Observation] = (),
         snapshots: Sequence[Snapshot] = (),
@@ -105,7 +105,7 @@ class Watch(Protocol[C]):
         A poll that has been taken over by another process ends here.
         """
 
-    async def miss(self, since: float, until: float, why: str, channel: str | None = None) -> None:
+    async def record_gap(self, since: float, until: float, why: str, channel: str | None = None) -> None:
         """Note that changes between two instants may never be seen, and *why*, in a sentence for people."""
 
     async def progress(self, done: int, total: int) -> None:
@@ -113,7 +113,7 @@ class Watch(Protocol[C]):
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class HookRequest:
     """What a third party sent."""
 
     headers: Mapping[str, str]
@@ -124,7 +124,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class HookResult:
     """What a delivery is about, once it is known to be genuine."""
 
     reply: Mapping[str, Any] | None = None
@@ -169,19 +169,19 @@ Read = Callable[[Mapping[str, Any], Mapping[str, Any], State], Sequence[Observat
 
 
 @dataclass(frozen=True)
-class Observing(Generic[C]):
+class EventSource(Generic[C]):
     """How the changes of one connector are observed."""
 
-    poll: Callable[[Watch[C]], Awaitable[None]]
+    poll: Callable[[PollContext[C]], Awaitable[None]]
     """Looks for changes, and keeps them."""
 
-    every_seconds: float
+    poll_interval_seconds: float
     """How long after the beginning of a poll of everything the next one begins."""
 
     signed_with: str
     """What the third party calls the secret that it signs deliveries with."""
 
-    receive: Callable[[Delivery, Sequence[str]], Receipt]
+    receive: Callable[[HookRequest, Sequence[str]], HookResult]
     """Reads a delivery that must be signed with one of some secrets, or hand one over while there are none.
 
     ``InvalidSignature`` or ``InvalidJson`` where it is not genuine, or not readable.
@@ -200,10 +200,10 @@ class Observing(Generic[C]):
     A connection whose app is unknown is polled regularly until a delivery, or the consent it came from, proves the app.
     """
 
-    hands_over: bool = False
+    vendor_issues_secret: bool = False
     """Whether the third party makes up the secret, and hands it over in a delivery of its own."""
 
-    addressed: Callable[[Delivery], Receipt] | None = None
+    addressed: Callable[[HookRequest], HookResult] | None = None
     """Reads whom a delivery claims to be for, although it is not proven to be genuine; raises ``InvalidJson``."""
 
 
@@ -217,7 +217,7 @@ class Events(Protocol):
         position: Position | None,
         *,
         limit: int,
-        since: Instant | None = None,
+        since: UtcDatetime | None = None,
         event_type: str | None = None,
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,

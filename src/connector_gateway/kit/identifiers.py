@@ -27,7 +27,7 @@ _FIVE_BITS = bytes(_ALPHABET[byte % 32].encode()[0] for byte in range(256))
 """What makes characters of random bytes, each of the 32 as likely as the others."""
 
 
-class _Mint:
+class UlidGenerator:
     """Makes identifiers of the millisecond, a number that grows within it, and random characters.
 
     They are put together from text, since a number of 128 bits costs five times as much to make and to write, which was
@@ -82,7 +82,7 @@ class _Mint:
         return self._pool[start : self._used]
 
 
-_mint = _Mint()
+_mint = UlidGenerator()
 
 
 def ulid(number: int | None = None) -> str:

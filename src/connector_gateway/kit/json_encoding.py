@@ -12,6 +12,6 @@ from pydantic_core import to_jsonable_python
 _ENCODER = msgspec.json.Encoder(enc_hook=to_jsonable_python)
 
 
-def encoded(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     """*value*, made of what JSON has, as JSON; what JSON has not is written as answers have it."""
     return _ENCODER.encode(value)

@@ -15,8 +15,8 @@ from urllib.parse import quote, quote_plus, urlencode
 from pydantic_core import to_json
 
 from connector_gateway.kit.upstream.client import unauthorised
-from connector_gateway.kit.upstream.pool import Answer
-from connector_gateway.kit.wire import Wire
+from connector_gateway.kit.upstream.pool import UpstreamResponse
+from connector_gateway.kit.wire import WireModel
 
 MARGIN_SECONDS = 60.0
 """How long before its end a token is renewed, unless a connector says otherwise."""
@@ -43,7 +43,7 @@ class OAuthClient:
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class IssuedTokens:
     """Tokens that the third party has issued."""
 
     token: str = field(repr=False)
@@ -71,7 +71,7 @@ class Account:
     scopes: Collection[str] | None = None
     """What the credentials allow; None where it is not told here."""
 
-    ends_at: float | None = None
+    expires_at: float | None = None
     """When the credentials end, where that is told here."""
 
     app_id: str | None = None
@@ -101,7 +101,7 @@ class TokenPage:
         return f"{self.authorize.at(addresses)}?{urlencode(asked, quote_via=quote)}"
 
 
-class Issued(Wire):
+class TokenResponse(WireModel):
     """The answer to a request for tokens. Source: RFC 6749, section 5.1."""
 
     access_token: str
@@ -110,30 +110,30 @@ class Issued(Wire):
     scope: str | None = None
 
 
-class Refused(Wire):
+class TokenErrorResponse(WireModel):
     """The answer to a refused request for tokens. Source: RFC 6749, section 5.2; some say ``code`` instead."""
 
     error: str = ""
     code: str = ""
 
 
-def standard_grant(answer: Answer) -> Grant:
+def parse_token_response(answer: UpstreamResponse) -> IssuedTokens:
     """The tokens of an answer as RFC 6749 has it; ``UpstreamFailure`` if it has another shape."""
-    issued = answer.read(Issued)
+    issued = answer.decode(TokenResponse)
     scopes = None if issued.scope is None else frozenset(filter(None, re.split(r"[\s,]+", issued.scope)))
-    return Grant(issued.access_token, issued.refresh_token, issued.expires_in, scopes)
+    return IssuedTokens(issued.access_token, issued.refresh_token, issued.expires_in, scopes)
 
 
-def standard_refusal(answer: Answer) -> str | None:
+def parse_token_error(answer: UpstreamResponse) -> str | None:
     """The error code of a refused request for tokens; empty if it has none, None if it was accepted."""
-    if answer.accepted:
+    if answer.is_success:
         return None
-    refused = answer.glance(Refused)
+    refused = answer.try_decode(TokenErrorResponse)
     return refused.error or refused.code if refused else ""
 
 
 @dataclass(frozen=True)
-class OAuth:
+class OAuthConfig:
     """How accounts of one connector are connected: where, with what, and in which dialect."""
 
     application: str
@@ -194,13 +194,13 @@ class OAuth:
     withdrawn: Collection[str] = ("invalid_grant",)
     """Error codes that say that a refresh token is not good any more."""
 
-    granted: Callable[[Answer], Grant] = standard_grant
+    granted: Callable[[UpstreamResponse], IssuedTokens] = parse_token_response
     """Reads the tokens of an accepted request."""
 
-    refused: Callable[[Answer], str | None] = standard_refusal
+    refused: Callable[[UpstreamResponse], str | None] = parse_token_error
     """Reads the error code of a refused request; None if it was accepted."""
 
-    expired: Callable[[Answer], bool] = unauthorised
+    expired: Callable[[UpstreamResponse], bool] = unauthorised
     """Whether an answer to a call says that the token may have ended."""
 
     token_page: TokenPage | None = None
@@ -210,12 +210,12 @@ class OAuth:
     """Whether accounts are connected in that way here."""
 
     @property
-    def without_client(self) -> "OAuth | None":
+    def without_client(self) -> "OAuthConfig | None":
         """The same for an installation that has an API key and is no client; None if there is no way."""
         page = self.token_page
         return replace(self, scopes=page.scopes, by_token_page=True) if page else None
 
-    def missing(self, granted: Collection[str] | None) -> dict[str, list[str]]:
+    def missing_scopes(self, granted: Collection[str] | None) -> dict[str, list[str]]:
         """The scopes that operations need and that were not *granted*, with these operations; none if untold."""
         if granted is None:
             return {}

@@ -10,22 +10,22 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, get_type_hints
 
 from pydantic import BaseModel
 
-from connector_gateway.kit.context import Call, Download
+from connector_gateway.kit.context import Download, OperationContext
 from connector_gateway.kit.errors import (
     EVERY_CALL,
     EVERY_WRITE,
     UNREADABLE_BODY,
     GatewayError,
     InvalidCursor,
-    catalogue,
+    all_errors,
 )
 from connector_gateway.kit.errors.table import NO_ERRORS, ErrorTable
-from connector_gateway.kit.events import Observing
-from connector_gateway.kit.oauth import Account, OAuth
+from connector_gateway.kit.events import EventSource
+from connector_gateway.kit.oauth import Account, OAuthConfig
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.kit.upstream.client import Pause, Upstream, bearer_header, standard_throttle
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, bearer_header, parse_throttle
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 C = TypeVar("C")
 P = TypeVar("P", bound=Params)
@@ -50,7 +50,7 @@ class Operation(Generic[C, P, R]):
     errors: tuple[type[GatewayError], ...]
     params: type[P]
     result: type[R]
-    perform: Callable[[Call[C], P], Awaitable[R]]
+    handler: Callable[[OperationContext[C], P], Awaitable[R]]
     description: str
     overwrites: bool = False
     """Whether it may change what is there already, rather than only add to it."""
@@ -95,7 +95,7 @@ class Operation(Generic[C, P, R]):
         return self.name.replace("_", " ").capitalize()
 
     @cached_property
-    def refusals(self) -> tuple[type[GatewayError], ...]:
+    def all_errors(self) -> tuple[type[GatewayError], ...]:
         """Every error it can end with, in the order of the catalogue."""
         possible = {*EVERY_CALL, *self.errors}
         # A body is sent with all others, and can be wrong as a whole.
@@ -103,9 +103,9 @@ class Operation(Generic[C, P, R]):
             possible |= UNREADABLE_BODY
         if self.scope == "write":
             possible |= EVERY_WRITE
-        if self.pages:
+        if self.is_paged:
             possible |= {InvalidCursor}
-        return tuple(error for error in catalogue() if error in possible)
+        return tuple(error for error in all_errors() if error in possible)
 
     @property
     def idempotent(self) -> bool:
@@ -113,7 +113,7 @@ class Operation(Generic[C, P, R]):
         return self.scope == "read" or self.method in REPLACING
 
     @property
-    def pages(self) -> bool:
+    def is_paged(self) -> bool:
         """Whether it returns one page of a list."""
         return issubclass(self.result, Page)
 
@@ -129,19 +129,21 @@ class Operation(Generic[C, P, R]):
 AnyOperation = Operation[Any, Any, Any]
 
 
-class Declare(Protocol):
+class OperationDecorator(Protocol):
     """Turns the function that performs an operation into its declaration."""
 
-    def __call__(self, perform: Callable[[Call[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
+    def __call__(self, perform: Callable[[OperationContext[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
         """The declaration of *perform*, read from its name, annotations and docstring."""
 
 
-def reads(route: str, *, errors: Errors = ()) -> Declare:
+def reads(route: str, *, errors: Errors = ()) -> OperationDecorator:
     """Declare an operation that changes nothing, whatever its method; *route* is ``METHOD /path/{parameter}``."""
     return _declare(route, "read", errors)
 
 
-def writes(route: str, *, errors: Errors = (), overwrites: bool = False, targets: Iterable[str] = ()) -> Declare:
+def writes(
+    route: str, *, errors: Errors = (), overwrites: bool = False, targets: Iterable[str] = ()
+) -> OperationDecorator:
     """Declare an operation that changes something, in steps (``Call.step``).
 
     One whose method replaces overwrites; another one may say that it does.
@@ -152,10 +154,10 @@ def writes(route: str, *, errors: Errors = (), overwrites: bool = False, targets
 
 def _declare(
     route: str, scope: Scope, errors: Errors, *, overwrites: bool = False, targets: Iterable[str] = ()
-) -> Declare:
+) -> OperationDecorator:
     method, _, path = route.partition(" ")
 
-    def declare(perform: Callable[[Call[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
+    def declare(perform: Callable[[OperationContext[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
         # Evaluated, since a module may have its annotations as text.
         hints = get_type_hints(perform)
         if unknown := set(targets) - set(hints["params"].model_fields):
@@ -168,7 +170,7 @@ def _declare(
             errors=tuple(errors),
             params=hints["params"],
             result=hints["return"],
-            perform=perform,
+            handler=perform,
             description=inspect.getdoc(perform) or "",
             overwrites=overwrites or method in REPLACING,
             targets=frozenset(targets),
@@ -203,18 +205,18 @@ class Connector(Generic[C]):
     budgets: Mapping[str, Budget]
     """What the third party allows, by the name that charges use; the first may be set by the operator."""
 
-    client: Callable[[Upstream], C]
+    client: Callable[[UpstreamClient], C]
     operations: tuple[Operation[C, Any, Any], ...]
-    authorise: Callable[[Mapping[str, str]], Mapping[str, str]] = bearer_header
+    auth_headers: Callable[[Mapping[str, str]], Mapping[str, str]] = bearer_header
     """The headers that prove the authorisation, from a connection's credentials."""
 
-    throttled: Callable[[Answer], float | Pause | None] = standard_throttle
+    parse_throttle: Callable[[UpstreamResponse], float | ThrottleDelay | None] = parse_throttle
     """Seconds to wait if an answer means "too many requests", or which budgets are to rest; otherwise None."""
 
     error_table: ErrorTable = NO_ERRORS
     """The meaning of the vendor's errors, and which of them prove that a write was not carried out."""
 
-    at_once: int | None = None
+    max_concurrent_requests: int | None = None
     """How many requests of one account all processes may have under way, where the third party refuses more."""
 
     settle_seconds: float = 60.0
@@ -229,16 +231,16 @@ class Connector(Generic[C]):
     settings: type[Params] = field(default=Params)
     """What can be set on a connection."""
 
-    observing: Observing[C] | None = None
+    observing: EventSource[C] | None = None
     """How changes are observed, where they are."""
 
-    oauth: OAuth | None = None
+    oauth: OAuthConfig | None = None
     """How accounts are connected in a browser, where they can be."""
 
     identify: Callable[[C], Awaitable[Account]] | None = None
     """Asks the third party whose the credentials are."""
 
-    give_back: Callable[[C], Awaitable[bool]] | None = None
+    revoke: Callable[[C], Awaitable[bool]] | None = None
     """Gives a token back that the token page handed out, where there is one; whether the third party took it."""
 
     sample: SampleCall | None = None
@@ -256,6 +258,6 @@ class Connector(Generic[C]):
 AnyConnector = Connector[Any]
 
 
-def names_of(connectors: Iterable[AnyConnector]) -> Sequence[str]:
+def operation_names(connectors: Iterable[AnyConnector]) -> Sequence[str]:
     """The names of all operations, each with its connector's before it, such as ``notes_create_page``."""
     return [f"{connector.name}_{operation.name}" for connector in connectors for operation in connector.operations]

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Generic, Self, TypeVar
 
-from connector_gateway.kit.errors import AnswerTooLarge, UpstreamError
+from connector_gateway.kit.errors import ResponseTooLarge, UpstreamError
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -12,7 +12,7 @@ Fetch = Callable[[str | None], Awaitable[tuple[P, str | None]]]
 """Asks for the page at a cursor (None: the first) and returns it with the cursor of the next; the last has none."""
 
 
-class Pages(Generic[P]):
+class PageIterator(Generic[P]):
     """The pages of a listing, limited to *most* pages on purpose; ``complete`` tells whether these were all.
 
     Check ``complete`` before you conclude anything from what is missing. Use ``walk`` if only the whole list will do.
@@ -59,19 +59,19 @@ class Pages(Generic[P]):
         return page
 
 
-def walk_pages(fetch: Fetch[P], *, most: int, start: str | None = None) -> AsyncIterator[P]:
+def iter_pages(fetch: Fetch[P], *, most: int, start: str | None = None) -> AsyncIterator[P]:
     """Every page of a listing; ``UpstreamError`` if it has more than *most* pages, or leads back to an earlier page."""
-    return aiter(Pages(fetch, most=most, start=start, whole=True))
+    return aiter(PageIterator(fetch, most=most, start=start, whole=True))
 
 
-async def walk(fetch: Fetch[Iterable[T]], *, most: int, start: str | None = None) -> AsyncIterator[T]:
+async def iter_items(fetch: Fetch[Iterable[T]], *, most: int, start: str | None = None) -> AsyncIterator[T]:
     """Every item of a listing whose pages are collections of items; it raises what ``walk_pages`` raises."""
-    async for page in walk_pages(fetch, most=most, start=start):
+    async for page in iter_pages(fetch, most=most, start=start):
         for item in page:
             yield item
 
 
-async def fitting(fetch: Callable[[int], Awaitable[P]], most: int) -> P:
+async def with_smaller_pages(fetch: Callable[[int], Awaitable[P]], most: int) -> P:
     """What *fetch* gives for *most* items, or for fewer where that many are too large to be read (decision 48).
 
     ``AnswerTooLarge`` where a single item is. What *fetch* gives has to tell where the next page begins.
@@ -80,7 +80,7 @@ async def fitting(fetch: Callable[[int], Awaitable[P]], most: int) -> P:
     while True:
         try:
             return await fetch(size)
-        except AnswerTooLarge:
+        except ResponseTooLarge:
             if size == 1:
                 raise
             size = max(1, size // 4)

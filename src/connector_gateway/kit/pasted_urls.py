@@ -15,12 +15,12 @@ LONGEST = 2000
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 
 
-def identifier_or_address(what: str, *forms: str) -> BeforeValidator:
+def id_or_url(what: str, *forms: str) -> BeforeValidator:
     """Reads the address of *what* as its identifier; any other address is refused."""
     return BeforeValidator(_reader(forms, what))
 
 
-def name_or_address(*forms: str) -> BeforeValidator:
+def name_or_url(*forms: str) -> BeforeValidator:
     """Reads an address of one of these *forms* as an identifier; any other one may be a name."""
     return BeforeValidator(_reader(forms, None))
 

@@ -78,7 +78,7 @@ class Result(BaseModel):
         return True
 
     @property
-    def undone(self) -> Sequence["Result"]:
+    def failed_parts(self) -> Sequence["Result"]:
         """The parts that were not done, which a dry run tells of."""
         return ()
 
@@ -193,7 +193,7 @@ def _read_instant(value: object) -> object:
         raise PydanticCustomError("timestamp", NO_INSTANT) from fault
 
 
-def timestamp(moment: datetime) -> str:
+def format_timestamp(moment: datetime) -> str:
     """*moment* as answers have it: in UTC with three decimals, so that texts sort as times do."""
     # Python's own ``isoformat`` takes eight times as long, a hundredth of a call that tells one instant (decision 73).
     whole = msgspec.json.encode(moment.astimezone(UTC))[1 : 1 + len("2026-11-02T09:30:00")].decode()
@@ -203,17 +203,17 @@ def timestamp(moment: datetime) -> str:
 _THOUSANDTHS = [f"{number:03}" for number in range(1000)]
 
 
-Instant = Annotated[
+UtcDatetime = Annotated[
     datetime,
     BeforeValidator(_read_instant),
-    PlainSerializer(timestamp, when_used="json-unless-none"),
+    PlainSerializer(format_timestamp, when_used="json-unless-none"),
     WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-02T09:30:00.000Z"]}),
 ]
 """An ISO 8601 date and time with an offset; a date alone is its midnight in UTC."""
 
 
 @dataclass(frozen=True)
-class Form:
+class TextPattern:
     """The form of a text: published as a pattern, but told in words, since a pattern in a message helps nobody."""
 
     pattern: str
@@ -230,12 +230,12 @@ class Form:
         return {**handler(schema), "pattern": self.pattern}
 
 
-FILLED = Form(r"\S", "Should not be blank")
+NON_EMPTY = TextPattern(r"\S", "Should not be blank")
 
 Identifier = Annotated[
     str,
     Field(min_length=1, max_length=200),
-    Form(
+    TextPattern(
         r"^[A-Za-z0-9][A-Za-z0-9._:\-]*$",
         "Should consist of letters, digits, dots, underscores, colons and hyphens, and begin with a letter or a digit",
     ),
@@ -262,7 +262,7 @@ BOUNDARY = token_hex(16)
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class Base64Bytes:
     """Bytes that are written as base64 only when they are sent; until then they take a quarter less (decision 52)."""
 
     content: bytes
@@ -274,7 +274,7 @@ class Encoded:
         return b64encode(self.content)
 
 
-Piece = bytes | Encoded
+Piece = bytes | Base64Bytes
 """A part of a text that is sent: ``bytes`` makes it what it is on the wire, whose length ``len`` tells."""
 
 
@@ -299,5 +299,5 @@ def json_pieces(value: Any) -> list[Piece]:
     before, *after = text.split(BOUNDARY.encode())
     found: list[Piece] = [before]
     for file, following in zip(files, after, strict=True):
-        found += [*map(Encoded, file), following]
+        found += [*map(Base64Bytes, file), following]
     return found

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 
 
-async def end(task: asyncio.Task[None]) -> None:
+async def cancel_and_wait(task: asyncio.Task[None]) -> None:
     """Cancel *task* and wait until it has ended; what it failed with before is raised."""
     task.cancel()
     with suppress(asyncio.CancelledError):

@@ -18,7 +18,7 @@ class _Frozen(msgspec.StructMeta):
     """Tells type checkers what ``Wire`` hands down."""
 
 
-class Wire(msgspec.Struct, frozen=True, kw_only=True, metaclass=_Frozen):
+class WireModel(msgspec.Struct, frozen=True, kw_only=True, metaclass=_Frozen):
     """A part of an answer. Fields have the vendor's names; ``rename="camel"`` writes them in snake case here."""
 
 
@@ -27,11 +27,11 @@ class UnexpectedShape(ValueError):
 
     def __init__(self, what: str, place: str = "", *, is_json: bool = True) -> None:
         super().__init__(f"{what}, at {place}" if place else what)
-        self.place = place
+        self.json_path = place
         self.is_json = is_json
 
 
-def decoded(body: bytes, shape: type[T]) -> T:
+def decode_json(body: bytes, shape: type[T]) -> T:
     """*body*, a JSON text, as *shape*; ``UnexpectedShape`` if it is not JSON or has another shape."""
     try:
         return msgspec.json.decode(body, type=shape)
@@ -40,7 +40,7 @@ def decoded(body: bytes, shape: type[T]) -> T:
         raise _unexpected(fault) from fault
 
 
-def converted(value: object, shape: type[T]) -> T:
+def convert(value: object, shape: type[T]) -> T:
     """*value*, decoded JSON, as *shape*; ``UnexpectedShape`` if it has another one."""
     try:
         return msgspec.convert(value, shape)

@@ -11,15 +11,15 @@ from typing import Any, Generic, Protocol, TypeVar
 K_contra = TypeVar("K_contra", contravariant=True)
 J = TypeVar("J")
 
-Intent = Mapping[str, Any]
+StepInput = Mapping[str, Any]
 """What a step is to do, as JSON; it is stored before the step is sent."""
 
-Learned = dict[str, Any]
+StepResult = dict[str, Any]
 """What the answer to a step told, as JSON: the identifiers and instants that the result needs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentStep:
     """A step that was sent, when its outcome is looked for."""
 
     mark: str
@@ -39,10 +39,10 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Match:
     """Something upstream that equals what a step was to make, or that shows the change it was to make."""
 
-    learned: Learned
+    learned: StepResult
     object_id: str = ""
     made_at: float | None = None
     """When it was made by the vendor's clock, in epoch seconds; None where the vendor does not tell."""
@@ -52,7 +52,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Step(Generic[K_contra]):
+class WriteStep(Generic[K_contra]):
     """One request that changes something.
 
     With ``makes``, it makes objects that can only be known by their circumstances: the core keeps who owns them, and
@@ -63,19 +63,19 @@ class Step(Generic[K_contra]):
     name: str
     """What it does, for callers: ``create the page``."""
 
-    send: Callable[[K_contra, Intent, str], Awaitable[Learned]]
+    send: Callable[[K_contra, StepInput, str], Awaitable[StepResult]]
     """Sends the request (the third argument is the mark), and returns what was learned from its answer."""
 
-    find: Callable[[K_contra, Intent, Sent], Awaitable[Sequence[Found]]]
+    find: Callable[[K_contra, StepInput, SentStep], Awaitable[Sequence[Match]]]
     """Looks upstream for what a sending has made, oldest first; it changes nothing."""
 
-    makes: str = ""
+    object_kind: str = ""
     """The kind of object, as the owner's table names it."""
 
-    within: Callable[[Intent], str] = lambda _: ""
+    within: Callable[[StepInput], str] = lambda _: ""
     """The vendor account within which identifiers are unique; empty if they are unique throughout the vendor."""
 
-    changes: Callable[[Intent], Sequence[str]] = lambda _: ()
+    changes: Callable[[StepInput], Sequence[str]] = lambda _: ()
     """Names of the objects whose state it sets, unique within ``within``.
 
     The core records these changes once they are acknowledged. It does not send a step without ``makes`` again if
@@ -85,19 +85,19 @@ class Step(Generic[K_contra]):
     made_within_seconds: float = 0.0
     """How exactly the vendor tells when an object was made."""
 
-    contents: Callable[[Intent], Sequence[Any]] = lambda intent: [intent]
+    content_keys: Callable[[StepInput], Sequence[Any]] = lambda intent: [intent]
     """The content of each object it makes, by slot; objects of equal content cannot be told apart."""
 
-    object_ids: Callable[[Learned], Sequence[str]] = lambda learned: [str(learned["id"])]
+    object_ids: Callable[[StepResult], Sequence[str]] = lambda learned: [str(learned["id"])]
     """The identifiers of the objects it made, by slot."""
 
-    joined: Callable[[Sequence[Found]], Learned] = lambda found: found[0].learned
+    merge_matches: Callable[[Sequence[Match]], StepResult] = lambda found: found[0].learned
     """What is learned from what was found, one for each slot."""
 
-    tells: Callable[[Learned], Mapping[str, Any]] = dict
+    public_result: Callable[[StepResult], Mapping[str, Any]] = dict
     """What a caller is told of it when a later step fails."""
 
-    assumed: Callable[[Intent], Learned] | None = None
+    dry_run_result: Callable[[StepInput], StepResult] | None = None
     """What a dry run takes for its answer, so that the steps behind it can be shown; None where there are none."""
 
 
@@ -115,26 +115,26 @@ class Cast:
     written: Any
 
 
-class Steps(Protocol):
+class StepRunner(Protocol):
     """What a write has planned and done, in this attempt and in earlier ones."""
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """What *make* returns, as JSON; a later attempt gets the same without asking again."""
 
-    async def step(self, step: Step[Any], intent: Intent) -> Learned:
+    async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:
         """What is learned from carrying out *step*, now or in an earlier attempt."""
 
-    async def try_step(self, step: Step[Any], intent: Intent) -> Learned | None:
+    async def try_step(self, step: WriteStep[Any], intent: StepInput) -> StepResult | None:
         """The same for a step that the write can do without: None where it is certain that it was not carried out."""
 
-    def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
+    def record_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
         """Note how values were cast; only a dry run calls *make*, to tell of them."""
 
-    async def before_asking(self) -> None:
+    async def before_first_request(self) -> None:
         """To be awaited before anything is asked of a third party: a repeat of a finished write asks nothing."""
 
-    async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
+    async def adopt(self, step: WriteStep[Any], intent: StepInput, object_id: str) -> bool:
         """Make this call the owner of what *step* of an interrupted call without a key has made; whether it is."""
 
-    async def undo(self, step: Step[Any], intent: Intent) -> None:
+    async def undo(self, step: WriteStep[Any], intent: StepInput) -> None:
         """Undo what was done by carrying out *step*, after a later step was refused; it never raises."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from connector_gateway.kit.errors import InvalidCursor
-from connector_gateway.kit.shapes import Identifier, Instant, Page, Result
+from connector_gateway.kit.shapes import Identifier, Page, Result, UtcDatetime
 from connector_gateway.management.declaration import Resource
 from connector_gateway.management.lists import ListParams
 from connector_gateway.management.request import ManagementRequest, position_before
@@ -34,10 +34,10 @@ class ListAudit(ListParams):
     outcome: Annotated[str, Field(max_length=40)] | None = None
     """``ok``, or the code of the error by which it was rejected."""
 
-    since: Instant | None = None
+    since: UtcDatetime | None = None
     """ISO 8601 date and time: returns acts at that time or later."""
 
-    until: Instant | None = None
+    until: UtcDatetime | None = None
     """ISO 8601 date and time: returns acts before that time."""
 
 
@@ -47,7 +47,7 @@ class AuditEntry(Result):
     sequence: int
     """Its number; numbers have no gaps."""
 
-    at: Instant
+    at: UtcDatetime
     actor: str
     """The name of an operator, the identifier of a key, ``cli``, ``connect_link``, ``application`` or ``anonymous``."""
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from connector_gateway.core.history.filters import require_known
 from connector_gateway.kit import errors
-from connector_gateway.kit.shapes import Identifier, Instant, Page, Params, Result
+from connector_gateway.kit.shapes import Identifier, Page, Params, Result, UtcDatetime
 from connector_gateway.management.declaration import Command, Resource
 from connector_gateway.management.lists import ListParams, Name
 from connector_gateway.management.request import ManagementRequest, position_before
@@ -108,7 +108,7 @@ class Progress(Result):
 class Rejection(Result):
     """A delivery that was rejected."""
 
-    at: Instant
+    at: UtcDatetime
     why: str
 
 
@@ -133,7 +133,7 @@ class ConnectionRecord(Result):
     """Scopes that the vendor reports as granted; null if it reports none."""
 
     settings: dict[str, Any]
-    watching_since: Instant | None
+    watching_since: UtcDatetime | None
     """Time from which all changes become events; null until everything was read for the first time."""
 
     watching_progress: Progress | None
@@ -142,15 +142,15 @@ class ConnectionRecord(Result):
     deliveries_rejected: Rejection | None
     """The last delivery for this connection, if its signature was not valid; null once one is accepted again."""
 
-    created_at: Instant
-    updated_at: Instant
-    expires_at: Instant | None
+    created_at: UtcDatetime
+    updated_at: UtcDatetime
+    expires_at: UtcDatetime | None
     """Expiry of the present credentials, which are refreshed before; null if unknown."""
 
-    last_used_at: Instant | None
+    last_used_at: UtcDatetime | None
     """Time of the last call through it, to the minute."""
 
-    last_refreshed_at: Instant | None
+    last_refreshed_at: UtcDatetime | None
 
 
 class CreatedConnection(ConnectionRecord):
@@ -166,7 +166,7 @@ class ConnectLinkRecord(Result):
     connection_id: str
     status: Literal["pending", "active", "revoked"]
     connect_url: str
-    expires_at: Instant
+    expires_at: UtcDatetime
     """Expiry of the link."""
 
 

@@ -26,7 +26,7 @@ from connector_gateway.kit.errors import (
     GatewayError,
     InvalidCursor,
     OperatorTokenRequired,
-    catalogue,
+    all_errors,
 )
 from connector_gateway.kit.fields import Field, describe_field, fields_of
 from connector_gateway.kit.shapes import Listing, Page, Params, Result
@@ -200,7 +200,7 @@ class ManagementRoute:
             possible |= UNREADABLE_BODY
         if self.pages:
             possible |= {InvalidCursor}
-        return [error for error in catalogue() if error in possible]
+        return [error for error in all_errors() if error in possible]
 
 
 class Resource:

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from connector_gateway.kit.errors import HookNotFound, HookSecretKnown
-from connector_gateway.kit.shapes import Identifier, Instant, Params, Result
+from connector_gateway.kit.shapes import Identifier, Params, Result, UtcDatetime
 from connector_gateway.management.declaration import Resource
 from connector_gateway.management.request import ManagementRequest
 
@@ -23,14 +23,14 @@ class HookWindow(Result):
     url: str
     """The URL to subscribe in the vendor's settings. Deliveries are sent to it as well, also later."""
 
-    closes_at: Instant
+    closes_at: UtcDatetime
 
 
 class ClosedWindow(Result):
     """The time from which URLs that were opened before accept no secret."""
 
     connector: str
-    closed_at: Instant
+    closed_at: UtcDatetime
 
 
 class HookSecret(Result):
@@ -40,7 +40,7 @@ class HookSecret(Result):
     verification_token: str | None = Field(repr=False)
     """To be confirmed in the vendor's settings; null for an operator with the role ``viewer``."""
 
-    received_at: Instant
+    received_at: UtcDatetime
 
 
 @RESOURCE.route("POST /v1/hooks/{connector}/window", "open CONNECTOR", errors=[HookNotFound, HookSecretKnown])

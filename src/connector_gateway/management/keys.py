@@ -6,7 +6,7 @@ from pydantic import Field
 
 from connector_gateway.kit.errors import KeyNotFound, QuotaExceeded, WorkspaceNotFound
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
-from connector_gateway.kit.shapes import Form, Identifier, Instant, Page, Params, Result
+from connector_gateway.kit.shapes import Identifier, Page, Params, Result, TextPattern, UtcDatetime
 from connector_gateway.management.declaration import Resource
 from connector_gateway.management.lists import ListParams, Name
 from connector_gateway.management.request import ManagementRequest, position_before
@@ -32,7 +32,7 @@ Mentions = Literal["allow", "neutralise"]
 OperationPattern = Annotated[
     str,
     Field(min_length=1, max_length=100),
-    Form(r"^[a-z0-9_*]+$", "Should consist of small letters, digits, underscores and asterisks"),
+    TextPattern(r"^[a-z0-9_*]+$", "Should consist of small letters, digits, underscores and asterisks"),
 ]
 """The name of an operation after that of its connector; an asterisk matches any characters."""
 
@@ -49,7 +49,7 @@ class CreateKey(Params):
     name: Name = ""
     """What the key is for."""
 
-    expires_at: Instant | None = None
+    expires_at: UtcDatetime | None = None
     """ISO 8601 date and time at which the key expires; never by default."""
 
     calls_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 120
@@ -108,10 +108,10 @@ class KeyRecord(Result):
     ending: str
     """The last four characters of the key, to recognise it by."""
 
-    created_at: Instant
-    expires_at: Instant | None
-    revoked_at: Instant | None
-    last_used_at: Instant | None
+    created_at: UtcDatetime
+    expires_at: UtcDatetime | None
+    revoked_at: UtcDatetime | None
+    last_used_at: UtcDatetime | None
     """Time of the last call, accurate to some seconds."""
 
 

@@ -12,13 +12,13 @@ from connector_gateway.kit.shapes import Position
 if TYPE_CHECKING:
     # The command line reads the declarations for its help, which must not wait until all services are loaded.
     from connector_gateway.core.access.audit import Audit
-    from connector_gateway.core.access.keys import Caller, Keys
+    from connector_gateway.core.access.keys import ApiKeys, Caller
     from connector_gateway.core.access.operators import Operator, Operators
     from connector_gateway.core.access.workspaces import Workspaces
-    from connector_gateway.core.calls.cursors import Cursors
-    from connector_gateway.core.connections import Connecting, Connections
-    from connector_gateway.core.events.inbound_hooks import Hooks
-    from connector_gateway.core.history.runs import Runs
+    from connector_gateway.core.calls.cursors import CursorSigner
+    from connector_gateway.core.connections import ConnectionService, ConnectionStore
+    from connector_gateway.core.events.inbound_hooks import InboundHooks
+    from connector_gateway.core.history.runs import RunStore
     from connector_gateway.core.webhooks.subscriptions import Webhooks
     from connector_gateway.kit.operation import AnyConnector
 
@@ -29,13 +29,13 @@ class Management:
 
     connectors: "Mapping[str, AnyConnector]"
     workspaces: "Workspaces"
-    keys: "Keys"
-    connections: "Connections"
-    connecting: "Connecting"
-    runs: "Runs"
-    hooks: "Hooks"
+    keys: "ApiKeys"
+    connections: "ConnectionStore"
+    connecting: "ConnectionService"
+    runs: "RunStore"
+    hooks: "InboundHooks"
     webhooks: "Webhooks"
-    cursors: "Cursors"
+    cursors: "CursorSigner"
     operators: "Operators"
     audit: "Audit"
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from connector_gateway.core.history.filters import require_known
 from connector_gateway.kit.errors import RunNotFound, RunNotRecorded
-from connector_gateway.kit.shapes import Identifier, Instant, Page, Params, Result
+from connector_gateway.kit.shapes import Identifier, Page, Params, Result, UtcDatetime
 from connector_gateway.management.declaration import Resource
 from connector_gateway.management.lists import ListParams
 from connector_gateway.management.request import ManagementRequest, position_before
@@ -44,14 +44,14 @@ class ListRuns(ListParams):
     code: str | None = None
     """Only runs that ended with this error, such as ``rate_limited``."""
 
-    since: Instant | None = None
+    since: UtcDatetime | None = None
     """ISO 8601 date and time: returns runs that started then or later."""
 
 
 class UpstreamRequest(Result):
     """One request to the vendor."""
 
-    at: Instant
+    at: UtcDatetime
     method: str
     path: str
     status: int | None
@@ -98,7 +98,7 @@ class RunRecord(Result):
     code: str | None
     """The error that it ended with."""
 
-    started_at: Instant
+    started_at: UtcDatetime
     duration_ms: float | None
     upstream: list[UpstreamRequest]
     idempotency: KeyOutcomeRecord | None

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from connector_gateway.kit.errors import ConnectionNotFound, QuotaExceeded, WebhookNotFound, WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.kit.shapes import Identifier, Instant, Page, Params, Result
+from connector_gateway.kit.shapes import Identifier, Page, Params, Result, UtcDatetime
 from connector_gateway.management.declaration import Command, Flag, Resource
 from connector_gateway.management.lists import ListParams, Name
 from connector_gateway.management.request import ManagementRequest, position_before
@@ -80,7 +80,7 @@ class ReplayWebhook(Params):
 
     webhook_id: Identifier
     connection_id: Identifier
-    since: Instant | None = None
+    since: UtcDatetime | None = None
     """ISO 8601 date and time: delivers events observed then or later. By default all that are retained."""
 
     after: Identifier | None = None
@@ -107,12 +107,12 @@ class WebhookRecord(Result):
     behind: int
     """Number of connections with events that it has not accepted yet."""
 
-    created_at: Instant
-    updated_at: Instant
-    delivered_at: Instant | None
+    created_at: UtcDatetime
+    updated_at: UtcDatetime
+    delivered_at: UtcDatetime | None
     """Time at which it last accepted an event."""
 
-    failing_since: Instant | None
+    failing_since: UtcDatetime | None
     """Time since which deliveries have failed; null while they succeed."""
 
     failing_connection_id: str | None

@@ -24,7 +24,7 @@ from mcp_types import (
 )
 
 from connector_gateway import __version__
-from connector_gateway.mcp.gateway_connection import Link
+from connector_gateway.mcp.gateway_connection import GatewayConnection
 
 Context = ServerRequestContext[Any, Any]
 Paged = PaginatedRequestParams | None
@@ -33,7 +33,7 @@ R = TypeVar("R", bound=Result)
 
 async def bridge(base_url: str, api_key: str) -> None:
     """Answer on standard output what is asked on standard input, until that ends."""
-    async with Link(base_url, api_key) as link:
+    async with GatewayConnection(base_url, api_key) as link:
         server = Bridge(link).server((await link.client()).instructions)
         async with stdio_server() as (asked, answered):
             await server.run(asked, answered, server.create_initialization_options())
@@ -42,7 +42,7 @@ async def bridge(base_url: str, api_key: str) -> None:
 class Bridge:
     """Passes requests on, and their results back, as they are."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: GatewayConnection) -> None:
         self._link = link
 
     def server(self, instructions: str | None) -> Server[Any]:

@@ -22,7 +22,7 @@ or look whether it was."""
 
 
 @asynccontextmanager
-async def connected(base_url: str, api_key: str) -> AsyncIterator[Client]:
+async def connect(base_url: str, api_key: str) -> AsyncIterator[Client]:
     """A client of the gateway; ``MCPError`` where it refuses the key, ``httpx2.HTTPError`` where nobody answers."""
     headers = {"Authorization": f"Bearer {api_key}"}
     async with httpx2.AsyncClient(headers=headers, timeout=TIMEOUT) as http:
@@ -31,7 +31,7 @@ async def connected(base_url: str, api_key: str) -> AsyncIterator[Client]:
             yield client
 
 
-class Link:
+class GatewayConnection:
     """A client of the gateway, made again where its connection has broken: agents outlive restarts of the gateway.
 
     It lives in a task of its own, for the package ends the task that holds a client whose connection breaks.
@@ -78,7 +78,7 @@ class Link:
             raise self._away(None) from error
 
     async def _hold(self, made: asyncio.Future[Client]) -> None:
-        async with connected(self._base_url, self._api_key) as client:
+        async with connect(self._base_url, self._api_key) as client:
             made.set_result(client)
             await asyncio.Event().wait()
 

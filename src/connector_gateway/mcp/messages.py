@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
-from connector_gateway.core.calls.error_details import faults_of
+from connector_gateway.core.calls.error_details import validation_details
 from connector_gateway.kit.errors import InvalidMessage
 
 ANSWERS = ("result", "error")
@@ -29,7 +29,7 @@ class Message(BaseModel):
     params: dict[str, Any] | None = None
 
 
-def check_message(value: Any) -> None:
+def validate_message(value: Any) -> None:
     """Raise ``InvalidMessage``, which names all that is wrong, unless *value* is a message."""
     if not isinstance(value, dict):
         raise InvalidMessage("A message should be a JSON object; lists of messages are not taken.")
@@ -38,6 +38,6 @@ def check_message(value: Any) -> None:
     try:
         Message.model_validate(value)
     except ValidationError as fault:
-        faults = faults_of(fault)
+        faults = validation_details(fault)
         names = ", ".join(str(one["parameter"]) for one in faults)
         raise InvalidMessage(f"This is no message of JSON-RPC 2.0: see {names}.", *faults) from fault

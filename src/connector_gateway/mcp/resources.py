@@ -9,8 +9,8 @@ from mcp_types import Resource, ResourceTemplate
 from pydantic_core import to_json
 from sqlalchemy import Row
 
-from connector_gateway.core.calls.error_details import cut
-from connector_gateway.core.connections.selection import called
+from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.core.connections.selection import display_name
 from connector_gateway.http.pages.text import visible
 from connector_gateway.kit.errors import RouteNotFound
 from connector_gateway.mcp.tools import Tool
@@ -68,7 +68,9 @@ def events_of(rows: Sequence[Row[Any]], tools: Mapping[str, Tool]) -> list[Resou
         Resource(
             uri=f"{CONNECTIONS}/{row.connection_id}/events",
             name=f"events of {row.connection_id}",
-            title=f"Events of {row.connector}: {visible(called(row))}" if called(row) else f"Events of {row.connector}",
+            title=f"Events of {row.connector}: {visible(display_name(row))}"
+            if display_name(row)
+            else f"Events of {row.connector}",
             mime_type=JSON,
         )
         for row in rows
@@ -76,7 +78,7 @@ def events_of(rows: Sequence[Row[Any]], tools: Mapping[str, Tool]) -> list[Resou
     ]
 
 
-def told(rows: Sequence[Row[Any]], following: str | None) -> bytes:
+def connections_json(rows: Sequence[Row[Any]], following: str | None) -> bytes:
     """The connections in *rows*, as JSON, and the cursor of those that follow."""
     return to_json({"data": [row._asdict() for row in rows], "next_cursor": following})
 
@@ -93,10 +95,10 @@ def events_arguments(connection_id: str, cursor: str | None) -> bytes:
     return to_json(given if cursor is None else given | {"cursor": unquote(cursor)})
 
 
-def nothing_at(uri: str) -> RouteNotFound:
+def unknown_resource(uri: str) -> RouteNotFound:
     """The refusal of an address that leads nowhere."""
     return RouteNotFound(
-        f"There is no resource {cut(uri)}.",
+        f"There is no resource {truncate(uri)}.",
         {"parameter": "uri", "value": uri},
         remedy="List the resources and their templates, and read one of those.",
     )

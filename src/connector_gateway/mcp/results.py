@@ -7,7 +7,7 @@ from typing import Any
 from mcp_types import CallToolResult, ContentBlock, ResourceLink, TextContent
 from pydantic_core import from_json, to_json
 
-from connector_gateway.core.calls.envelope import Envelope, refusal
+from connector_gateway.core.calls.envelope import Envelope, error_envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.http.pages.text import visible
 from connector_gateway.kit.errors import GatewayError, ResultTooLarge
@@ -26,15 +26,15 @@ TEXT_LIMITS = (20_000, 5_000, 1_000, 200)
 """Characters after which texts are cut, tried in turn."""
 
 
-def succeeded(envelope: Envelope, operation: AnyOperation) -> CallToolResult:
+def success_result(envelope: Envelope, operation: AnyOperation) -> CallToolResult:
     """The result of a call that went well; ``ResultTooLarge`` where too much was read."""
-    text, body = bounded(envelope, operation)
+    text, body = truncate_result(envelope, operation)
     content: list[ContentBlock] = [TextContent(text=text.decode())]
     content += [TextContent(text=f"Warning: {warning}") for warning in envelope.warnings]
-    return CallToolResult(content=[*content, *_links(body.get("data"))], structured_content=body)
+    return CallToolResult(content=[*content, *_resource_links(body.get("data"))], structured_content=body)
 
 
-def bounded(envelope: Envelope, operation: AnyOperation) -> tuple[bytes, dict[str, Any]]:
+def truncate_result(envelope: Envelope, operation: AnyOperation) -> tuple[bytes, dict[str, Any]]:
     """An envelope as JSON and as data, with long texts cut where it is large; ``ResultTooLarge`` beyond that."""
     pieces = envelope.to_json()
     size = sum(map(len, pieces))
@@ -53,8 +53,8 @@ def bounded(envelope: Envelope, operation: AnyOperation) -> tuple[bytes, dict[st
 
 def failed(run: Run, connector: AnyConnector, error: GatewayError) -> CallToolResult:
     """The result of a call that ended with *error*, in words and as data."""
-    body = refusal(run, connector, error)
-    return CallToolResult(content=[TextContent(text=in_words(body))], structured_content=body, is_error=True)
+    body = error_envelope(run, connector, error)
+    return CallToolResult(content=[TextContent(text=error_text(body))], structured_content=body, is_error=True)
 
 
 def _told(envelope: Envelope) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _too_large(size: int) -> ResultTooLarge:
     return ResultTooLarge(f"The result has {size:,} bytes, and a tool gives {MAX_BYTES:,} at most.")
 
 
-def in_words(body: Mapping[str, Any]) -> str:
+def error_text(body: Mapping[str, Any]) -> str:
     """An error as sentences, the most useful first."""
     error = body["error"]
     lines = [f"{error['code']}: {error['message']}", f"What to do: {error['remedy']}"]
@@ -103,7 +103,7 @@ def in_words(body: Mapping[str, Any]) -> str:
     return str(visible("\n".join([*lines, f"Run: {body['run_id']}"])))
 
 
-def _links(data: Any) -> Iterator[ContentBlock]:
+def _resource_links(data: Any) -> Iterator[ContentBlock]:
     if isinstance(data, dict) and data.get("download_url"):
         yield ResourceLink(
             uri=data["download_url"],

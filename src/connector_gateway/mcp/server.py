@@ -36,20 +36,20 @@ from starlette.types import Message, Receive, Scope, Send
 
 from connector_gateway import __version__
 from connector_gateway.core.access.keys import Caller
-from connector_gateway.core.access.rate_limit import require
+from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Body
-from connector_gateway.core.calls.envelope import refusal
-from connector_gateway.core.calls.error_details import cut
-from connector_gateway.core.connections import Choosing
-from connector_gateway.core.history.runs import Run, Runs
-from connector_gateway.http.api.responses import HttpExchange, common, log_private
-from connector_gateway.http.api.routes import Edge, outcome
+from connector_gateway.core.calls.envelope import error_envelope
+from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.core.connections import ConnectionSelector
+from connector_gateway.core.history.runs import Run, RunStore
+from connector_gateway.http.api.responses import RequestContext, common_headers, log_private
+from connector_gateway.http.api.routes import ApiContext, result_or_error
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor, ToolNotFound
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.management.runs import RunRecord
 from connector_gateway.mcp import resources, results
-from connector_gateway.mcp.tool_calls import Calls
-from connector_gateway.mcp.tools import Tool, tools_of
+from connector_gateway.mcp.tool_calls import ToolCaller
+from connector_gateway.mcp.tools import Tool, build_tools
 
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
@@ -81,21 +81,23 @@ class _Call(msgspec.Struct):
     params: _Called
 
 
-class Surface:
+class McpServices:
     """What all requests share."""
 
-    def __init__(self, edge: Edge, choosing: Choosing, runs: Runs, connectors: Mapping[str, AnyConnector]) -> None:
+    def __init__(
+        self, edge: ApiContext, choosing: ConnectionSelector, runs: RunStore, connectors: Mapping[str, AnyConnector]
+    ) -> None:
         self.edge = edge
         self.choosing = choosing
         self.runs = runs
-        self.tools = tools_of(connectors.values())
-        self.calls = Calls(edge.gateway, choosing)
+        self.tools = build_tools(connectors.values())
+        self.calls = ToolCaller(edge.gateway, choosing)
         # It would end streams at once when the process is told to stop; calls under way have time to end.
         AppStatus.enable_automatic_graceful_drain = False
 
-    async def answer(self, exchange: HttpExchange, caller: Caller, body: Body, send: Send) -> None:
+    async def answer(self, exchange: RequestContext, caller: Caller, body: Body, send: Send) -> None:
         """Answer one request of the protocol, whose *body* was read."""
-        asked = Asked(self, exchange.run, caller, body.text, wants_progress=_wants_progress(body.value))
+        asked = McpRequest(self, exchange.run, caller, body.text, wants_progress=_wants_progress(body.value))
         manager = StreamableHTTPSessionManager(
             asked.server(),
             stateless=True,
@@ -104,17 +106,17 @@ class Surface:
             max_request_body_size=self.edge.max_body_bytes,
         )
         async with anyio.create_task_group() as group, manager.run():
-            if _hangs_up_to_cancel(exchange):
+            if _cancels_on_disconnect(exchange):
                 group.start_soon(_cancel_without_client, exchange.receive, group.cancel_scope)
             await manager.handle_request(_trimmed(exchange.scope), _again(body.text), _with_headers(exchange, send))
             group.cancel_scope.cancel()
 
 
 @dataclass(frozen=True)
-class Asked:
+class McpRequest:
     """One request, and who sent it."""
 
-    surface: Surface
+    surface: McpServices
     run: Run
     caller: Caller
     text: bytes
@@ -140,7 +142,7 @@ class Asked:
         """The tools that the key may call, of the connectors that there are connections of."""
         connected = await self._given(self.surface.choosing.connectors(self.caller))
         tools = [tool for tool in self.surface.tools.values() if tool.connector.name in connected]
-        return ListToolsResult(tools=[tool.declaration for tool in tools if tool.open_to(self.caller)])
+        return ListToolsResult(tools=[tool.declaration for tool in tools if tool.allowed_for(self.caller)])
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """Perform an operation; what goes wrong is a result as well, for it is the agent who can mend it."""
@@ -153,8 +155,8 @@ class Asked:
         tool = self.surface.tools.get(name)
         if tool is None:
             # The gateway refuses a call beyond the key's minute only where there is one.
-            require(self.run.allowance)
-            raise ToolNotFound(f"There is no tool {cut(name)}.")
+            raise_if_exceeded(self.run.allowance)
+            raise ToolNotFound(f"There is no tool {truncate(name)}.")
         return tool
 
     async def list_resources(self, _: Context, params: Paged) -> ListResourcesResult:
@@ -183,14 +185,14 @@ class Asked:
             shown = await self.surface.runs.show(found[1], self.caller.workspace_id, self.caller.connection_ids)
             return to_json(RunRecord(**shown))
         if found := resources.LIST.fullmatch(uri):
-            return resources.told(*await self._connections(found[1]))
-        raise resources.nothing_at(uri)
+            return resources.connections_json(*await self._connections(found[1]))
+        raise resources.unknown_resource(uri)
 
     async def _connections(self, after: str | None) -> tuple[Sequence[Row[Any]], str | None]:
         """A page of connections, and where the next one begins."""
         if after is not None and not resources.CURSOR.fullmatch(after):
             raise InvalidCursor("The cursor was not issued for this request.", {"parameter": "cursor"})
-        rows = await self.surface.choosing.some(self.caller, resources.MOST_LISTED + 1, after=after)
+        rows = await self.surface.choosing.list_usable(self.caller, resources.MOST_LISTED + 1, after=after)
         shown = rows[: resources.MOST_LISTED]
         return shown, shown[-1].connection_id if len(rows) > len(shown) else None
 
@@ -198,15 +200,15 @@ class Asked:
         connector = await self.surface.choosing.connector(self.caller, connection_id)
         tool = resources.events_tool(self.surface.tools, connector)
         if tool is None:
-            raise resources.nothing_at(uri)
+            raise resources.unknown_resource(uri)
         given = resources.events_arguments(connection_id, cursor)
         envelope = await self._told_of(context, tool, self.surface.calls.envelope(self.run, self.caller, tool, given))
-        return results.bounded(envelope, tool.operation)[0]
+        return results.truncate_result(envelope, tool.operation)[0]
 
     async def _perform(self, tool: Tool, given: bytes) -> CallToolResult:
-        ended = await outcome(self._succeed(tool, given))
+        ended = await result_or_error(self._succeed(tool, given))
         status = ended.status if isinstance(ended, GatewayError) else 200
-        self.surface.edge.metrics.of(tool.connector.name, tool.operation.name).observe(status, self.run)
+        self.surface.edge.metrics.for_operation(tool.connector.name, tool.operation.name).observe(status, self.run)
         if isinstance(ended, GatewayError):
             log_private(self.run, ended)
             return results.failed(self.run, tool.connector, ended)
@@ -214,7 +216,7 @@ class Asked:
 
     async def _succeed(self, tool: Tool, given: bytes) -> CallToolResult:
         envelope = await self.surface.calls.envelope(self.run, self.caller, tool, given)
-        return results.succeeded(envelope, tool.operation)
+        return results.success_result(envelope, tool.operation)
 
     async def _told_of(self, context: Context, tool: Tool, work: Coroutine[Any, Any, T]) -> T:
         """The result of *work*, of which a client that wants to is told that it goes on."""
@@ -222,7 +224,7 @@ class Asked:
         began = time.monotonic()
         try:
             while not task.done():
-                elapsed, sent = time.monotonic() - began, len(self.run.trace.exchanges)
+                elapsed, sent = time.monotonic() - began, len(self.run.trace.requests)
                 await context.session.report_progress(round(elapsed, 1), message=_progress(tool, elapsed, sent))
                 await asyncio.wait({task}, timeout=PROGRESS_SECONDS if self.wants_progress else None)
         finally:
@@ -236,7 +238,7 @@ class Asked:
     async def _given(self, work: Awaitable[T], **about: str) -> T:
         """What *work* gives; where it fails, an error of the protocol."""
         # The package would tell clients of former versions the text of any other exception.
-        ended = await outcome(work)
+        ended = await result_or_error(work)
         if isinstance(ended, GatewayError):
             self._refuse(ended, **about)
         return ended
@@ -244,9 +246,9 @@ class Asked:
     def _refuse(self, error: GatewayError, **about: str) -> NoReturn:
         """Raise *error* as the protocol has it, with what it is *about*."""
         log_private(self.run, error)
-        body = refusal(self.run, None, error) | about
+        body = error_envelope(self.run, None, error) | about
         code = INVALID_PARAMS if isinstance(error, CallerError) else INTERNAL_ERROR
-        raise MCPError(code, results.in_words(body), body)
+        raise MCPError(code, results.error_text(body), body)
 
 
 def _progress(tool: Tool, elapsed: float, sent: int) -> str:
@@ -270,7 +272,7 @@ def _trimmed(scope: Scope) -> Scope:
     return {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
 
 
-def _hangs_up_to_cancel(exchange: HttpExchange) -> bool:
+def _cancels_on_disconnect(exchange: RequestContext) -> bool:
     """Whether a client of this version means its call to be cancelled when it hangs up; formerly it did not."""
     version = exchange.header(b"mcp-protocol-version")
     return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
@@ -297,10 +299,10 @@ def _again(text: bytes) -> Receive:
     return receive_again
 
 
-def _with_headers(exchange: HttpExchange, send: Send) -> Send:
+def _with_headers(exchange: RequestContext, send: Send) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            own = common(exchange)
+            own = common_headers(exchange)
             names = {name for name, _ in own}
             message["headers"] = [*own, *(header for header in message["headers"] if header[0].lower() not in names)]
         await send(message)

@@ -9,7 +9,7 @@ from connector_gateway.core.access.keys import NEUTRALISE, Caller
 from connector_gateway.core.calls.arguments import CONNECTION, Arguments, Body, decode
 from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.calls.gateway import Gateway
-from connector_gateway.core.connections import Choosing
+from connector_gateway.core.connections import ConnectionSelector
 from connector_gateway.core.history.runs import Run
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import InvalidParameters
@@ -24,16 +24,16 @@ Fields = dict[str, msgspec.Raw]
 """Arguments as they came: numbers are exact only in the text itself."""
 
 
-class _Preferring(msgspec.Struct):
+class _DryRunFlag(msgspec.Struct):
     """Of arguments, only whether nothing is to be written."""
 
     dry_run: Any = None
 
 
-class Calls:
+class ToolCaller:
     """Performs operations as tools; a connection that is not named is found where there is only one."""
 
-    def __init__(self, gateway: Gateway, choosing: Choosing) -> None:
+    def __init__(self, gateway: Gateway, choosing: ConnectionSelector) -> None:
         self._gateway = gateway
         self._choosing = choosing
 
@@ -55,14 +55,14 @@ class Calls:
         if bytes(fields.get(CONNECTION, NULL)) == NULL:
             fields.pop(CONNECTION, None)
             # Beside the body rather than in it, so that a run tells what the caller has sent.
-            arguments.query = [(CONNECTION, await self._choosing.only(caller, tool.connector.name))]
+            arguments.query = [(CONNECTION, await self._choosing.resolve_single(caller, tool.connector.name))]
         return Body(msgspec.json.encode(fields))
 
 
 def _asks_for_dry_run(given: bytes) -> bool:
     """Whether nothing is to be written; what is wrong with the arguments is told when they are read."""
     try:
-        return msgspec.json.decode(given, type=_Preferring).dry_run is True
+        return msgspec.json.decode(given, type=_DryRunFlag).dry_run is True
     except msgspec.DecodeError:
         return False
 

@@ -56,12 +56,12 @@ class Tool:
         """What agents call it."""
         return self.declaration.name
 
-    def open_to(self, caller: Caller) -> bool:
+    def allowed_for(self, caller: Caller) -> bool:
         """Whether the key of *caller* may call it."""
         return caller.allows(self.operation.scope, self.name)
 
 
-def tools_of(connectors: Iterable[AnyConnector]) -> Mapping[str, Tool]:
+def build_tools(connectors: Iterable[AnyConnector]) -> Mapping[str, Tool]:
     """Every operation of *connectors*, by the name of its tool."""
     tools = [_tool(connector, operation) for connector in connectors for operation in connector.operations]
     return {tool.name: tool for tool in tools}
@@ -91,7 +91,7 @@ def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
 def _description(connector: AnyConnector, operation: AnyOperation) -> str:
     """What the operation does, in which application, and how to go on with what it returns."""
     sentences = [operation.description, f"Application: {connector.vendor}. {connector.summary}"]
-    if operation.pages:
+    if operation.is_paged:
         sentences.append("Returns one page: pass `next_cursor` as `cursor` for the next one, until it is null.")
     return "\n\n".join(sentences)
 
@@ -133,7 +133,7 @@ def _returned(connector: AnyConnector, operation: AnyOperation) -> Schema:
     }
     if operation.scope == "write":
         fields[DRY_RUN] = WOULD_BE_SCHEMA
-    if operation.pages:
+    if operation.is_paged:
         fields["next_cursor"] = {"type": ["string", "null"], "description": "Null after the last page."}
     envelope: Schema = {"type": "object", "properties": fields, "required": ["run_id", "connector"]}
     return envelope | ({"$defs": definitions} if definitions else {})

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, exc, text
 
-from connector_gateway.storage.sql.sqlite_files import Unusable
+from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -51,12 +51,12 @@ def versions() -> list[str]:
 
 def _check(version: str) -> None:
     if version > newest():
-        raise Unusable(
+        raise UnusableDatabase(
             f"The database was brought to schema {version} by a newer version of this service, which knows {newest()} "
             "as the newest; start that version, or restore a copy from before."
         )
     if version < min(versions()):
-        raise Unusable(
+        raise UnusableDatabase(
             f"The database has schema {version}, from before the first release, which this version does not upgrade; "
             "start with an empty database."
         )

@@ -29,7 +29,7 @@ from typing_extensions import override
 metadata = MetaData()
 
 
-class FastJson(TypeDecorator[Any]):
+class MsgspecJson(TypeDecorator[Any]):
     """JSON as text, for columns that every call writes and no statement looks into."""
 
     # Plain text with our own encoder: SQLAlchemy's JSON type costs more, and every call writes such columns.
@@ -62,7 +62,7 @@ workspaces = Table(
     Column("name", String(200), nullable=False),
     Column("plan", String(10), nullable=False),
     Column("created_at", Double, nullable=False),
-    Column("return_urls", FastJson, nullable=False, server_default="[]"),
+    Column("return_urls", MsgspecJson, nullable=False, server_default="[]"),
 )
 
 keys = Table(
@@ -126,7 +126,7 @@ audit = Table(
     Column("workspace_id", String(40)),
     Column("outcome", String(40), nullable=False),
     Column("count", Integer, nullable=False),
-    Column("details", FastJson, nullable=False),
+    Column("details", MsgspecJson, nullable=False),
     Column("mac", LargeBinary(32), nullable=False),
     Index("ix_audit_object", "object_id", "sequence"),
     Index("ix_audit_actor", "actor", "sequence"),
@@ -286,12 +286,12 @@ runs = Table(
     Column("code", String(40)),
     Column("started_at", Double, nullable=False),
     Column("duration_ms", Double),
-    Column("upstream", FastJson, nullable=False),
-    Column("idempotency", FastJson),
+    Column("upstream", MsgspecJson, nullable=False),
+    Column("idempotency", MsgspecJson),
     Column("process_id", String(40)),
     Column("and_more", Integer),
     Column("more_until", String(40)),
-    Column("details", FastJson),
+    Column("details", MsgspecJson),
     Column("dry_run", Boolean),
     Column("parameters", Text),
     Index("ix_runs_workspace", "workspace_id", "run_id"),
@@ -396,7 +396,7 @@ watches = Table(
     Column("connector", String(20), nullable=False),
     Column("account", String(200)),
     Column("place", String(200)),
-    Column("state", FastJson, nullable=False),
+    Column("state", MsgspecJson, nullable=False),
     Column("due_at", Double),
     Column("whole_at", Double),
     Column("behind_since", Double),
@@ -423,7 +423,7 @@ snapshots = Table(
     Column("connection_id", String(40), primary_key=True),
     Column("scope", String(80), primary_key=True),
     Column("name", String(200), primary_key=True),
-    Column("value", FastJson, nullable=False),
+    Column("value", MsgspecJson, nullable=False),
     Index("ix_snapshots_name", "scope", "name"),
 )
 """What things were like when they were last polled, in the room's own terms, and since when all of it is polled."""
@@ -445,7 +445,7 @@ events = Table(
     Column("type", String(40), nullable=False),
     Column("channel", String(40)),
     Column("observed_at", Double, nullable=False, index=True),
-    Column("data", FastJson, nullable=False),
+    Column("data", MsgspecJson, nullable=False),
     Column("sealed", LargeBinary),
     UniqueConstraint("connection_id", "event_id"),
     Index("ix_events_since", "connection_id", "observed_at", "sequence"),

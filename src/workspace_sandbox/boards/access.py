@@ -37,7 +37,7 @@ TOKEN = "ATTA" + "4b1d9f7e3c5a6802" * 4 + "8C0FFEE1"
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class Principal:
     """Who a request is from, and what is allowed; nobody without a token."""
 
     token: Token | None = None

@@ -4,18 +4,18 @@ from typing import Any
 
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.state import Action
 from workspace_sandbox.boards.wire import HIDDEN_CARD, NOT_FOUND, Refusal
 
 
-def comment(ask: Ask) -> Any:
+def comment(ask: ApiRequest) -> Any:
     """Create a comment."""
     card = ask.card
     return views.action(ask.store.comment(ask.author, card, ask.arguments.text("text", shortest=1)), Arguments({}))
 
 
-def _comment_of(ask: Ask) -> Action:
+def _comment_of(ask: ApiRequest) -> Action:
     action = ask.action
     elsewhere = "card" in ask.path and action.card is not ask.card
     if elsewhere or action.type != "commentCard":
@@ -23,7 +23,7 @@ def _comment_of(ask: Ask) -> Action:
     return action
 
 
-def edit_comment(ask: Ask) -> Any:
+def edit_comment(ask: ApiRequest) -> Any:
     """Change the text of a comment."""
     action = _comment_of(ask)
     # By the route of its own the new text is called ``value``.
@@ -36,7 +36,7 @@ def edit_comment(ask: Ask) -> Any:
     return views.action(action, Arguments({}))
 
 
-def delete_comment(ask: Ask) -> Any:
+def delete_comment(ask: ApiRequest) -> Any:
     """Delete a comment."""
     comment = _comment_of(ask)
     ask.store.delete_action(comment)
@@ -44,7 +44,7 @@ def delete_comment(ask: Ask) -> Any:
     return {"_value": None}
 
 
-def _announce(ask: Ask, kind: str, comment: Action, **told: Any) -> None:
+def _announce(ask: ApiRequest, kind: str, comment: Action, **told: Any) -> None:
     if comment.card:
         about = {"id": comment.id, "text": comment.data["text"]}
         ask.store.announce(ask.author, kind, comment.card, action=about, **told)

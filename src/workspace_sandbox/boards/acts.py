@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.boards.state import Card, CardList, stamp
 from workspace_sandbox.kit import asking
-from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, flag, known, optional, populated, text
+from workspace_sandbox.kit.acts import DELIVERIES, Acts, Field, UserAction, flag, known, optional, populated, text
 
 if TYPE_CHECKING:
     from workspace_sandbox.boards.emulator import BoardsEmulator
@@ -57,13 +57,15 @@ CHANGES = (
 )
 
 ACTS: Acts = {
-    "create_card": Act(_create_card, "Adds a card at the end of a list.", (LIST, NAME), "`card_id`"),
-    "update_card": Act(_update_card, "Changes a card.", (CARD, *CHANGES), "`card_id`"),
-    "move_card": Act(_move_card, "Moves a card to the end of a list.", (CARD, LIST.said("where it goes")), "`card_id`"),
-    "delete_card": Act(_delete_card, "Deletes a card for good.", (CARD,), "`card_id`"),
-    "comment": Act(
+    "create_card": UserAction(_create_card, "Adds a card at the end of a list.", (LIST, NAME), "`card_id`"),
+    "update_card": UserAction(_update_card, "Changes a card.", (CARD, *CHANGES), "`card_id`"),
+    "move_card": UserAction(
+        _move_card, "Moves a card to the end of a list.", (CARD, LIST.said("where it goes")), "`card_id`"
+    ),
+    "delete_card": UserAction(_delete_card, "Deletes a card for good.", (CARD,), "`card_id`"),
+    "comment": UserAction(
         _comment, "Writes a comment on a card.", (CARD, Field("text", "Markdown", populated)), "`comment_id`"
     ),
-    "archive_list": Act(_archive_list, "Archives a list.", (LIST,), "`list_id`"),
+    "archive_list": UserAction(_archive_list, "Archives a list.", (LIST,), "`list_id`"),
     "deliveries": DELIVERIES,
 }

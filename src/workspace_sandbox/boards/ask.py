@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from aiohttp import web
 
-from workspace_sandbox.boards.access import Visitor
+from workspace_sandbox.boards.access import Principal
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.consent import Consent
 from workspace_sandbox.boards.custom import CustomField
@@ -62,7 +62,7 @@ class Named(Generic[Thing]):
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, ask: "Ask", _: type["Ask"]) -> Thing:
+    def __get__(self, ask: "ApiRequest", _: type["ApiRequest"]) -> Thing:
         """Return the object; refuse one that is missing or hidden from the visitor."""
         kind, identifier = KINDS[self._name], ask.path[self._name]
         # Paths also take the eight letters of a short link (API introduction); fields of a body do not.
@@ -77,13 +77,13 @@ class Named(Generic[Thing]):
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ApiRequest:
     """What somebody wants, with the objects that the path names at hand; ``get`` performs another route for them."""
 
     store: Store
     oauth: Consent
     knobs: Mapping[str, Any]
-    visitor: Visitor
+    visitor: Principal
     path: Mapping[str, str]
     arguments: Arguments
     now: float
@@ -143,7 +143,7 @@ class Ask:
         """The boards that the visitor is a member of."""
         return [board for board in self.store.boards.values() if self.sees(board)]
 
-    def having(self, **path: str) -> "Ask":
+    def having(self, **path: str) -> "ApiRequest":
         """The same, with other names in the path."""
         return replace(self, path={**self.path, **path})
 
@@ -153,7 +153,7 @@ class Ask:
             raise web.HTTPNotFound
         return {"_value": fields[self.path["field"]](thing)}
 
-    def as_update(self, allowed: frozenset[str]) -> "Ask":
+    def as_update(self, allowed: frozenset[str]) -> "ApiRequest":
         """``PUT …/{field}`` with a ``value``, as if it had been ``PUT …`` with that field."""
         name = self.path["field"]
         if name not in allowed:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from workspace_sandbox.boards.arguments import Upload
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.fields import ATTACHMENT, pick
 from workspace_sandbox.boards.state import Attachment, Card, placed
 from workspace_sandbox.boards.wire import MISSING_SCOPES, NOT_FOUND, Refusal, invalid
@@ -15,7 +15,7 @@ from workspace_sandbox.kit.refusals import require
 LONGEST_NAME = 256
 
 
-def read_all(ask: Ask) -> Any:
+def read_all(ask: ApiRequest) -> Any:
     """What is attached to a card; with a filter, its cover alone."""
     card, wanted = ask.card, ask.arguments.fields()
     covers = ask.arguments.raw("filter") == "cover"
@@ -23,12 +23,12 @@ def read_all(ask: Ask) -> Any:
     return [pick(ATTACHMENT, one, wanted) for one in shown]
 
 
-def read(ask: Ask) -> Any:
+def read(ask: ApiRequest) -> Any:
     """One attachment."""
     return pick(ATTACHMENT, _attachment(ask, ask.card), ask.arguments.fields())
 
 
-def create(ask: Ask) -> Any:
+def create(ask: ApiRequest) -> Any:
     """Attach a link or a file."""
     card, arguments = ask.card, ask.arguments
     file, url = arguments.raw("file"), arguments.text("url")
@@ -52,7 +52,7 @@ def create(ask: Ask) -> Any:
     return pick(ATTACHMENT, made) | {"limits": {}}
 
 
-def delete(ask: Ask) -> Any:
+def delete(ask: ApiRequest) -> Any:
     """Take an attachment off a card."""
     card = ask.card
     found = _attachment(ask, card)
@@ -62,7 +62,7 @@ def delete(ask: Ask) -> Any:
     return {"limits": {}}
 
 
-def download(ask: Ask) -> web.Response:
+def download(ask: ApiRequest) -> web.Response:
     """The bytes of a file; key and token have to come in the header."""
     # Since 2021 the address takes no credentials in the query, as all others do ("Downloading attachments").
     if "key" in ask.arguments or "token" in ask.arguments:
@@ -73,7 +73,7 @@ def download(ask: Ask) -> web.Response:
     return web.Response(body=found.content, headers={"Content-Type": found.mime or "application/octet-stream"})
 
 
-def _attachment(ask: Ask, card: Card) -> Attachment:
+def _attachment(ask: ApiRequest, card: Card) -> Attachment:
     return require(card.attachments.get(ask.path["attachment"].lower()), Refusal(404, NOT_FOUND))
 
 

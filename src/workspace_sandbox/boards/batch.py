@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.wire import Refusal
 
 MOST_IN_BATCH = 10
@@ -23,12 +23,12 @@ def urls(arguments: Arguments) -> list[str]:
     return found
 
 
-def batch(ask: Ask) -> Any:
+def batch(ask: ApiRequest) -> Any:
     """The answers of several GET routes, in order, refusals among them."""
     return [_part(ask, url) for url in urls(ask.arguments)]
 
 
-def _part(ask: Ask, url: str) -> dict[str, Any]:
+def _part(ask: ApiRequest, url: str) -> dict[str, Any]:
     try:
         return {"200": ask.get(url)}
     except web.HTTPNotFound:

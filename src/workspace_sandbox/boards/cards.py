@@ -5,7 +5,7 @@ from typing import Any
 
 from workspace_sandbox.boards import labels, views
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.fields import CARD, LABEL, pick
 from workspace_sandbox.boards.state import Board, Card, CardList, Label, Member
 from workspace_sandbox.boards.wire import HIDDEN_CARD, LIST_NOT_FOUND, NO_BOARD_FOR_CARD, Refusal, invalid
@@ -20,7 +20,7 @@ IGNORED = frozenset({"dueReminder", "cover"})
 """Fields that may be put, and are not kept."""
 
 
-def create(ask: Ask) -> Any:
+def create(ask: ApiRequest) -> Any:
     """Create a card."""
     card_list = _list_for_card(ask)
     arguments = ask.arguments
@@ -41,7 +41,7 @@ def _told(member: Member) -> dict[str, str]:
     return {"id": member.id, "name": member.full_name}
 
 
-def _list_for_card(ask: Ask) -> CardList:
+def _list_for_card(ask: ApiRequest) -> CardList:
     card_list = ask.store.lists.get(ask.arguments.identifier("idList"))
     # Not the 404 text of lists: the text speaks of a board that it did not find (seen in public live tests).
     if card_list is None:
@@ -66,12 +66,12 @@ def _all_of(known: Mapping[str, Any], arguments: Arguments, name: str) -> list[A
     return [known[identifier] for identifier in wanted]
 
 
-def read(ask: Ask) -> Any:
+def read(ask: ApiRequest) -> Any:
     """A card."""
     return views.card(ask.card, ask.arguments)
 
 
-def update(ask: Ask) -> Any:
+def update(ask: ApiRequest) -> Any:
     """Update a card, perhaps in another list."""
     card, arguments = ask.card, ask.arguments
     # Everything is read before anything changes, so that a refused request leaves the card as it was.
@@ -103,7 +103,7 @@ def _cover(arguments: Arguments, card: Card) -> str | None:
     return wanted
 
 
-def update_field(ask: Ask) -> Any:
+def update_field(ask: ApiRequest) -> Any:
     """Update one field of a card."""
     if ask.path["field"] in IGNORED:
         return pick(CARD, ask.card)
@@ -118,7 +118,7 @@ def _changes(arguments: Arguments) -> dict[str, Any]:
     }
 
 
-def _target(ask: Ask, card: Card) -> CardList:
+def _target(ask: ApiRequest, card: Card) -> CardList:
     """The list a card shall be in; only with ``idBoard`` may it be on another board."""
     board = card.board
     if "idBoard" in ask.arguments:
@@ -138,20 +138,20 @@ def _first_open(board: Board) -> CardList:
     return found[0]
 
 
-def delete(ask: Ask) -> Any:
+def delete(ask: ApiRequest) -> Any:
     """Delete a card."""
     ask.store.delete_card(ask.card, ask.author)
     return {"limits": {}}
 
 
-def add_label(ask: Ask) -> Any:
+def add_label(ask: ApiRequest) -> Any:
     """Put a label of the board on a card."""
     card = ask.card
     label = require(card.board.labels.get(ask.arguments.identifier("value")), invalid("value"))
     return _wear(ask, card, label)
 
 
-def create_label(ask: Ask) -> Any:
+def create_label(ask: ApiRequest) -> Any:
     """Create a label of the board and put it on a card."""
     card = ask.card
     label = labels.new_label(ask, card.board)
@@ -159,7 +159,7 @@ def create_label(ask: Ask) -> Any:
     return pick(LABEL, label)
 
 
-def _wear(ask: Ask, card: Card, label: Label) -> list[str]:
+def _wear(ask: ApiRequest, card: Card, label: Label) -> list[str]:
     if label in card.labels:
         raise Refusal(400, "that label is already on the card")
     card.labels.append(label)
@@ -168,7 +168,7 @@ def _wear(ask: Ask, card: Card, label: Label) -> list[str]:
     return [one.id for one in card.labels]
 
 
-def remove_label(ask: Ask) -> Any:
+def remove_label(ask: ApiRequest) -> Any:
     """Take a label off a card."""
     card, label = ask.card, ask.label
     if label not in card.labels:
@@ -178,7 +178,7 @@ def remove_label(ask: Ask) -> Any:
     return {"_value": None}
 
 
-def add_member(ask: Ask) -> Any:
+def add_member(ask: ApiRequest) -> Any:
     """Add a member of the board to a card."""
     card = ask.card
     member = require(card.board.members.get(ask.arguments.identifier("value")), invalid("value"))
@@ -189,7 +189,7 @@ def add_member(ask: Ask) -> Any:
     return views.members(card.members, Arguments({}))
 
 
-def remove_member(ask: Ask) -> Any:
+def remove_member(ask: ApiRequest) -> Any:
     """Take a member off a card."""
     card, member = ask.card, ask.member
     if member not in card.members:

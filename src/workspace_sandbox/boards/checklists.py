@@ -4,7 +4,7 @@ from typing import Any
 
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.fields import CHECK_ITEM, pick
 from workspace_sandbox.boards.state import Card, CheckItem, Checklist
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
@@ -13,7 +13,7 @@ DEFAULT_NAME = "Checklist"
 STATES = {"complete": True, "incomplete": False}
 
 
-def create(ask: Ask) -> Any:
+def create(ask: ApiRequest) -> Any:
     """Create a checklist, on the card of the path or of the body; perhaps a copy of another."""
     card = ask.card if "card" in ask.path else _card_of_body(ask)
     source = _source(ask)
@@ -24,7 +24,7 @@ def create(ask: Ask) -> Any:
     return views.checklist(checklist, Arguments({})) | {"limits": {}}
 
 
-def _card_of_body(ask: Ask) -> Card:
+def _card_of_body(ask: ApiRequest) -> Card:
     card = ask.store.cards.get(ask.arguments.identifier("idCard"))
     # By this route an unknown card is 401, and the text speaks of a board. ``/cards/{id}/checklists`` says 404.
     if card is None or not ask.sees(card):
@@ -32,13 +32,13 @@ def _card_of_body(ask: Ask) -> Card:
     return card
 
 
-def _source(ask: Ask) -> Checklist | None:
+def _source(ask: ApiRequest) -> Checklist | None:
     if not ask.arguments.given("idChecklistSource"):
         return None
     return ask.having(checklist=ask.arguments.identifier("idChecklistSource")).checklist
 
 
-def update(ask: Ask) -> Any:
+def update(ask: ApiRequest) -> Any:
     """Update the name or the place of a checklist."""
     checklist, arguments = ask.checklist, ask.arguments
     name = arguments.text("name", shortest=1) if "name" in arguments else checklist.name
@@ -49,7 +49,7 @@ def update(ask: Ask) -> Any:
     return views.checklist(checklist, Arguments({}))
 
 
-def delete(ask: Ask) -> Any:
+def delete(ask: ApiRequest) -> Any:
     """Delete a checklist."""
     checklist = ask.checklist
     if "card" in ask.path and checklist.card is not ask.card:
@@ -60,7 +60,7 @@ def delete(ask: Ask) -> Any:
 
 
 # One item for each request: Trello has no route for several, and its ``/batch`` only reads.
-def create_item(ask: Ask) -> Any:
+def create_item(ask: ApiRequest) -> Any:
     """Create an item of a checklist."""
     checklist, arguments = ask.checklist, ask.arguments
     item = ask.store.add_item(
@@ -76,7 +76,7 @@ def create_item(ask: Ask) -> Any:
     return pick(CHECK_ITEM, item) | {"limits": {}}
 
 
-def update_item(ask: Ask) -> Any:
+def update_item(ask: ApiRequest) -> Any:
     """Update an item."""
     author, item, arguments = ask.author, ask.item, ask.arguments
     name = arguments.text("name", shortest=1) if "name" in arguments else item.name
@@ -94,7 +94,7 @@ def _told(checklist: Checklist) -> dict[str, Any]:
     return {"checklist": {"id": checklist.id, "name": checklist.name}}
 
 
-def _announce(ask: Ask, kind: str, item: CheckItem) -> None:
+def _announce(ask: ApiRequest, kind: str, item: CheckItem) -> None:
     state = "complete" if item.complete else "incomplete"
     about = {"id": item.id, "name": item.name, "state": state}
     ask.store.announce(ask.author, kind, item.checklist.card, checkItem=about, **_told(item.checklist))
@@ -105,7 +105,7 @@ def _complete(arguments: Arguments, item: CheckItem) -> bool:
     return {**STATES, "true": True, "false": False, "": item.complete}[state]
 
 
-def delete_item(ask: Ask) -> Any:
+def delete_item(ask: ApiRequest) -> Any:
     """Delete an item."""
     item = ask.item
     del item.checklist.items[item.id]

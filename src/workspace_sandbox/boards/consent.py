@@ -8,14 +8,14 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from aiohttp import web
 
-from workspace_sandbox.boards.access import APP, TOKEN, Credentials, Visitor, oauth_pairs
+from workspace_sandbox.boards.access import APP, TOKEN, Credentials, Principal, oauth_pairs
 from workspace_sandbox.boards.arguments import Arguments, arguments_of
 from workspace_sandbox.boards.state import Member
 from workspace_sandbox.boards.wire import INVALID_KEY, MISSING_SCOPES, Refusal
 from workspace_sandbox.kit.consent import Account, Box, Decision, Fields, Question, fields_of, told
 from workspace_sandbox.kit.oauth import Grant, OAuth, Token, back
 from workspace_sandbox.kit.refusals import RefusedWith
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 VENDOR = "Trello"
 LIFETIMES = {"1hour": 3600.0, "1day": 86_400.0, "30days": 2_592_000.0, "never": None}
@@ -62,7 +62,7 @@ class Consent(OAuth):
     ended_by_refresh = frozenset({"refresh"})
     clients: ClassVar = {APP.key: APP.secret}
 
-    def __init__(self, stage: Stage, members: Sequence[Member], allowed_at: float) -> None:
+    def __init__(self, stage: EmulatorContext, members: Sequence[Member], allowed_at: float) -> None:
         super().__init__(stage, {member.username: member for member in members})
         self._requests: dict[str, RequestToken] = {}
         grant = Grant(APP.key, members[0], ("read", "write"))
@@ -79,10 +79,10 @@ class Consent(OAuth):
         self.tokens[TOKEN] = self.seeded
         super().restore()
 
-    def visitor(self, presented: Credentials) -> Visitor:
+    def visitor(self, presented: Credentials) -> Principal:
         """Return who presents these credentials; wrong ones are refused, none at all are a stranger's."""
         if presented == Credentials():
-            return Visitor()
+            return Principal()
         if not presented.bearer and presented.key != APP.key:
             raise Refusal(401, INVALID_KEY)
         # Refused as a lack of scopes, not of a token: that is the text that live tests got.
@@ -91,7 +91,7 @@ class Consent(OAuth):
         token = self.living(presented.token, "access" if presented.bearer else "key")
         if token is None:
             raise Refusal(401, self.stage.knobs["invalid_token"])
-        return Visitor(token)
+        return Principal(token)
 
     def key_of(self, presented: Credentials) -> str | None:
         """Return the key whose budget a request spends."""

@@ -39,7 +39,7 @@ class CustomField:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class FieldValue:
     """What a card has in a field: a value as text, or an option by its id."""
 
     id: str
@@ -72,7 +72,7 @@ def definition(shown: CustomField) -> dict[str, Any]:
     return raw
 
 
-def item(shown: Held, card_id: str) -> dict[str, Any]:
+def item(shown: FieldValue, card_id: str) -> dict[str, Any]:
     """What a card has in a field."""
     about = {"id": shown.id, "value": shown.value, "idCustomField": shown.field_id}
     return about | {"idModel": card_id, "modelType": "card", "idValue": shown.choice_id}

@@ -5,8 +5,8 @@ from typing import Any
 
 from workspace_sandbox.boards import custom
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.ask import Ask
-from workspace_sandbox.boards.custom import KINDS, VALUE_KEYS, Choice, CustomField, Held
+from workspace_sandbox.boards.ask import ApiRequest
+from workspace_sandbox.boards.custom import KINDS, VALUE_KEYS, Choice, CustomField, FieldValue
 from workspace_sandbox.boards.state import COLORS, Card, placed
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal, invalid
 from workspace_sandbox.kit.refusals import require
@@ -15,7 +15,7 @@ MOST = 50
 """Custom fields of a board."""
 
 
-def create(ask: Ask) -> Any:
+def create(ask: ApiRequest) -> Any:
     """Make a custom field of a board, with its options if it is a list."""
     arguments = ask.arguments
     if arguments.raw("modelType") not in {None, "board"}:
@@ -38,7 +38,7 @@ def create(ask: Ask) -> Any:
     return custom.definition(made)
 
 
-def update(ask: Ask) -> Any:
+def update(ask: ApiRequest) -> Any:
     """Change the name or the place of a custom field, or whether cards show it."""
     found, arguments = ask.custom_field, ask.arguments
     name = arguments.text("name", shortest=1) if "name" in arguments else found.name
@@ -51,7 +51,7 @@ def update(ask: Ask) -> Any:
     return custom.definition(found)
 
 
-def delete(ask: Ask) -> Any:
+def delete(ask: ApiRequest) -> Any:
     """Delete a custom field, and what cards have in it."""
     found = ask.custom_field
     for card in found.board.cards():
@@ -61,12 +61,12 @@ def delete(ask: Ask) -> Any:
     return {"limits": {}}
 
 
-def read_option(ask: Ask) -> Any:
+def read_option(ask: ApiRequest) -> Any:
     """One option of a list."""
     return custom.choice(_option(ask), ask.custom_field.id)
 
 
-def create_option(ask: Ask) -> Any:
+def create_option(ask: ApiRequest) -> Any:
     """Add an option to a list."""
     found = ask.custom_field
     if found.type != "list":
@@ -75,7 +75,7 @@ def create_option(ask: Ask) -> Any:
     return custom.choice(_add(ask, found, text, color, ask.arguments.place()), found.id)
 
 
-def delete_option(ask: Ask) -> Any:
+def delete_option(ask: ApiRequest) -> Any:
     """Delete an option; cards that had it have nothing in the field."""
     found, option = ask.custom_field, _option(ask)
     for card in found.board.cards():
@@ -86,7 +86,7 @@ def delete_option(ask: Ask) -> Any:
     return {"limits": {}}
 
 
-def set_one(ask: Ask) -> Any:
+def set_one(ask: ApiRequest) -> Any:
     """Put a value into one custom field of a card, or take it out."""
     card, found = ask.card, ask.custom_field
     if found.board is not card.board:
@@ -94,7 +94,7 @@ def set_one(ask: Ask) -> Any:
     return _set(ask, card, found, ask.arguments)
 
 
-def set_several(ask: Ask) -> Any:
+def set_several(ask: ApiRequest) -> Any:
     """Put values into several custom fields of a card; all of them or none."""
     card, items = ask.card, ask.arguments.raw("customFieldItems")
     if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
@@ -108,10 +108,10 @@ def set_several(ask: Ask) -> Any:
     return [_set(ask, card, found, given) for found, given in wanted if found is not None]
 
 
-def _set(ask: Ask, card: Card, found: CustomField, given: Arguments) -> dict[str, Any]:
+def _set(ask: ApiRequest, card: Card, found: CustomField, given: Arguments) -> dict[str, Any]:
     value, choice_id = _value(found, given)
     before = card.custom_items.get(found.id)
-    held = Held(before.id if before else ask.store.mint(ask.now), found.id, value, choice_id)
+    held = FieldValue(before.id if before else ask.store.mint(ask.now), found.id, value, choice_id)
     if value is None and choice_id is None:
         card.custom_items.pop(found.id, None)
     else:
@@ -163,13 +163,13 @@ def _choice_of(given: Arguments) -> tuple[str, str]:
     return text, given.choice("color", frozenset({*COLORS, "none"}), "none")
 
 
-def _add(ask: Ask, found: CustomField, text: str, color: str, place: Any) -> Choice:
+def _add(ask: ApiRequest, found: CustomField, text: str, color: str, place: Any) -> Choice:
     made = Choice(ask.store.mint(ask.now), text, color, placed([one.pos for one in found.choices.values()], place))
     found.choices[made.id] = made
     return made
 
 
-def _option(ask: Ask) -> Choice:
+def _option(ask: ApiRequest) -> Choice:
     return require(ask.custom_field.choices.get(ask.path["option"].lower()), Refusal(404, NOT_FOUND))
 
 

@@ -12,9 +12,9 @@ from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.fields import BOARD, CARD, LIST, MEMBER, ORGANIZATION, pick
 from workspace_sandbox.boards.state import Action, Board, Card, CardList, Member, Organization, stamp
-from workspace_sandbox.kit.hooks import Delivery, Hooks, Letter
+from workspace_sandbox.kit.hooks import Delivery, HookSender, OutgoingHook
 from workspace_sandbox.kit.oauth import Token
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 Model = Board | CardList | Card | Member | Organization
 GONE = 410
@@ -58,7 +58,7 @@ class Webhook:
 class Deliverer:
     """Tells webhooks of actions."""
 
-    def __init__(self, stage: Stage, hooks: Hooks) -> None:
+    def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
         self._stage = stage
         self._hooks = hooks
 
@@ -72,7 +72,7 @@ class Deliverer:
         """What the address answers to the question whether it is there."""
         return await self._hooks.probe("HEAD", url, self._stage.knobs["webhook_ack_seconds"])
 
-    def _letter(self, webhooks: dict[str, Webhook], webhook: Webhook, action: Action) -> Letter:
+    def _letter(self, webhooks: dict[str, Webhook], webhook: Webhook, action: Action) -> OutgoingHook:
         told = {"action": views.action(action, Arguments({})), "model": _shown(webhook.model), "webhook": webhook.raw()}
         raw = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
         secret = APP.secret.encode()
@@ -85,7 +85,7 @@ class Deliverer:
             self._count(webhook, delivery)
             return webhook.id in webhooks
 
-        return Letter(
+        return OutgoingHook(
             event_id=action.id,
             type=action.type,
             url=webhook.url,

@@ -9,21 +9,21 @@ from aiohttp import web
 from workspace_sandbox.boards import acts, batch, sowing, wire
 from workspace_sandbox.boards.access import APP, TOKEN, Credentials, credentials_of
 from workspace_sandbox.boards.arguments import Arguments, arguments_of
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.consent import Consent
 from workspace_sandbox.boards.deliveries import Deliverer
 from workspace_sandbox.boards.routes import ROUTES, ApiRoute, part_of_batch
 from workspace_sandbox.boards.seed import plant
 from workspace_sandbox.boards.state import Action as Happened
 from workspace_sandbox.boards.state import Author
-from workspace_sandbox.boards.throttle import MEMBER_ROUTES, Spender, Throttle
-from workspace_sandbox.kit.coverage import Played
+from workspace_sandbox.boards.throttle import MEMBER_ROUTES, BudgetKey, Throttle
+from workspace_sandbox.kit.coverage import SupportedRoute
 from workspace_sandbox.kit.emulator import Emulator
 
 LONGEST_LINE = 8192
 """Bytes of a request line; a longer one is answered with 414."""
 
-SPENDER = web.RequestKey("spender", Spender)
+SPENDER = web.RequestKey("spender", BudgetKey)
 """The budgets that a request spent, once they are known."""
 
 
@@ -49,9 +49,9 @@ class BoardsEmulator(Emulator):
     oauth: Consent
     # Fields that the vendor's document lists as routes of their own, and the routes of any field serve.
     spelled_out = (
-        Played("GET", "/1/cards/{card}/checkItemStates"),
-        Played("PUT", "/1/lists/{list}/closed"),
-        Played("PUT", "/1/lists/{list}/idBoard"),
+        SupportedRoute("GET", "/1/cards/{card}/checkItemStates"),
+        SupportedRoute("PUT", "/1/lists/{list}/closed"),
+        SupportedRoute("PUT", "/1/lists/{list}/idBoard"),
     )
 
     def plant(self) -> None:
@@ -64,7 +64,7 @@ class BoardsEmulator(Emulator):
         self.oauth = Consent(self.stage, (self.seed.owner, self.seed.colleague), self.seed.allowed_at)
         self._deliverer = Deliverer(self.stage, self.hooks)
 
-    def let_go(self) -> None:
+    def break_cycles(self) -> None:
         """What is on a board no longer knows of it, and the other way round."""
         self.store.let_go()
 
@@ -81,7 +81,7 @@ class BoardsEmulator(Emulator):
         """The colleague, by hand and now."""
         return Author(self.seed.colleague, None, self.stage.now())
 
-    sow = sowing.sow
+    apply_seed = sowing.sow
 
     def check(self, request: web.Request) -> None:
         """Refuse a request line that is too long."""
@@ -90,7 +90,7 @@ class BoardsEmulator(Emulator):
 
     def headers(self, request: web.Request) -> Mapping[str, str]:
         """Return the budgets that are left."""
-        told = self.throttle.headers(request.get(SPENDER, Spender(None, None)))
+        told = self.throttle.headers(request.get(SPENDER, BudgetKey(None, None)))
         return {"Access-Control-Expose-Headers": ", ".join(told), **told}
 
     async def serve(self, route: ApiRoute, request: web.Request) -> web.StreamResponse:
@@ -108,11 +108,11 @@ class BoardsEmulator(Emulator):
     def _emit(self, happened: Happened) -> None:
         self._deliverer.tell(self.store.webhooks, happened)
 
-    def _spender(self, presented: Credentials, path: str, arguments: Arguments) -> Spender:
+    def _spender(self, presented: Credentials, path: str, arguments: Arguments) -> BudgetKey:
         """Whose budgets are spent; each part of a batch counts as a request of its own."""
         paths = [f"/1{url}" for url in batch.urls(arguments)] if path.rstrip("/") == "/1/batch" else [path]
         to_members = sum(part.startswith(MEMBER_ROUTES) for part in paths)
-        return Spender(self.oauth.key_of(presented), presented.token, len(paths), to_members)
+        return BudgetKey(self.oauth.key_of(presented), presented.token, len(paths), to_members)
 
     def _perform(self, route: ApiRoute, path: Mapping[str, str], presented: Credentials, arguments: Arguments) -> Any:
         """What *route* answers; an id is looked at first, then who asks, then what may be seen, then what is there."""
@@ -128,5 +128,7 @@ class BoardsEmulator(Emulator):
 
         base = self.stage.addresses.get("base", "https://api.trello.com")
         return route.handler(
-            Ask(self.store, self.oauth, self.stage.knobs, visitor, path, arguments, now, self._deliverer, get, base)
+            ApiRequest(
+                self.store, self.oauth, self.stage.knobs, visitor, path, arguments, now, self._deliverer, get, base
+            )
         )

@@ -4,19 +4,19 @@ from typing import Any
 
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.state import SHADES, Board, Label
 
 PUTTABLE = frozenset({"name", "color"})
 
 
-def create(ask: Ask) -> Any:
+def create(ask: ApiRequest) -> Any:
     """Create a label."""
     board = ask.board if "board" in ask.path else ask.having(board=ask.arguments.identifier("idBoard")).board
     return views.label(new_label(ask, board), Arguments({}))
 
 
-def new_label(ask: Ask, board: Board) -> Label:
+def new_label(ask: ApiRequest, board: Board) -> Label:
     """A label of *board* made from ``name`` and ``color``."""
     made = ask.store.add_label(ask.now, board, ask.arguments.text("name"), _color(ask.arguments))
     ask.store.announce(ask.author, "createLabel", board, **told(made))
@@ -28,7 +28,7 @@ def told(label: Label) -> dict[str, Any]:
     return {"label": {"id": label.id, "name": label.name, "color": label.color}}
 
 
-def update(ask: Ask) -> Any:
+def update(ask: ApiRequest) -> Any:
     """Update the name or the colour of a label."""
     label = ask.label
     if "name" in ask.arguments:
@@ -39,7 +39,7 @@ def update(ask: Ask) -> Any:
     return views.label(label, Arguments({}))
 
 
-def delete(ask: Ask) -> Any:
+def delete(ask: ApiRequest) -> Any:
     """Delete a label."""
     label = ask.label
     ask.store.delete_label(label)

@@ -4,14 +4,14 @@ from typing import Any
 
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.state import Board, CardList
 from workspace_sandbox.boards.wire import LIST_NOT_FOUND, Refusal
 
 PUTTABLE = frozenset({"name", "closed", "pos", "idBoard", "subscribed"})
 
 
-def create(ask: Ask) -> Any:
+def create(ask: ApiRequest) -> Any:
     """Create a list, on the board of the path or of the body."""
     board = ask.board if "board" in ask.path else _board_of_body(ask)
     name = ask.arguments.name(error="BAD_REQUEST_ERROR")
@@ -20,7 +20,7 @@ def create(ask: Ask) -> Any:
     )
 
 
-def _board_of_body(ask: Ask) -> Board:
+def _board_of_body(ask: ApiRequest) -> Board:
     identifier = ask.arguments.identifier("idBoard")
     board = ask.store.boards.get(identifier)
     if board is None or not ask.sees(board):
@@ -28,7 +28,7 @@ def _board_of_body(ask: Ask) -> Board:
     return board
 
 
-def update(ask: Ask) -> Any:
+def update(ask: ApiRequest) -> Any:
     """Update a list."""
     card_list, arguments = ask.card_list, ask.arguments
     changes: dict[str, Any] = {}
@@ -46,20 +46,20 @@ def update(ask: Ask) -> Any:
     return views.card_list(card_list, Arguments({}))
 
 
-def _target_board(ask: Ask, card_list: CardList) -> Board:
+def _target_board(ask: ApiRequest, card_list: CardList) -> Board:
     if "idBoard" not in ask.arguments:
         return card_list.board
     return ask.having(board=ask.arguments.identifier("idBoard")).board
 
 
-def archive_cards(ask: Ask) -> Any:
+def archive_cards(ask: ApiRequest) -> Any:
     """Archive every card of a list."""
     for card in ask.card_list.cards.values():
         ask.store.update_card(ask.author, card, {"closed": True})
     return {}
 
 
-def move_cards(ask: Ask) -> Any:
+def move_cards(ask: ApiRequest) -> Any:
     """Move every card of a list to another one, whose cards are answered."""
     target = ask.store.lists.get(ask.arguments.identifier("idList"))
     if target is None or not ask.sees(target) or target.board.id != ask.arguments.identifier("idBoard"):

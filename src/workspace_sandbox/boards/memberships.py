@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workspace_sandbox.boards import views
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.fields import ORGANIZATION, membership, memberships, pick
 from workspace_sandbox.boards.state import Board, Member, Organization
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal, invalid
@@ -26,14 +26,14 @@ CHANGES = {"admin": "makeAdminOfBoard", "normal": "makeNormalMemberOfBoard", "ob
 Place = Board | Organization
 
 
-def read_members(ask: Ask) -> Any:
+def read_members(ask: ApiRequest) -> Any:
     """The members of a board or an organization."""
     place = _place(ask)
     wanted = FILTERS[ask.arguments.choice("filter", FILTERS, "all")]
     return views.members((one for one in place.members.values() if place.role(one) in wanted), ask.arguments)
 
 
-def read_memberships(ask: Ask) -> Any:
+def read_memberships(ask: ApiRequest) -> Any:
     """The memberships of a board or an organization, perhaps with the members."""
     place = _place(ask)
     asked = ask.arguments.choice("filter", frozenset({*FILTERS, "me", "deactivated"}), "all")
@@ -48,13 +48,13 @@ def read_memberships(ask: Ask) -> Any:
     return shown
 
 
-def read_membership(ask: Ask) -> Any:
+def read_membership(ask: ApiRequest) -> Any:
     """One membership."""
     place = _place(ask)
     return membership(place, _belonging(place, ask.path["membership"]))
 
 
-def put_member(ask: Ask) -> Any:
+def put_member(ask: ApiRequest) -> Any:
     """Let somebody belong to a board or an organization, or change as what."""
     place, member = _place(ask), ask.member
     _refuse_stranger(ask, place)
@@ -63,7 +63,7 @@ def put_member(ask: Ask) -> Any:
     return _shown(ask, place)
 
 
-def invite(ask: Ask) -> Any:
+def invite(ask: ApiRequest) -> Any:
     """Let somebody belong by address; who has no account gets one that is not confirmed."""
     place = _place(ask)
     _refuse_stranger(ask, place)
@@ -77,7 +77,7 @@ def invite(ask: Ask) -> Any:
     return _shown(ask, place)
 
 
-def put_membership(ask: Ask) -> Any:
+def put_membership(ask: ApiRequest) -> Any:
     """Change as what somebody belongs to a board."""
     board = ask.board
     _refuse_stranger(ask, board)
@@ -88,7 +88,7 @@ def put_membership(ask: Ask) -> Any:
     return membership(board, member) | {"member": views.members([member], ask.arguments.nested("member"))[0]}
 
 
-def remove_member(ask: Ask) -> Any:
+def remove_member(ask: ApiRequest) -> Any:
     """Let somebody belong no longer; the last admin stays."""
     place, member = _place(ask), ask.member
     if member is not ask.visitor.member:
@@ -106,16 +106,16 @@ def remove_member(ask: Ask) -> Any:
     return _shown(ask, place)
 
 
-def _place(ask: Ask) -> Place:
+def _place(ask: ApiRequest) -> Place:
     return ask.organization if "organization" in ask.path else ask.board
 
 
-def _refuse_stranger(ask: Ask, place: Place) -> None:
+def _refuse_stranger(ask: ApiRequest, place: Place) -> None:
     if ask.visitor.member is None or place.role(ask.visitor.member) != "admin":
         raise Refusal(401, "unauthorized permission requested")
 
 
-def _belong(ask: Ask, place: Place, member: Member, role: str) -> None:
+def _belong(ask: ApiRequest, place: Place, member: Member, role: str) -> None:
     is_new, before = member.id not in place.members, place.role(member)
     place.members[member.id] = member
     place.roles[member.id] = role
@@ -133,7 +133,7 @@ def _belonging(place: Place, identifier: str) -> Member:
     raise Refusal(404, NOT_FOUND)
 
 
-def _shown(ask: Ask, place: Place) -> dict[str, Any]:
+def _shown(ask: ApiRequest, place: Place) -> dict[str, Any]:
     if isinstance(place, Organization):
         return pick(ORGANIZATION, place)
     brief = views.members(place.members.values(), ask.arguments.nested("member"))

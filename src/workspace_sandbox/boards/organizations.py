@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from workspace_sandbox.boards import views
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.fields import ORGANIZATION, pick, slug
 from workspace_sandbox.boards.state import Board, Organization
 from workspace_sandbox.boards.wire import Refusal, invalid
@@ -12,7 +12,7 @@ from workspace_sandbox.boards.wire import Refusal, invalid
 NAME = re.compile(r"[a-z0-9_]{3,}")
 
 
-def read(ask: Ask) -> Any:
+def read(ask: ApiRequest) -> Any:
     """An organization, with its boards and members if they are asked for."""
     found = ask.organization
     raw = pick(ORGANIZATION, found, ask.arguments.fields())
@@ -23,18 +23,18 @@ def read(ask: Ask) -> Any:
     return raw
 
 
-def read_boards(ask: Ask) -> Any:
+def read_boards(ask: ApiRequest) -> Any:
     """The boards of an organization that the visitor sees."""
     return views.boards(_boards(ask, ask.organization), ask.arguments)
 
 
-def read_actions(ask: Ask) -> Any:
+def read_actions(ask: ApiRequest) -> Any:
     """What happened on the boards of an organization that the visitor sees."""
     told = (action for board in _boards(ask, ask.organization) for action in board.actions)
     return views.actions(sorted(told, key=lambda one: one.id), ask.arguments, "all")
 
 
-def create(ask: Ask) -> Any:
+def create(ask: ApiRequest) -> Any:
     """Make an organization; who makes it is its admin."""
     display, author = ask.arguments.text("displayName", shortest=1), ask.author
     wanted = ask.arguments.text("name")
@@ -46,7 +46,7 @@ def create(ask: Ask) -> Any:
     return pick(ORGANIZATION, made) | {"limits": {}}
 
 
-def update(ask: Ask) -> Any:
+def update(ask: ApiRequest) -> Any:
     """Change what an organization is called, and what is said of it."""
     found, arguments = ask.organization, ask.arguments
     name = _free(ask, arguments.text("name"), given=True, but=found) if "name" in arguments else found.name
@@ -57,7 +57,7 @@ def update(ask: Ask) -> Any:
     return pick(ORGANIZATION, found)
 
 
-def delete(ask: Ask) -> Any:
+def delete(ask: ApiRequest) -> Any:
     """Delete an organization; its boards belong to none afterwards."""
     found = ask.organization
     for board in ask.store.boards.values():
@@ -66,11 +66,11 @@ def delete(ask: Ask) -> Any:
     return {"limits": {}}
 
 
-def _boards(ask: Ask, found: Organization) -> list[Board]:
+def _boards(ask: ApiRequest, found: Organization) -> list[Board]:
     return [board for board in ask.visible_boards() if board.organization is found]
 
 
-def _free(ask: Ask, name: str, *, given: bool, but: Organization | None = None) -> str:
+def _free(ask: ApiRequest, name: str, *, given: bool, but: Organization | None = None) -> str:
     if given and not NAME.fullmatch(name):
         raise invalid("name")
     if any(one.name == name for one in ask.store.organizations.values() if one is not but):

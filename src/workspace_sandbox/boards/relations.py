@@ -4,19 +4,19 @@ from typing import Any
 
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.fields import MEMBER, ORGANIZATION, pick
 from workspace_sandbox.boards.state import Board, Card, CardList
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
 from workspace_sandbox.kit.refusals import require
 
 
-def board(ask: Ask) -> Any:
+def board(ask: ApiRequest) -> Any:
     """The board that something is on."""
     return views.board(_subject(ask).board, ask.arguments)
 
 
-def card_list(ask: Ask) -> Any:
+def card_list(ask: ApiRequest) -> Any:
     """The list that something is in, or was in when it happened."""
     if "card" in ask.path:
         return views.card_list(ask.card.card_list, ask.arguments)
@@ -24,34 +24,34 @@ def card_list(ask: Ask) -> Any:
     return views.card_list(found, ask.arguments)
 
 
-def card(ask: Ask) -> Any:
+def card(ask: ApiRequest) -> Any:
     """The card that an action is about."""
     found = require(ask.action.card, Refusal(404, NOT_FOUND))
     return views.card(found, ask.arguments)
 
 
-def author(ask: Ask) -> Any:
+def author(ask: ApiRequest) -> Any:
     """Who did something."""
     return pick(MEMBER, ask.action.author.member, ask.arguments.fields())
 
 
-def member(ask: Ask) -> Any:
+def member(ask: ApiRequest) -> Any:
     """Whom an action is about."""
     found = require(ask.store.members.get(ask.action.data.get("member", {}).get("id", "")), Refusal(404, NOT_FOUND))
     return pick(MEMBER, found, ask.arguments.fields())
 
 
-def organization(ask: Ask) -> Any:
+def organization(ask: ApiRequest) -> Any:
     """The organization of the board that an action is about."""
     return pick(ORGANIZATION, ask.action.board.organization, ask.arguments.fields())
 
 
-def voters(ask: Ask) -> Any:
+def voters(ask: ApiRequest) -> Any:
     """Who voted for a card."""
     return views.members(ask.card.voters, ask.arguments)
 
 
-def vote(ask: Ask) -> Any:
+def vote(ask: ApiRequest) -> Any:
     """Vote for a card."""
     found, voter = ask.card, ask.having(member=ask.arguments.identifier("value")).member
     if voter in found.voters:
@@ -61,7 +61,7 @@ def vote(ask: Ask) -> Any:
     return views.members(found.voters, Arguments({}))
 
 
-def unvote(ask: Ask) -> Any:
+def unvote(ask: ApiRequest) -> Any:
     """Take a vote back."""
     found, voter = ask.card, ask.member
     if voter not in found.voters:
@@ -71,7 +71,7 @@ def unvote(ask: Ask) -> Any:
     return views.members(found.voters, Arguments({}))
 
 
-def _subject(ask: Ask) -> Board | Card | CardList | Any:
+def _subject(ask: ApiRequest) -> Board | Card | CardList | Any:
     if "action" in ask.path:
         return ask.action
     if "checklist" in ask.path:

@@ -30,9 +30,9 @@ from workspace_sandbox.boards import (
     views,
     webhooks,
 )
-from workspace_sandbox.boards.access import Visitor
+from workspace_sandbox.boards.access import Principal
 from workspace_sandbox.boards.arguments import IDENTIFIER, SHORT_LINK
-from workspace_sandbox.boards.ask import KINDS, Ask
+from workspace_sandbox.boards.ask import KINDS, ApiRequest
 from workspace_sandbox.boards.consent import Consent
 from workspace_sandbox.boards.fields import ACTION, BOARD, CARD, CHECKLIST, LIST, MEMBER, ORGANIZATION
 from workspace_sandbox.boards.wire import INVALID_ID, MISSING_SCOPES, Refusal
@@ -44,7 +44,7 @@ OWN_FIELDS = "fields that this stand-in does not show"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApiRoute(Route[Callable[[Ask], Any]]):
+class ApiRoute(Route[Callable[[ApiRequest], Any]]):
     """A route below ``/1`` for applications, with its checks before anything is looked for."""
 
     @cached_property
@@ -60,7 +60,7 @@ class ApiRoute(Route[Callable[[Ask], Any]]):
             if not linked and not IDENTIFIER.fullmatch(identifier):
                 raise Refusal(400, INVALID_ID)
 
-    def admit(self, visitor: Visitor) -> None:
+    def admit(self, visitor: Principal) -> None:
         """Refuse a visitor who may not use this method."""
         needed = "read" if self.method == "GET" else "write"
         anonymous_read = visitor.token is None and needed == "read"

@@ -6,7 +6,7 @@ from typing import Any
 
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.fields import ORGANIZATION, pick
 from workspace_sandbox.boards.operators import parsed
 from workspace_sandbox.boards.state import Board, Card
@@ -15,7 +15,7 @@ MODELS = frozenset({"all", "actions", "boards", "cards", "members", "organizatio
 USUAL, MOST = 10, 1000
 
 
-def search(ask: Ask) -> Any:
+def search(ask: ApiRequest) -> Any:
     """Cards that a query finds, and what else has its words in its name."""
     arguments = ask.arguments
     wanted = parsed(arguments.text("query", shortest=1), ask.visitor.member, ask.now)
@@ -43,7 +43,7 @@ def search(ask: Ask) -> Any:
     return told
 
 
-def search_members(ask: Ask) -> Any:
+def search_members(ask: ApiRequest) -> Any:
     """Members whom the visitor shares something with, by a part of their names."""
     words, limit = ask.arguments.text("query", shortest=1).lower().split(), ask.arguments.number("limit", 8, 20)
 
@@ -69,13 +69,13 @@ def _cards(hits: Iterable[Card], arguments: Arguments) -> list[Any]:
     return [views.card(card, arguments) for card in list(hits)[first : first + limit]]
 
 
-def _members(ask: Ask, has: Callable[[str], bool]) -> list[Any]:
+def _members(ask: ApiRequest, has: Callable[[str], bool]) -> list[Any]:
     known = {member.id: member for board in ask.visible_boards() for member in board.members.values()}
     hits = (member for member in known.values() if has(member.full_name) or has(member.username))
     return views.members(hits, ask.arguments.nested("member"))
 
 
-def _comments(ask: Ask, boards: Iterable[Board], has: Callable[[str], bool]) -> list[Any]:
+def _comments(ask: ApiRequest, boards: Iterable[Board], has: Callable[[str], bool]) -> list[Any]:
     limit = ask.arguments.number("actions_limit", USUAL, MOST)
     comments = (action for board in boards for action in board.actions if action.type == "commentCard")
     hits = (action for action in comments if has(action.data["text"]))

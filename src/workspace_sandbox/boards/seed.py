@@ -6,7 +6,7 @@ from typing import Any
 
 from workspace_sandbox.boards.state import SHADES, STEP, Author, Board, Card, CardList, Member, Organization, stamp
 from workspace_sandbox.boards.store import Store
-from workspace_sandbox.kit.chance import Chance
+from workspace_sandbox.kit.chance import ReproducibleRandom
 
 BEGINNING = 1_767_600_000.0
 """When the first board was made: 2026-01-05, 08:00 UTC."""
@@ -77,7 +77,7 @@ class Seeder:
     """Fills a store, a little later with every step."""
 
     def __init__(self) -> None:
-        self.store = Store(Chance("boards"))
+        self.store = Store(ReproducibleRandom("boards"))
         self._steps = count()
         self._cards = count()
         add = self.store.add_member

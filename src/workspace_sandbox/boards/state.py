@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from workspace_sandbox.kit.clock import instant
 
 if TYPE_CHECKING:
-    from workspace_sandbox.boards.custom import CustomField, Held
+    from workspace_sandbox.boards.custom import CustomField, FieldValue
 
 COLORS = ("green", "yellow", "orange", "red", "purple", "blue", "sky", "lime", "pink", "black")
 SHADES = frozenset(f"{color}{shade}" for color in COLORS for shade in ("", "_light", "_dark"))
@@ -181,7 +181,7 @@ class Card:
     attachments: dict[str, "Attachment"] = field(default_factory=dict)
     cover_id: str | None = None
     stickers: dict[str, "Sticker"] = field(default_factory=dict)
-    custom_items: dict[str, "Held"] = field(default_factory=dict)
+    custom_items: dict[str, "FieldValue"] = field(default_factory=dict)
     """By the field."""
 
     checklists: dict[str, "Checklist"] = field(default_factory=dict)

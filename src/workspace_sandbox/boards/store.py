@@ -21,7 +21,7 @@ from workspace_sandbox.boards.state import (
     stamp,
 )
 from workspace_sandbox.boards.wire import Refusal
-from workspace_sandbox.kit.chance import Chance
+from workspace_sandbox.kit.chance import ReproducibleRandom
 from workspace_sandbox.kit.hooks import unheard
 
 LINK_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -41,7 +41,7 @@ CARD_ATTRIBUTES = {
 class Store:
     """Every object there is, by id, and everything that can be done to them."""
 
-    def __init__(self, random: Chance) -> None:
+    def __init__(self, random: ReproducibleRandom) -> None:
         self.random = random
         self.members: dict[str, Member] = {}
         self.boards: dict[str, Board] = {}

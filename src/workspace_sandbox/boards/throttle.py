@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from workspace_sandbox.boards.wire import Refusal, exhausted
 from workspace_sandbox.kit import throttling
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import Budgets
 
 STRIKES = throttling.Budget(200, 10.0)
@@ -29,7 +29,7 @@ MEMBER = Budget(100, 900.0, name="member", error="RATE_LIMIT_EXCEEDED", message=
 
 
 @dataclass(frozen=True, slots=True)
-class Spender:
+class BudgetKey:
     """Whose budgets a request spends, and how much of them."""
 
     key: str | None
@@ -51,10 +51,10 @@ class Spender:
 class Throttle:
     """All budgets of an emulator."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: EmulatorContext) -> None:
         self._budgets = Budgets(stage)
 
-    def spend(self, spender: Spender) -> None:
+    def spend(self, spender: BudgetKey) -> None:
         """Spend from every budget, or refuse and spend from none."""
         if not self._budgets.count:
             return
@@ -69,7 +69,7 @@ class Throttle:
         for budget, owner, units in claims:
             self._budgets.take(budget, owner, units)
 
-    def headers(self, spender: Spender) -> dict[str, str]:
+    def headers(self, spender: BudgetKey) -> dict[str, str]:
         """Return what the vendor tells about the budgets in every answer."""
         told = {budget: self._budgets.remaining(budget, owner) for budget, owner, _ in spender.claims()}
         # No ``Retry-After`` beside them: Trello documents none, so a client must be able to do without.

@@ -3,7 +3,7 @@
 from collections.abc import Coroutine
 from typing import Any
 
-from workspace_sandbox.boards.ask import Ask
+from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.deliveries import Model, Webhook
 from workspace_sandbox.boards.state import Member, Organization
 from workspace_sandbox.boards.wire import INVALID_ID, MISSING_SCOPES, NOT_FOUND, Refusal, invalid
@@ -13,7 +13,7 @@ from workspace_sandbox.kit.refusals import require
 THERE_IS_ONE = "A webhook with that callback, model, and token already exists"
 
 
-def create(ask: Ask) -> Coroutine[Any, Any, Any]:
+def create(ask: ApiRequest) -> Coroutine[Any, Any, Any]:
     """Make a webhook, if its address answers."""
     token, model, url = _token(ask), _model(ask), _url(ask)
     description, active = ask.arguments.text("description"), ask.arguments.flag("active", default=True)
@@ -32,18 +32,18 @@ def create(ask: Ask) -> Coroutine[Any, Any, Any]:
     return made()
 
 
-def read(ask: Ask) -> Any:
+def read(ask: ApiRequest) -> Any:
     """One webhook."""
     return _own(ask).raw()
 
 
-def read_all(ask: Ask) -> Any:
+def read_all(ask: ApiRequest) -> Any:
     """The webhooks of a token."""
     token = _token(ask)
     return [webhook.raw() for webhook in ask.store.webhooks.values() if webhook.token is token]
 
 
-def read_field(ask: Ask) -> Any:
+def read_field(ask: ApiRequest) -> Any:
     """One field of a webhook."""
     raw = _own(ask).raw()
     if ask.path["field"] not in raw:
@@ -51,7 +51,7 @@ def read_field(ask: Ask) -> Any:
     return {"_value": raw[ask.path["field"]]}
 
 
-def update(ask: Ask) -> Any:
+def update(ask: ApiRequest) -> Any:
     """Change a webhook."""
     webhook = _own(ask)
     if "description" in ask.arguments:
@@ -64,13 +64,13 @@ def update(ask: Ask) -> Any:
     return webhook.raw()
 
 
-def delete(ask: Ask) -> Any:
+def delete(ask: ApiRequest) -> Any:
     """Delete a webhook."""
     del ask.store.webhooks[_own(ask).id]
     return {"_value": None}
 
 
-def _token(ask: Ask) -> Token:
+def _token(ask: ApiRequest) -> Token:
     """The token that asks, which is that of the path where the path names one."""
     token = require(ask.visitor.token, Refusal(401, MISSING_SCOPES))
     if ask.path.get("token", token.value) != token.value:
@@ -78,7 +78,7 @@ def _token(ask: Ask) -> Token:
     return token
 
 
-def _own(ask: Ask) -> Webhook:
+def _own(ask: ApiRequest) -> Webhook:
     token = _token(ask)
     webhook: Webhook | None = ask.store.webhooks.get(ask.path["webhook"].lower())
     if webhook is None or webhook.token is not token:
@@ -86,14 +86,14 @@ def _own(ask: Ask) -> Webhook:
     return webhook
 
 
-def _url(ask: Ask) -> str:
+def _url(ask: ApiRequest) -> str:
     url = ask.arguments.text("callbackURL")
     if not url.startswith(("http://", "https://")):
         raise invalid("callbackURL")
     return url
 
 
-def _model(ask: Ask) -> Model:
+def _model(ask: ApiRequest) -> Model:
     identifier = ask.arguments.text("idModel").lower()
     shelves = (ask.store.boards, ask.store.lists, ask.store.cards, ask.store.members, ask.store.organizations)
     found: Model | None = next((shelf[identifier] for shelf in shelves if identifier in shelf), None)
@@ -111,6 +111,6 @@ def _model(ask: Ask) -> Model:
     return found
 
 
-def _refuse_twin(ask: Ask, token: Token, model: Model, url: str) -> None:
+def _refuse_twin(ask: ApiRequest, token: Token, model: Model, url: str) -> None:
     if any((one.token, one.model, one.url) == (token, model, url) for one in ask.store.webhooks.values()):
         raise Refusal(400, THERE_IS_ONE)

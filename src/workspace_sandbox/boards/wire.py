@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.kit.refusals import Refused, RefusedWith
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 HIDDEN = "unauthorized permission requested"
 HIDDEN_CARD = "unauthorized card permission requested"
@@ -28,7 +28,7 @@ class Refusal(Refused):
         self.status = status
         self.body = body
 
-    def response(self, _: Stage) -> web.Response:
+    def response(self, _: EmulatorContext) -> web.Response:
         """Return the body under its status."""
         return rendered(self.status, self.body)
 
@@ -62,7 +62,7 @@ def absent(message: str) -> Refusal:
     return Refusal(501, {"error": "NOT_IMPLEMENTED", "message": message})
 
 
-def throttled(_: Stage, __: float) -> Refusal:
+def throttled(_: EmulatorContext, __: float) -> Refusal:
     """A token that has spent its ten seconds; the vendor does not say how long to wait."""
     return exhausted("API_TOKEN_LIMIT_EXCEEDED")
 

@@ -64,7 +64,7 @@ MEANINGS = {
 
 
 @dataclass(eq=False, slots=True)
-class Home:
+class WorkspaceInstallation:
     """A workspace, and the grants of the application there."""
 
     workspace: Workspace
@@ -89,24 +89,24 @@ class Installations(OAuth):
     clients: ClassVar = {CLIENT_ID: CLIENT_SECRET}
     hint = "team"
 
-    def install(self, home: Home, value: str) -> None:
+    def install(self, home: WorkspaceInstallation, value: str) -> None:
         """Let the application be in a workspace from the start, with that token."""
         home.seeded = Grant(CLIENT_ID, home)
         home.grants.append(home.seeded)
         self.keep(value, "access", home.seeded)
 
-    def scopes(self, home: Home) -> list[str]:
+    def scopes(self, home: WorkspaceInstallation) -> list[str]:
         """Return what the installation may do: first what it was seeded with, then what was granted since."""
         good = (grant for grant in home.grants if not grant.withdrawn)
         seeded = self.stage.knobs["scopes"].split(",")
         scopes = (scope for grant in good for scope in (seeded if grant is home.seeded else grant.scopes) if scope)
         return list(dict.fromkeys(scopes))
 
-    def home(self, presented: Iterable[Any]) -> Home:
+    def home(self, presented: Iterable[Any]) -> WorkspaceInstallation:
         """Return the home of a token, a code or a refresh token, dead or alive, or else the first."""
         known = (self.tokens[value] for value in presented if isinstance(value, str) and value in self.tokens)
         token = next(known, None)
-        home: Home = token.grant.account if token else self.chosen("")
+        home: WorkspaceInstallation = token.grant.account if token else self.chosen("")
         return home
 
     def admit(self, value: str) -> Token:
@@ -125,7 +125,7 @@ class Installations(OAuth):
             raise SlackError("token_expired")
         return token
 
-    def uninstall(self, home: Home) -> None:
+    def uninstall(self, home: WorkspaceInstallation) -> None:
         """Remove the application: every grant is withdrawn, and the codes of the workspace are gone."""
         for grant in home.grants:
             grant.withdrawn = True

@@ -9,7 +9,7 @@ from workspace_sandbox.chat.channel import TS, Channel, Message
 from workspace_sandbox.chat.messages import escaped
 from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.uploads import File
-from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, flag, known, optional, text
+from workspace_sandbox.kit.acts import DELIVERIES, Acts, Field, UserAction, flag, known, optional, text
 from workspace_sandbox.kit.refusals import require
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ WHO = optional("user", "who; otherwise the bot", _user)
 NAME = Field("name", "the new name", text)
 
 ACTS: Acts = {
-    "message": Act(
+    "message": UserAction(
         _post,
         "Posts a message as a person.",
         (
@@ -195,13 +195,13 @@ ACTS: Acts = {
         ),
         "`ts`, `channel_id`",
     ),
-    "edit": Act(_edit, "Edits a message.", (*MESSAGE, Field("text", "the new text", text)), "`ts`"),
-    "unfurl": Act(_unfurl, "Adds a preview of a link, as the vendor does by itself.", MESSAGE, "`ts`"),
-    "delete": Act(_delete, "Deletes a message.", MESSAGE, "`ts`"),
-    "react": Act(
+    "edit": UserAction(_edit, "Edits a message.", (*MESSAGE, Field("text", "the new text", text)), "`ts`"),
+    "unfurl": UserAction(_unfurl, "Adds a preview of a link, as the vendor does by itself.", MESSAGE, "`ts`"),
+    "delete": UserAction(_delete, "Deletes a message.", MESSAGE, "`ts`"),
+    "react": UserAction(
         _react, "Reacts to a message.", (*MESSAGE, Field("name", "an emoji without colons", _emoji), BY), "`ts`"
     ),
-    "share_file": Act(
+    "share_file": UserAction(
         _share_file,
         "Shares a file as a person.",
         (
@@ -213,19 +213,21 @@ ACTS: Acts = {
         ),
         "`ts`, `file_id`",
     ),
-    "invite": Act(_invite, "Lets somebody into a channel.", (OPEN, WHO), "`channel_id`"),
-    "kick": Act(_kick, "Puts somebody out of a channel.", (CHANNEL, WHO), "`channel_id`"),
-    "archive": Act(_archive, "Archives a channel.", (CHANNEL,), "`channel_id`"),
-    "unarchive": Act(
+    "invite": UserAction(_invite, "Lets somebody into a channel.", (OPEN, WHO), "`channel_id`"),
+    "kick": UserAction(_kick, "Puts somebody out of a channel.", (CHANNEL, WHO), "`channel_id`"),
+    "archive": UserAction(_archive, "Archives a channel.", (CHANNEL,), "`channel_id`"),
+    "unarchive": UserAction(
         partial(_archive, archived=False), "Takes a channel out of the archive.", (CHANNEL,), "`channel_id`"
     ),
-    "rename": Act(_rename, "Renames a channel.", (CHANNEL, NAME), "`channel_id`"),
-    "create": Act(
+    "rename": UserAction(_rename, "Renames a channel.", (CHANNEL, NAME), "`channel_id`"),
+    "create": UserAction(
         _create,
         "Makes a channel with one person in it.",
         (NAME.said("its name"), optional("is_private", "true for a private one", flag)),
         "`channel_id`",
     ),
-    "verify_url": Act(_verify_url, "Sends the challenge to the address of the knob events_url.", (), "`challenge`"),
+    "verify_url": UserAction(
+        _verify_url, "Sends the challenge to the address of the knob events_url.", (), "`challenge`"
+    ),
     "deliveries": DELIVERIES,
 }

@@ -3,10 +3,10 @@
 from typing import Any
 
 from workspace_sandbox.chat.access import check_client
-from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.call import ApiRequest
 
 
-def test(call: Call) -> dict[str, Any]:
+def test(call: ApiRequest) -> dict[str, Any]:
     """``auth.test``."""
     team = call.workspace.team
     expires_at = call.oauth.admit(call.token).expires_at
@@ -22,7 +22,7 @@ def test(call: Call) -> dict[str, Any]:
     } | remaining
 
 
-def revoke(call: Call) -> dict[str, Any]:
+def revoke(call: ApiRequest) -> dict[str, Any]:
     """``auth.revoke``: the application goes with its token, unless tokens rotate."""
     if call.arguments.flag("test"):
         return {"revoked": False}
@@ -34,24 +34,24 @@ def revoke(call: Call) -> dict[str, Any]:
     return {"revoked": True}
 
 
-def uninstall(call: Call) -> dict[str, Any]:
+def uninstall(call: ApiRequest) -> dict[str, Any]:
     """``apps.uninstall``."""
     check_client(call.arguments)
     call.uninstall()
     return {}
 
 
-def grant(call: Call) -> dict[str, Any]:
+def grant(call: ApiRequest) -> dict[str, Any]:
     """``oauth.v2.access``."""
     return call.oauth.exchange(call.arguments) | _installation(call)
 
 
-def swap(call: Call) -> dict[str, Any]:
+def swap(call: ApiRequest) -> dict[str, Any]:
     """``oauth.v2.exchange``."""
     return call.oauth.swap(call.arguments) | _installation(call)
 
 
-def _installation(call: Call) -> dict[str, Any]:
+def _installation(call: ApiRequest) -> dict[str, Any]:
     team = call.workspace.team
     return {
         "app_id": team.app_id,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from workspace_sandbox.chat.access import Home, Installations
+from workspace_sandbox.chat.access import Installations, WorkspaceInstallation
 from workspace_sandbox.chat.arguments import Arguments
 from workspace_sandbox.chat.channel import Channel, ChannelType
 from workspace_sandbox.chat.state import Workspace
@@ -17,10 +17,10 @@ FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiRequest:
     """A request that was let in."""
 
-    home: Home
+    home: WorkspaceInstallation
     oauth: Installations
     limits: Limits
     knobs: Mapping[str, Any]

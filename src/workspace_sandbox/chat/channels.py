@@ -4,7 +4,7 @@ import re
 from typing import Any, Literal
 
 from workspace_sandbox.chat import wire
-from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.channel import Channel
 from workspace_sandbox.chat.wire import SlackError
 
@@ -12,7 +12,7 @@ NAME = re.compile(r"[\w-]+")
 MOST_IN_NAME, MOST_IN_TOPIC, MOST_INVITED = 80, 250, 1000
 
 
-def create(call: Call) -> dict[str, Any]:
+def create(call: ApiRequest) -> dict[str, Any]:
     """``conversations.create``; the bot is in what it makes."""
     private = call.arguments.flag("is_private")
     call.require("groups:write" if private else "channels:manage")
@@ -21,7 +21,7 @@ def create(call: Call) -> dict[str, Any]:
     return _shown(call, channel)
 
 
-def invite(call: Call) -> dict[str, Any]:
+def invite(call: ApiRequest) -> dict[str, Any]:
     """``conversations.invite``; one who cannot be let in refuses all of them."""
     channel, users = _own(call), call.arguments.words("users")
     if not users:
@@ -35,7 +35,7 @@ def invite(call: Call) -> dict[str, Any]:
     return _shown(call, channel)
 
 
-def archive(call: Call) -> dict[str, Any]:
+def archive(call: ApiRequest) -> dict[str, Any]:
     """``conversations.archive``."""
     channel = changed(call)
     if channel.is_archived:
@@ -46,7 +46,7 @@ def archive(call: Call) -> dict[str, Any]:
     return {}
 
 
-def unarchive(call: Call) -> dict[str, Any]:
+def unarchive(call: ApiRequest) -> dict[str, Any]:
     """``conversations.unarchive``."""
     channel = changed(call)
     if not channel.is_archived:
@@ -55,7 +55,7 @@ def unarchive(call: Call) -> dict[str, Any]:
     return {}
 
 
-def rename(call: Call) -> dict[str, Any]:
+def rename(call: ApiRequest) -> dict[str, Any]:
     """``conversations.rename``; only who made a channel may."""
     channel = _own(call)
     if channel.creator != call.workspace.team.bot_user_id:
@@ -64,12 +64,12 @@ def rename(call: Call) -> dict[str, Any]:
     return _shown(call, channel)
 
 
-def set_topic(call: Call) -> dict[str, Any]:
+def set_topic(call: ApiRequest) -> dict[str, Any]:
     """``conversations.setTopic``."""
     return _noted(call, "topic")
 
 
-def set_purpose(call: Call) -> dict[str, Any]:
+def set_purpose(call: ApiRequest) -> dict[str, Any]:
     """``conversations.setPurpose``."""
     return _noted(call, "purpose")
 
@@ -79,13 +79,13 @@ def is_direct(channel: Channel) -> bool:
     return channel.type in {"im", "mpim"}
 
 
-def require_write(call: Call, channel: Channel) -> None:
+def require_write(call: ApiRequest, channel: Channel) -> None:
     """Refuse a token that may not change conversations like this one."""
     families = {"public_channel": "channels:manage", "private_channel": "groups:write"}
     call.require(families.get(channel.type, f"{channel.type}:write"))
 
 
-def _noted(call: Call, what: Literal["topic", "purpose"]) -> dict[str, Any]:
+def _noted(call: ApiRequest, what: Literal["topic", "purpose"]) -> dict[str, Any]:
     channel, value = _own(call), call.arguments.optional(what) or ""
     if len(value) > MOST_IN_TOPIC:
         raise SlackError("too_long")
@@ -93,7 +93,7 @@ def _noted(call: Call, what: Literal["topic", "purpose"]) -> dict[str, Any]:
     return _shown(call, channel)
 
 
-def _name(call: Call, renamed: Channel | None = None) -> str:
+def _name(call: ApiRequest, renamed: Channel | None = None) -> str:
     name = (call.arguments.optional("name") or "").strip()
     if not name:
         raise SlackError("invalid_name_required")
@@ -106,7 +106,7 @@ def _name(call: Call, renamed: Channel | None = None) -> str:
     return name
 
 
-def changed(call: Call) -> Channel:
+def changed(call: ApiRequest) -> Channel:
     """The channel of the call, which the token may change and the bot is in."""
     channel = call.workspace.visible(call.arguments.text("channel"))
     if is_direct(channel):
@@ -115,14 +115,14 @@ def changed(call: Call) -> Channel:
     return call.workspace.joined(channel.id)
 
 
-def _own(call: Call) -> Channel:
+def _own(call: ApiRequest) -> Channel:
     channel = changed(call)
     if channel.is_archived:
         raise SlackError("is_archived")
     return channel
 
 
-def _refuse_guest(call: Call, channel: Channel, user: str) -> None:
+def _refuse_guest(call: ApiRequest, channel: Channel, user: str) -> None:
     if user not in call.workspace.users:
         raise SlackError("user_not_found")
     if user == call.workspace.team.bot_user_id:
@@ -131,5 +131,5 @@ def _refuse_guest(call: Call, channel: Channel, user: str) -> None:
         raise SlackError("already_in_channel")
 
 
-def _shown(call: Call, channel: Channel) -> dict[str, Any]:
+def _shown(call: ApiRequest, channel: Channel) -> dict[str, Any]:
     return {"channel": wire.channel(call.workspace, channel, membership=True, members=False)}

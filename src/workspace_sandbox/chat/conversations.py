@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from workspace_sandbox.chat import paging, wire
-from workspace_sandbox.chat.call import FAMILIES, Call
+from workspace_sandbox.chat.call import FAMILIES, ApiRequest
 from workspace_sandbox.chat.channel import MICROSECONDS, Channel, Message, micros_of
 from workspace_sandbox.chat.state import User
 from workspace_sandbox.chat.wire import SlackError
@@ -18,12 +18,12 @@ MICROS = re.compile(r"[0-9]{16}")
 INSTANT = re.compile(r"(\d{1,10})(?:\.(\d{1,6}))?")
 
 
-def list_all(call: Call) -> dict[str, Any]:
+def list_all(call: ApiRequest) -> dict[str, Any]:
     """``conversations.list``: what the bot sees, whether in it or not."""
     return _listed(call, call.workspace.channels, counted=True)
 
 
-def list_joined(call: Call) -> dict[str, Any]:
+def list_joined(call: ApiRequest) -> dict[str, Any]:
     """``users.conversations``: what a user is in, as far as the bot sees it; without counts."""
     user = call.arguments.optional("user") or call.workspace.team.bot_user_id
     if user not in call.workspace.users:
@@ -33,7 +33,7 @@ def list_joined(call: Call) -> dict[str, Any]:
     return _listed(call, joined, counted=False)
 
 
-def info(call: Call) -> dict[str, Any]:
+def info(call: ApiRequest) -> dict[str, Any]:
     """``conversations.info``."""
     channel = call.visible("read")
     members = call.arguments.flag("include_num_members")
@@ -41,7 +41,7 @@ def info(call: Call) -> dict[str, Any]:
     return {"channel": shown | ({"last_read": channel.last_read} if call.workspace.is_member(channel) else {})}
 
 
-def members(call: Call) -> dict[str, Any]:
+def members(call: ApiRequest) -> dict[str, Any]:
     """``conversations.members``."""
     channel = call.visible("read")
     limit = call.arguments.limit(USUAL_PAGE, MOST)
@@ -50,7 +50,7 @@ def members(call: Call) -> dict[str, Any]:
     return {"members": page} | following
 
 
-def open_im(call: Call) -> dict[str, Any]:
+def open_im(call: ApiRequest) -> dict[str, Any]:
     """``conversations.open``: a conversation with one person or with several, who need a scope of their own."""
     # Opening what is open is no fault: the answer has ``already_open``, and the same identifier.
     known = call.arguments.optional("channel")
@@ -68,7 +68,7 @@ def open_im(call: Call) -> dict[str, Any]:
     return _opened(call, channel, opened=opened)
 
 
-def join(call: Call) -> dict[str, Any]:
+def join(call: ApiRequest) -> dict[str, Any]:
     """``conversations.join``."""
     channel = call.workspace.visible(call.arguments.text("channel"))
     if channel.is_private:
@@ -82,7 +82,7 @@ def join(call: Call) -> dict[str, Any]:
     return {"channel": wire.channel(call.workspace, channel, membership=True, members=False)}
 
 
-def history(call: Call) -> dict[str, Any]:
+def history(call: ApiRequest) -> dict[str, Any]:
     """``conversations.history``: newest first, without the replies."""
     channel = _read(call)
     latest = _cursor(call)
@@ -93,7 +93,7 @@ def history(call: Call) -> dict[str, Any]:
     return shown | following | {"pin_count": len(channel.pins), "channel_actions_ts": None, "channel_actions_count": 0}
 
 
-def replies(call: Call) -> dict[str, Any]:
+def replies(call: ApiRequest) -> dict[str, Any]:
     """``conversations.replies``: a thread, oldest first, its parent before all else; of a reply, that reply alone."""
     channel = _read(call)
     ts = call.arguments.text("ts")
@@ -106,7 +106,7 @@ def replies(call: Call) -> dict[str, Any]:
     return shown | following
 
 
-def _listed(call: Call, conversations: Mapping[str, Channel], *, counted: bool) -> dict[str, Any]:
+def _listed(call: ApiRequest, conversations: Mapping[str, Channel], *, counted: bool) -> dict[str, Any]:
     """A page of *conversations*; it is cut before it is filtered, and so may come out short or empty."""
     types = set(call.arguments.words("types")) or {"public_channel"}
     if not types <= FAMILIES.keys():
@@ -125,7 +125,7 @@ def _listed(call: Call, conversations: Mapping[str, Channel], *, counted: bool) 
     return {"channels": shown} | following
 
 
-def _openable(call: Call, user_id: str) -> User:
+def _openable(call: ApiRequest, user_id: str) -> User:
     user = require(call.workspace.users.get(user_id), SlackError("user_not_found"))
     if user.deleted:
         raise SlackError("user_disabled")
@@ -134,7 +134,7 @@ def _openable(call: Call, user_id: str) -> User:
     return user
 
 
-def _opened(call: Call, channel: Channel, *, opened: bool) -> dict[str, Any]:
+def _opened(call: ApiRequest, channel: Channel, *, opened: bool) -> dict[str, Any]:
     if channel.type not in {"im", "mpim"}:
         raise SlackError("method_not_supported_for_channel_type")
     shown = wire.channel(call.workspace, channel, membership=False, members=False)
@@ -142,12 +142,12 @@ def _opened(call: Call, channel: Channel, *, opened: bool) -> dict[str, Any]:
     return {"channel": whole} | ({} if opened else {"no_op": True, "already_open": True})
 
 
-def _read(call: Call) -> Channel:
+def _read(call: ApiRequest) -> Channel:
     channel = call.visible("history")
     return call.workspace.joined(channel.id)
 
 
-def _between(call: Call, before: int | None) -> Callable[[Message], bool]:
+def _between(call: ApiRequest, before: int | None) -> Callable[[Message], bool]:
     """Whether a message lies within the asked time, and not *before* the page's newest."""
     inclusive = call.arguments.flag("inclusive")
     oldest = _instant(call, "oldest")
@@ -164,7 +164,7 @@ def _between(call: Call, before: int | None) -> Callable[[Message], bool]:
     return within
 
 
-def _instant(call: Call, name: str) -> int | None:
+def _instant(call: ApiRequest, name: str) -> int | None:
     value = call.arguments.raw(name)
     if value is None:
         return None
@@ -174,7 +174,7 @@ def _instant(call: Call, name: str) -> int | None:
     return int(found[1]) * MICROSECONDS + int((found[2] or "").ljust(6, "0"))
 
 
-def _cursor(call: Call) -> int | None:
+def _cursor(call: ApiRequest) -> int | None:
     cursor = call.arguments.optional("cursor")
     if not cursor:
         return None
@@ -184,7 +184,7 @@ def _cursor(call: Call) -> int | None:
     return int(key)
 
 
-def _page(call: Call, channel: Channel, matching: Iterable[Message]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _page(call: ApiRequest, channel: Channel, matching: Iterable[Message]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The first messages of *matching*, and a cursor if there are more; without more there is no such key."""
     limit = call.limits.items(call.arguments.limit(USUAL_PAGE, MOST))
     metadata = call.arguments.flag("include_all_metadata")

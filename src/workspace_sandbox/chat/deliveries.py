@@ -13,8 +13,8 @@ import aiohttp
 from workspace_sandbox.chat.state import Team
 from workspace_sandbox.kit import hooks
 from workspace_sandbox.kit.clock import now_below
-from workspace_sandbox.kit.hooks import HOLD_SECONDS, Hooks, Letter, Verdict
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.hooks import HOLD_SECONDS, HookSender, OutgoingHook, Verdict
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import SlidingWindow
 
 SIGNING_SECRET = "8d1e5c0b7a9f4e6d2c3b1a0f9e8d7c6b"  # noqa: S105 - signs nothing but the stand-in's events
@@ -26,7 +26,7 @@ MOST_REDIRECTS = 2
 class Deliverer:
     """Sends events to the knob ``events_url``, in the background."""
 
-    def __init__(self, stage: Stage, hooks: Hooks) -> None:
+    def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
         self._stage = stage
         self._hooks = hooks
         self._count = 0
@@ -100,7 +100,7 @@ class Deliverer:
             return reason, response.headers.get("X-Slack-No-Retry") != "1"
 
         self._hooks.send(
-            Letter(
+            OutgoingHook(
                 event_id=body.get("event_id", ""),
                 type=body.get("event", body)["type"],
                 url=knobs["events_url"],

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 from aiohttp import web
 
 from workspace_sandbox.chat import acts, seed, sowing, wire
-from workspace_sandbox.chat.access import TOKEN, VISITOR_TOKEN, Home, Installations
+from workspace_sandbox.chat.access import TOKEN, VISITOR_TOKEN, Installations, WorkspaceInstallation
 from workspace_sandbox.chat.arguments import Received, receive
-from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
 from workspace_sandbox.chat.routes import ROUTES, Method
 from workspace_sandbox.chat.scheduled import post_due
@@ -65,16 +65,16 @@ class ChatEmulator(Emulator):
         """Hold the seed."""
         self.limits = Limits(self.stage)
         self.workspace = seed.workspace(self.stage.now)
-        self._homes = [Home(self.workspace), Home(seed.annex(self.stage.now))]
+        self._homes = [WorkspaceInstallation(self.workspace), WorkspaceInstallation(seed.annex(self.stage.now))]
         self.oauth = Installations(self.stage, {home.workspace.team.id: home for home in self._homes})
         self.oauth.install(self._homes[0], TOKEN)
-        self.oauth.install(Home(seed.visitor(self.stage.now)), VISITOR_TOKEN)
+        self.oauth.install(WorkspaceInstallation(seed.visitor(self.stage.now)), VISITOR_TOKEN)
         self.deliverer = Deliverer(self.stage, self.hooks)
         for home in self._homes:
             home.workspace.emit = partial(self._emit, home)
             home.workspace.addresses = self.stage.addresses
 
-    def let_go(self) -> None:
+    def break_cycles(self) -> None:
         """A workspace no longer emits to the home that holds it, and a grant no longer knows its home."""
         for home in self._homes:
             home.workspace.emit = unheard
@@ -94,28 +94,28 @@ class ChatEmulator(Emulator):
         for home in self._homes:
             self._uninstall(home)
 
-    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
+    def perform(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do, after what was due before."""
         post_due(self.workspace)
-        return super().act(action)
+        return super().perform(action)
 
-    sow = sowing.sow
+    apply_seed = sowing.sow
 
-    def _uninstall(self, home: Home) -> None:
+    def _uninstall(self, home: WorkspaceInstallation) -> None:
         """Remove the application from a workspace; the vendor says so in two last events."""
         bot = home.workspace.team.bot_user_id
         home.workspace.tell(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
         home.workspace.tell(None, {"type": "app_uninstalled"})
         self.oauth.uninstall(home)
 
-    def _emit(self, home: Home, event: dict[str, Any]) -> None:
+    def _emit(self, home: WorkspaceInstallation, event: dict[str, Any]) -> None:
         if event["type"] == "app_mention" and "app_mentions:read" not in self.oauth.scopes(home):
             return
         # An uninstalled application hears nothing more.
         if home.is_installed:
             self.deliverer.tell(home.workspace.team, event)
 
-    async def _post_at(self, home: Home, at: int) -> None:
+    async def _post_at(self, home: WorkspaceInstallation, at: int) -> None:
         """Post what is due at that time also if nobody asks for anything then."""
         clock = self.stage.clock
         # Again, since time may go back meanwhile, and no wait becomes longer by that.
@@ -147,10 +147,10 @@ class ChatEmulator(Emulator):
             body = refusal.body()
         return web.json_response(wire.warned(body, warnings), headers=headers)
 
-    def _run(self, method: Method, received: Received, home: Home) -> dict[str, Any]:
+    def _run(self, method: Method, received: Received, home: WorkspaceInstallation) -> dict[str, Any]:
         """Check the scopes of a call and do it."""
         post_due(home.workspace)
-        call = Call(
+        call = ApiRequest(
             home=home,
             oauth=self.oauth,
             limits=self.limits,

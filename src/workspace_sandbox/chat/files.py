@@ -8,7 +8,7 @@ from aiohttp import web
 
 from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.access import Installations
-from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.channel import Channel
 from workspace_sandbox.chat.messages import destination, escaped, thread_of
 from workspace_sandbox.chat.state import Workspace
@@ -21,7 +21,7 @@ MOST_IN_PAGE = 1000
 KINDS = frozenset({"all", "spaces", "snippets", "images", "gdocs", "zips", "pdfs"})
 
 
-def get_upload_url(call: Call) -> dict[str, Any]:
+def get_upload_url(call: ApiRequest) -> dict[str, Any]:
     """``files.getUploadURLExternal``: where the bytes go."""
     name = call.arguments.text("filename")
     length = str(call.arguments.raw("length") or "")
@@ -52,7 +52,7 @@ async def _content(request: web.Request) -> bytes:
     return parts[0].file.read() if parts else b""
 
 
-def complete_upload(call: Call) -> dict[str, Any]:
+def complete_upload(call: ApiRequest) -> dict[str, Any]:
     """``files.completeUploadExternal``: the files are there, and shared where they are wanted."""
     files = _announced(call)
     channels = [_target(call, one) for one in _wanted(call)]
@@ -67,7 +67,7 @@ def complete_upload(call: Call) -> dict[str, Any]:
     return {"files": [{"id": one.id, "title": one.title or one.name} for one in files]}
 
 
-def _announced(call: Call) -> list[File]:
+def _announced(call: ApiRequest) -> list[File]:
     given = call.arguments.structure("files", "invalid_arguments")
     if not isinstance(given, list) or not given or not all(isinstance(one, dict) for one in given):
         raise invalid_arguments("missing required field: files")
@@ -81,33 +81,33 @@ def _announced(call: Call) -> list[File]:
     return files
 
 
-def _wanted(call: Call) -> list[str]:
+def _wanted(call: ApiRequest) -> list[str]:
     channels = [*filter(None, [call.arguments.optional("channel_id")]), *call.arguments.words("channels")]
     if len(channels) > MOST_CHANNELS:
         raise SlackError("channels_limit_exceeded")
     return list(dict.fromkeys(channels))
 
 
-def _target(call: Call, named: str) -> Channel:
+def _target(call: ApiRequest, named: str) -> Channel:
     """Unlike a message, a file is only shared where the bot is."""
     channel = destination(call, named)
     return call.workspace.joined(channel.id)
 
 
-def _share(call: Call, files: list[File], channel: Channel, text: str, thread: dict[str, Any]) -> None:
+def _share(call: ApiRequest, files: list[File], channel: Channel, text: str, thread: dict[str, Any]) -> None:
     subtype = {"subtype": "file_share", "files": [one.id for one in files]}
     message = call.workspace.post_as_bot(channel, text, **thread | subtype)
     for one in files:
         call.workspace.share(channel, message, one)
 
 
-def info(call: Call) -> dict[str, Any]:
+def info(call: ApiRequest) -> dict[str, Any]:
     """``files.info``."""
     found = _file(call)
     return {"file": _shown(call, found), "comments": [], "response_metadata": {"next_cursor": ""}}
 
 
-def list_all(call: Call) -> dict[str, Any]:
+def list_all(call: ApiRequest) -> dict[str, Any]:
     """``files.list``: what the bot sees, the newest first, by numbered pages."""
     is_wanted = _wish(call)
     found = [one for one in reversed(call.workspace.files.values()) if is_wanted(one)]
@@ -117,7 +117,7 @@ def list_all(call: Call) -> dict[str, Any]:
     return {"files": shown, "paging": paging}
 
 
-def delete(call: Call) -> dict[str, Any]:
+def delete(call: ApiRequest) -> dict[str, Any]:
     """``files.delete``: its bytes are gone, and messages keep a stone in its place."""
     found = _file(call)
     if found.user != call.workspace.team.bot_user_id:
@@ -127,7 +127,7 @@ def delete(call: Call) -> dict[str, Any]:
     return {}
 
 
-def refuse_old_upload(_: Call) -> dict[str, Any]:
+def refuse_old_upload(_: ApiRequest) -> dict[str, Any]:
     """``files.upload``, which the vendor has switched off."""
     raise SlackError("method_deprecated")
 
@@ -154,7 +154,7 @@ def sees(workspace: Workspace, found: File) -> bool:
     return found.user == workspace.team.bot_user_id or any(workspace.sees(channel) for channel in shared)
 
 
-def _file(call: Call) -> File:
+def _file(call: ApiRequest) -> File:
     found = call.workspace.files.get(call.arguments.text("file"))
     if found is None or not sees(call.workspace, found):
         raise SlackError("file_not_found")
@@ -163,7 +163,7 @@ def _file(call: Call) -> File:
     return found
 
 
-def _shown(call: Call, found: File) -> dict[str, Any]:
+def _shown(call: ApiRequest, found: File) -> dict[str, Any]:
     workspace = call.workspace
     shares: dict[str, dict[str, Any]] = {}
     for channel_id, posts in found.shares.items():
@@ -174,7 +174,7 @@ def _shown(call: Call, found: File) -> dict[str, Any]:
     return wire.file(workspace, found) | {"shares": shares}
 
 
-def _wish(call: Call) -> Callable[[File], bool]:
+def _wish(call: ApiRequest) -> Callable[[File], bool]:
     """The test of what the call asks for."""
     channel, user = call.arguments.optional("channel"), call.arguments.optional("user")
     kinds = set(call.arguments.words("types")) or {"all"}
@@ -196,13 +196,13 @@ def _wish(call: Call) -> Callable[[File], bool]:
     return is_wanted
 
 
-def _instant(call: Call, name: str, usual: float) -> float:
+def _instant(call: ApiRequest, name: str, usual: float) -> float:
     try:
         return float(call.arguments.raw(name) or usual)
     except (TypeError, ValueError):
         raise invalid_arguments(f"must be a number [json-pointer:/{name}]") from None
 
 
-def _number(call: Call, name: str, usual: int) -> int:
+def _number(call: ApiRequest, name: str, usual: int) -> int:
     given = str(call.arguments.raw(name) or usual)
     return min(int(given), MOST_IN_PAGE) if given.isdecimal() and int(given) else usual

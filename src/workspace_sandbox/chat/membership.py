@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.channel import TS
 from workspace_sandbox.chat.channels import changed, is_direct, require_write
 from workspace_sandbox.chat.wire import SlackError
 
 
-def kick(call: Call) -> dict[str, Any]:
+def kick(call: ApiRequest) -> dict[str, Any]:
     """``conversations.kick``."""
     channel, user = changed(call), call.arguments.text("user")
     if user not in call.workspace.users:
@@ -23,7 +23,7 @@ def kick(call: Call) -> dict[str, Any]:
     return {}
 
 
-def leave(call: Call) -> dict[str, Any]:
+def leave(call: ApiRequest) -> dict[str, Any]:
     """``conversations.leave``; to leave where one is not is no fault."""
     workspace = call.workspace
     channel = workspace.visible(call.arguments.text("channel"))
@@ -44,7 +44,7 @@ def leave(call: Call) -> dict[str, Any]:
     return {}
 
 
-def close(call: Call) -> dict[str, Any]:
+def close(call: ApiRequest) -> dict[str, Any]:
     """``conversations.close``: a conversation without a channel is put out of sight, and kept."""
     channel = call.workspace.visible(call.arguments.text("channel"))
     if not is_direct(channel):
@@ -54,7 +54,7 @@ def close(call: Call) -> dict[str, Any]:
     return {} if was_open else {"no_op": True, "already_closed": True}
 
 
-def mark(call: Call) -> dict[str, Any]:
+def mark(call: ApiRequest) -> dict[str, Any]:
     """``conversations.mark``: what is read up to."""
     channel = call.workspace.joined(call.arguments.text("channel"))
     require_write(call, channel)

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from workspace_sandbox.chat import wire
-from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.channel import TS, Channel, Message
 from workspace_sandbox.chat.wire import SlackError, invalid_arguments
 from workspace_sandbox.kit.refusals import require
@@ -23,7 +23,7 @@ MARKUP = re.compile(r"(<(?:@[UW]|#[CG]|!|https?:|mailto:|tel:)[^<>\n]*>)|&(?!(?:
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-def post_message(call: Call) -> dict[str, Any]:
+def post_message(call: ApiRequest) -> dict[str, Any]:
     """``chat.postMessage``."""
     channel = destination(call, call.arguments.text("channel"))
     content = content_of(call)
@@ -41,7 +41,7 @@ def post_message(call: Call) -> dict[str, Any]:
     return _posted(call, channel, posted[0])
 
 
-def update(call: Call) -> dict[str, Any]:
+def update(call: ApiRequest) -> dict[str, Any]:
     """``chat.update``."""
     channel, message = _own(call, "cant_update_message")
     window = call.knobs["edit_window_seconds"]
@@ -55,14 +55,14 @@ def update(call: Call) -> dict[str, Any]:
     return _posted(call, channel, message) | {"text": message.text}
 
 
-def delete(call: Call) -> dict[str, Any]:
+def delete(call: ApiRequest) -> dict[str, Any]:
     """``chat.delete``."""
     channel, message = _own(call, "cant_delete_message")
     call.workspace.delete(channel, message)
     return {"channel": channel.id, "ts": message.ts}
 
 
-def post_ephemeral(call: Call) -> dict[str, Any]:
+def post_ephemeral(call: ApiRequest) -> dict[str, Any]:
     """``chat.postEphemeral``: seen by one person until they look away; nothing is kept of it."""
     channel = destination(call, call.arguments.text("channel"))
     if call.arguments.text("user") not in channel.members:
@@ -73,7 +73,7 @@ def post_ephemeral(call: Call) -> dict[str, Any]:
     return {"message_ts": channel.next_ts(call.workspace.now())}
 
 
-def post_me(call: Call) -> dict[str, Any]:
+def post_me(call: ApiRequest) -> dict[str, Any]:
     """``chat.meMessage``: what the bot is doing."""
     channel = destination(call, call.arguments.text("channel"))
     text = content_of(call).get("text", "")
@@ -82,14 +82,14 @@ def post_me(call: Call) -> dict[str, Any]:
     return {"channel": channel.id, "ts": message.ts}
 
 
-def get_permalink(call: Call) -> dict[str, Any]:
+def get_permalink(call: ApiRequest) -> dict[str, Any]:
     """``chat.getPermalink``."""
     channel = call.workspace.visible(call.arguments.text("channel"))
     message = call.workspace.message(channel, call.arguments.text("message_ts"))
     return {"channel": channel.id, "permalink": permalink(call, channel, message)}
 
 
-def permalink(call: Call, channel: Channel, message: Message) -> str:
+def permalink(call: ApiRequest, channel: Channel, message: Message) -> str:
     """A message's address; of one in a thread, the thread is part of it."""
     address = f"{call.workspace.team.url}archives/{channel.id}/p{message.ts.replace('.', '')}"
     root = message.thread_ts or (message.ts if channel.threads.get(message.ts) else None)
@@ -101,7 +101,7 @@ def escaped(text: str) -> str:
     return MARKUP.sub(lambda found: found[1] or ENTITIES[found[0]], text)
 
 
-def destination(call: Call, named: str) -> Channel:
+def destination(call: ApiRequest, named: str) -> Channel:
     """The channel a post goes to, by id, by public name, or by the user id of whom it is for."""
     # Names serve in this method only, and for public channels only. All others want an identifier.
     workspace = call.workspace
@@ -124,7 +124,7 @@ def destination(call: Call, named: str) -> Channel:
     return channel
 
 
-def _own(call: Call, refusal: str) -> tuple[Channel, Message]:
+def _own(call: ApiRequest, refusal: str) -> tuple[Channel, Message]:
     """The channel and message the call names, which the bot must have written."""
     channel = call.workspace.visible(call.arguments.text("channel"))
     message = call.workspace.message(channel, call.arguments.text("ts"))
@@ -136,7 +136,7 @@ def _own(call: Call, refusal: str) -> tuple[Channel, Message]:
     return channel, message
 
 
-def content_of(call: Call, longest: int = POST_LENGTH) -> dict[str, Any]:
+def content_of(call: ApiRequest, longest: int = POST_LENGTH) -> dict[str, Any]:
     """What the call says, by field; fields it leaves out are absent."""
     arguments = call.arguments
     text = arguments.optional("text")
@@ -153,7 +153,7 @@ def content_of(call: Call, longest: int = POST_LENGTH) -> dict[str, Any]:
     return content | {"text": kept}
 
 
-def _blocks(call: Call) -> list[Any] | None:
+def _blocks(call: ApiRequest) -> list[Any] | None:
     blocks = call.arguments.structure("blocks", "invalid_blocks_format")
     if blocks is None:
         return None
@@ -167,7 +167,7 @@ def _blocks(call: Call) -> list[Any] | None:
     return blocks
 
 
-def _attachments(call: Call) -> list[Any] | None:
+def _attachments(call: ApiRequest) -> list[Any] | None:
     attachments = call.arguments.structure("attachments", "invalid_attachments")
     if attachments is None:
         return None
@@ -178,7 +178,7 @@ def _attachments(call: Call) -> list[Any] | None:
     return [{"id": number, **attachment} for number, attachment in enumerate(attachments, 1)]
 
 
-def _metadata(call: Call) -> dict[str, Any] | None:
+def _metadata(call: ApiRequest) -> dict[str, Any] | None:
     metadata = call.arguments.structure("metadata", "invalid_metadata_format")
     if metadata is None:
         return None
@@ -191,7 +191,7 @@ def _metadata(call: Call) -> dict[str, Any] | None:
     return {name: metadata[name] for name in ("event_type", "event_payload")}
 
 
-def thread_of(call: Call, channel: Channel) -> dict[str, Any]:
+def thread_of(call: ApiRequest, channel: Channel) -> dict[str, Any]:
     """Where in the channel a post goes.
 
     A number for ``thread_ts`` has lost digits: the vendor takes it, and the message is never seen again.
@@ -219,6 +219,6 @@ def _pieces(text: str) -> list[str]:
     return [text[start : start + SPLIT_LENGTH] for start in starts]
 
 
-def _posted(call: Call, channel: Channel, message: Message) -> dict[str, Any]:
+def _posted(call: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
     shown = wire.message(call.workspace, channel, message)
     return {"channel": channel.id, "ts": message.ts, "message": shown}

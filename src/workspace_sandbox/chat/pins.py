@@ -3,7 +3,7 @@
 from typing import Any
 
 from workspace_sandbox.chat import wire
-from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.channel import Channel, Message, Pin
 from workspace_sandbox.chat.messages import permalink
 from workspace_sandbox.chat.reactions import item
@@ -12,7 +12,7 @@ from workspace_sandbox.chat.wire import SlackError
 MOST_PINS = 100
 
 
-def add(call: Call) -> dict[str, Any]:
+def add(call: ApiRequest) -> dict[str, Any]:
     """``pins.add``."""
     channel, message = item(call)
     if message.ts in channel.pins:
@@ -24,7 +24,7 @@ def add(call: Call) -> dict[str, Any]:
     return {}
 
 
-def remove(call: Call) -> dict[str, Any]:
+def remove(call: ApiRequest) -> dict[str, Any]:
     """``pins.remove``."""
     channel, message = item(call)
     if message.ts not in channel.pins:
@@ -34,20 +34,20 @@ def remove(call: Call) -> dict[str, Any]:
     return {}
 
 
-def list_all(call: Call) -> dict[str, Any]:
+def list_all(call: ApiRequest) -> dict[str, Any]:
     """``pins.list``: those of a channel, the newest first."""
     channel = call.workspace.joined(call.arguments.text("channel"))
     newest = sorted(channel.pins.items(), key=lambda pinned: (pinned[1].created, pinned[0]), reverse=True)
     return {"items": [_shown(call, channel, channel.messages[ts], pin) for ts, pin in newest]}
 
 
-def _shown(call: Call, channel: Channel, message: Message, pin: Pin) -> dict[str, Any]:
+def _shown(call: ApiRequest, channel: Channel, message: Message, pin: Pin) -> dict[str, Any]:
     shown = wire.message(call.workspace, channel, message) | {"permalink": permalink(call, channel, message)}
     about = {"type": "message", "created": pin.created, "created_by": pin.by, "channel": channel.id}
     return about | {"message": shown}
 
 
-def _tell(call: Call, happened: str, channel: Channel, message: Message) -> None:
+def _tell(call: ApiRequest, happened: str, channel: Channel, message: Message) -> None:
     about = {"type": "message", "created": int(call.workspace.now()), "created_by": call.workspace.team.bot_user_id}
     told = about | {"channel": channel.id, "message": wire.message(call.workspace, channel, message)}
     event = {"type": happened, "user": call.workspace.team.bot_user_id, "channel_id": channel.id, "item": told}

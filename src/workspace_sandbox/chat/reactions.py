@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workspace_sandbox.chat import emoji, paging, wire
-from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.channel import TS, Channel, Message
 from workspace_sandbox.chat.messages import permalink
 from workspace_sandbox.chat.wire import SlackError
@@ -19,7 +19,7 @@ MOST_REACTIONS = 23
 """Distinct emoji of one user on one message."""
 
 
-def add(call: Call) -> dict[str, Any]:
+def add(call: ApiRequest) -> dict[str, Any]:
     """``reactions.add``."""
     channel, message = item(call)
     if channel.is_archived:
@@ -38,7 +38,7 @@ def add(call: Call) -> dict[str, Any]:
     return {}
 
 
-def remove(call: Call) -> dict[str, Any]:
+def remove(call: ApiRequest) -> dict[str, Any]:
     """``reactions.remove``."""
     channel, message = item(call)
     name = _name(call)
@@ -49,12 +49,12 @@ def remove(call: Call) -> dict[str, Any]:
     return {}
 
 
-def get(call: Call) -> dict[str, Any]:
+def get(call: ApiRequest) -> dict[str, Any]:
     """``reactions.get``."""
     return _shown(call, *item(call))
 
 
-def list_all(call: Call) -> dict[str, Any]:
+def list_all(call: ApiRequest) -> dict[str, Any]:
     """``reactions.list``: what somebody reacted to, as far as the bot is there, channel by channel."""
     user = call.arguments.optional("user") or call.workspace.team.bot_user_id
     if user not in call.workspace.users:
@@ -65,24 +65,24 @@ def list_all(call: Call) -> dict[str, Any]:
     return {"items": [_shown(call, *one) for one in page]} | following
 
 
-def list_emoji(_: Call) -> dict[str, Any]:
+def list_emoji(_: ApiRequest) -> dict[str, Any]:
     """``emoji.list``: those that people added."""
     return {"emoji": emoji.CUSTOM, "cache_ts": "1735689600.000000"}
 
 
-def _reacted_to(call: Call, user: str) -> Iterator[tuple[Channel, Message]]:
+def _reacted_to(call: ApiRequest, user: str) -> Iterator[tuple[Channel, Message]]:
     for channel in filter(call.workspace.is_member, call.workspace.channels.values()):
         for message in reversed(channel.messages.values()):
             if any(user in users for users in message.reactions.values()):
                 yield channel, message
 
 
-def _shown(call: Call, channel: Channel, message: Message) -> dict[str, Any]:
+def _shown(call: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
     shown = wire.message(call.workspace, channel, message) | {"permalink": permalink(call, channel, message)}
     return {"type": "message", "channel": channel.id, "message": shown}
 
 
-def item(call: Call) -> tuple[Channel, Message]:
+def item(call: ApiRequest) -> tuple[Channel, Message]:
     """The message that the call names."""
     channel_id = call.arguments.optional("channel")
     ts = call.arguments.optional("timestamp")
@@ -94,5 +94,5 @@ def item(call: Call) -> tuple[Channel, Message]:
     return channel, call.workspace.message(channel, ts)
 
 
-def _name(call: Call) -> str:
+def _name(call: ApiRequest) -> str:
     return require(emoji.canonical(call.arguments.text("name")), SlackError("invalid_name"))

@@ -18,7 +18,7 @@ from workspace_sandbox.chat import (
     users,
 )
 from workspace_sandbox.chat.access import Installations
-from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, SPECIAL, TIER_2, TIER_3, TIER_4
 from workspace_sandbox.kit.routes import Page, Route, page
 
@@ -29,7 +29,7 @@ OPEN = ("channels:manage", "groups:write", "im:write", "mpim:write")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method(Route[Callable[[Call], dict[str, Any]]]):
+class Method(Route[Callable[[ApiRequest], dict[str, Any]]]):
     """A method of the vendor's, called with GET or POST: how often, and which scopes open it (any one of them)."""
 
     method: str = "*"
@@ -49,7 +49,7 @@ CHAT = {"scopes": ("chat:write",), "writes": True}
 WRITE = {"scopes": (*OPEN,), "writes": True}
 
 
-def _method(name: str, handler: Callable[[Call], dict[str, Any]], per_minute: int, **more: Any) -> Method:
+def _method(name: str, handler: Callable[[ApiRequest], dict[str, Any]], per_minute: int, **more: Any) -> Method:
     return Method(path=f"/api/{name}", handler=handler, per_minute=per_minute, **more)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workspace_sandbox.chat import paging
-from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.messages import content_of, destination, thread_of
 from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.wire import SlackError
@@ -29,7 +29,7 @@ class Scheduled:
     fields: dict[str, Any] = field(default_factory=dict)
 
 
-def schedule(call: Call) -> dict[str, Any]:
+def schedule(call: ApiRequest) -> dict[str, Any]:
     """``chat.scheduleMessage``."""
     channel = destination(call, call.arguments.text("channel"))
     post_at = _time(call)
@@ -48,7 +48,7 @@ def schedule(call: Call) -> dict[str, Any]:
     return answer | {"message": shown | {name: content[name] for name in ("blocks", "attachments") if name in content}}
 
 
-def delete(call: Call) -> dict[str, Any]:
+def delete(call: ApiRequest) -> dict[str, Any]:
     """``chat.deleteScheduledMessage``; not in the last minute before it is posted."""
     channel = call.workspace.visible(call.arguments.text("channel"))
     waiting = call.workspace.scheduled.get(call.arguments.text("scheduled_message_id"))
@@ -59,7 +59,7 @@ def delete(call: Call) -> dict[str, Any]:
     return {}
 
 
-def list_all(call: Call) -> dict[str, Any]:
+def list_all(call: ApiRequest) -> dict[str, Any]:
     """``chat.scheduledMessages.list``: what waits, the soonest first."""
     wanted = call.arguments.optional("channel")
     if wanted and wanted not in call.workspace.channels:
@@ -82,7 +82,7 @@ def post_due(workspace: Workspace) -> None:
             workspace.post_as_bot(channel, one.text, **one.fields)
 
 
-def _time(call: Call) -> int:
+def _time(call: ApiRequest) -> int:
     given = str(call.arguments.raw("post_at") or "")
     if not given.isdecimal():
         raise SlackError("invalid_time")

@@ -18,10 +18,10 @@ def sow(slack: "ChatEmulator", given: SeedValue) -> dict[str, Any]:
 def _channel(slack: "ChatEmulator", given: SeedValue) -> dict[str, Any]:
     name, private = given.text("name"), given.flag("is_private")
     known = next((channel.id for channel in slack.workspace.channels.values() if channel.name == name), "")
-    with given.doing():
-        channel_id = known or slack.act({"action": "create", "name": name, "is_private": private})["channel_id"]
+    with given.locate_errors():
+        channel_id = known or slack.perform({"action": "create", "name": name, "is_private": private})["channel_id"]
         if given.flag("bot"):
-            slack.act({"action": "invite", "channel_id": channel_id})
+            slack.perform({"action": "invite", "channel_id": channel_id})
     messages = [_message(slack, channel_id, one) for one in given.each("messages")]
     return {"channel_id": channel_id, "messages": messages}
 
@@ -29,5 +29,5 @@ def _channel(slack: "ChatEmulator", given: SeedValue) -> dict[str, Any]:
 def _message(slack: "ChatEmulator", channel_id: str, given: SeedValue) -> str:
     is_text = isinstance(given.value, str)
     fields = {"text": given.value} if is_text else given.object_of("text", "user", needs="text").value
-    with given.doing():
-        return str(slack.act({"action": "message", "channel_id": channel_id, **fields})["ts"])
+    with given.locate_errors():
+        return str(slack.perform({"action": "message", "channel_id": channel_id, **fields})["ts"])

@@ -3,13 +3,13 @@
 from typing import Any
 
 from workspace_sandbox.chat import wire
-from workspace_sandbox.chat.call import Call
+from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.wire import SlackError
 
 ICONS = (34, 44, 68, 88, 102, 132)
 
 
-def info(call: Call) -> dict[str, Any]:
+def info(call: ApiRequest) -> dict[str, Any]:
     """``team.info``; of another workspace nothing is told."""
     team, asked = call.workspace.team, call.arguments.optional("team")
     if asked not in {None, team.id}:
@@ -19,7 +19,7 @@ def info(call: Call) -> dict[str, Any]:
     return {"team": about | {"email_domain": team.email_domain, "icon": icon | {"image_default": True}}}
 
 
-def bot_info(call: Call) -> dict[str, Any]:
+def bot_info(call: ApiRequest) -> dict[str, Any]:
     """``bots.info``; without a bot nothing but an empty answer."""
     asked = call.arguments.optional("bot")
     if asked is None:
@@ -29,7 +29,7 @@ def bot_info(call: Call) -> dict[str, Any]:
     return {"bot": wire.bot(call.workspace)}
 
 
-def test(call: Call) -> dict[str, Any]:
+def test(call: ApiRequest) -> dict[str, Any]:
     """``api.test``: what was sent comes back, as a refusal if an ``error`` is asked for."""
     sent = {name: value for name, value in call.arguments.everything.items() if name != "token"}
     error = call.arguments.optional("error")

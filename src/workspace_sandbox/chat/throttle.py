@@ -1,7 +1,7 @@
 """What may be called how often: by method and workspace, and for posts by channel."""
 
 from workspace_sandbox.chat.wire import rate_limited
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import Budget, Budgets
 
 TIER_2 = 20
@@ -25,7 +25,7 @@ RESTRICTED_ITEMS = 15
 class Limits:
     """The windows of one workspace, for the one application installed in it."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: EmulatorContext) -> None:
         self._stage = stage
         self._budgets = Budgets(stage)
 

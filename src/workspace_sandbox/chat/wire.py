@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from workspace_sandbox.kit.refusals import Refused, RefusedWith
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 if TYPE_CHECKING:
     from workspace_sandbox.chat.channel import Channel, Message
@@ -48,7 +48,7 @@ class SlackError(Refused):
         """Return the answer."""
         return {"ok": False, "error": self.code, **self.details}
 
-    def response(self, _: Stage) -> web.Response:
+    def response(self, _: EmulatorContext) -> web.Response:
         """Return it."""
         return web.json_response(self.body(), status=self.status, headers=self.headers)
 
@@ -76,7 +76,7 @@ def absent(message: str) -> SlackError:
     return SlackError("not_implemented", 501, detail=message)
 
 
-def throttled(_: Stage, seconds: float) -> SlackError:
+def throttled(_: EmulatorContext, seconds: float) -> SlackError:
     """A method that was called too often."""
     return rate_limited(seconds)
 

@@ -9,11 +9,11 @@ from aiohttp import web
 from workspace_sandbox.crm import directory
 from workspace_sandbox.crm.directory import MAIN
 from workspace_sandbox.crm.values import timestamp
-from workspace_sandbox.crm.wire import GrantRejection, Rejection, expired, invalid, missing_scopes, unauthenticated
+from workspace_sandbox.crm.wire import ApiError, GrantRejection, expired, invalid, missing_scopes, unauthenticated
 from workspace_sandbox.kit.consent import Account, Decision, Question
 from workspace_sandbox.kit.oauth import Grant, OAuth, Token, bearer
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 SERVICE_KEY = "pat-eu1-5c1f3a52-07de-4b8a-9e64-2f6bd1c0a97e"
 RIGHTS = {"read": "View", "write": "Create and change"}
@@ -56,7 +56,7 @@ class Grants(OAuth):
     shapes: ClassVar = {"code": "eu1-{:u}", "access": "CK{:320b}", "refresh": "eu1-{:u}"}
     code_seconds = 300.0
 
-    def __init__(self, stage: Stage, accounts: tuple[directory.Account, ...] = (MAIN,)) -> None:
+    def __init__(self, stage: EmulatorContext, accounts: tuple[directory.Account, ...] = (MAIN,)) -> None:
         super().__init__(stage, {str(account.portal_id): account for account in accounts})
         self.keep(SERVICE_KEY, "access", Grant("", accounts[0]))
 
@@ -165,7 +165,7 @@ class Grants(OAuth):
     def _read(self, request: web.Request, kind: str) -> web.Response:
         token = self.living(request.match_info["token"], kind)
         if token is None or not token.grant.client_id:
-            raise Rejection(404, "OBJECT_NOT_FOUND", f"{kind} token was not found")
+            raise ApiError(404, "OBJECT_NOT_FOUND", f"{kind} token was not found")
         return web.json_response(self._described(token))
 
     def _described(self, token: Token) -> dict[str, Any]:

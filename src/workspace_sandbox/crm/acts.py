@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workspace_sandbox.crm.directory import Owner, Pipeline, deal_stage
 from workspace_sandbox.crm.kinds import COMPANIES, CONTACTS, DEALS, KIND_NAMES, KINDS, NOTES, Kind
 from workspace_sandbox.crm.records import PERSON, Maker, Record
-from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, known, optional, reading, text
+from workspace_sandbox.kit.acts import DELIVERIES, Acts, Field, UserAction, known, optional, reading, text
 from workspace_sandbox.kit.asking import object_of
 from workspace_sandbox.kit.knobs import texts
 
@@ -87,14 +87,14 @@ OWNER = known(lambda hubspot: {str(number): owner for number, owner in hubspot.p
 SHOWN = "the record in the vendor's shape"
 
 
-def _creates(kind: Kind) -> Act:
+def _creates(kind: Kind) -> UserAction:
     do = partial(_of, _create, kind)
-    return Act(do, f"Makes a {kind.singular}.", (PROPERTIES, *MADE), SHOWN)
+    return UserAction(do, f"Makes a {kind.singular}.", (PROPERTIES, *MADE), SHOWN)
 
 
-def _updates(kind: Kind) -> Act:
+def _updates(kind: Kind) -> UserAction:
     identifier = Field(f"{kind.singular}_id", f"the {kind.singular}", RECORD.read)
-    return Act(partial(_of, _update, kind), f"Changes a {kind.singular}.", (identifier, PROPERTIES), SHOWN)
+    return UserAction(partial(_of, _update, kind), f"Changes a {kind.singular}.", (identifier, PROPERTIES), SHOWN)
 
 
 def _of(do: Callable[..., Shown], kind: Kind, hubspot: "CrmEmulator", *needed: Any, **given: Any) -> Shown:
@@ -102,12 +102,12 @@ def _of(do: Callable[..., Shown], kind: Kind, hubspot: "CrmEmulator", *needed: A
 
 
 ACTS: Acts = {
-    "create": Act(_create, "Makes a record of any type.", (TYPE, PROPERTIES, *MADE), SHOWN),
-    "update": Act(_update, "Changes a record of any type.", (TYPE, RECORD, PROPERTIES), SHOWN),
+    "create": UserAction(_create, "Makes a record of any type.", (TYPE, PROPERTIES, *MADE), SHOWN),
+    "update": UserAction(_update, "Changes a record of any type.", (TYPE, RECORD, PROPERTIES), SHOWN),
     **{f"create_{kind.singular}": _creates(kind) for kind in (CONTACTS, COMPANIES, DEALS, NOTES)},
     **{f"update_{kind.singular}": _updates(kind) for kind in (CONTACTS, COMPANIES, DEALS)},
-    "archive": Act(_archive, "Puts a record away.", (TYPE, RECORD), "`id`, `archived`"),
-    "create_pipeline": Act(
+    "archive": UserAction(_archive, "Puts a record away.", (TYPE, RECORD), "`id`, `archived`"),
+    "create_pipeline": UserAction(
         _create_pipeline,
         "Makes a pipeline of deals.",
         (
@@ -117,10 +117,10 @@ ACTS: Acts = {
         ),
         "the pipeline in the vendor's shape",
     ),
-    "archive_owner": Act(
+    "archive_owner": UserAction(
         _archive_owner, "Deactivates a user.", (Field("owner_id", "whom", OWNER),), "the owner in the vendor's shape"
     ),
-    "subscribe": Act(
+    "subscribe": UserAction(
         _subscribe,
         "Sends webhooks of records, other than activities, to an address; an empty one ends that.",
         (Field("url", "the address", text),),

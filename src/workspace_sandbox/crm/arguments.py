@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.crm.kinds import KIND_NAMES, Kind
-from workspace_sandbox.crm.wire import Rejection, invalid, malformed
+from workspace_sandbox.crm.wire import ApiError, invalid, malformed
 from workspace_sandbox.kit.refusals import require
 
 MOST_INPUTS = 100
@@ -23,7 +23,7 @@ def kind_of(request: web.Request, name: str = "type") -> Kind:
 async def body(request: web.Request) -> Any:
     """The JSON of the request."""
     if request.content_type != "application/json":
-        raise Rejection(415, "VALIDATION_ERROR", "HTTP 415 Unsupported Media Type")
+        raise ApiError(415, "VALIDATION_ERROR", "HTTP 415 Unsupported Media Type")
     try:
         return json.loads(await request.text())
     except (ValueError, LookupError) as fault:

@@ -10,7 +10,7 @@ from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.objects import described
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.crm.wire import Rejection, batch, invalid, invalid_associations, malformed, paged
+from workspace_sandbox.crm.wire import ApiError, batch, invalid, invalid_associations, malformed, paged
 
 LARGEST_PAGE = 500
 MOST_READ = 1_000
@@ -64,7 +64,7 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
     kind, target = kind_of(request), kind_of(request, "to_type")
     _, given = await inputs(request, MOST_READ)
     shown: list[dict[str, Any]] = []
-    errors: list[Rejection] = []
+    errors: list[ApiError] = []
     for one in given:
         identifier, after = str(one.get("id")), position(one.get("after"))
         source = portal.find_live(kind, identifier)
@@ -176,7 +176,7 @@ def _path_type(portal: Portal, request: web.Request, source: Kind, target: Kind)
     raise _no_type(word, source, target)
 
 
-def _no_type(word: str, source: Kind, target: Kind) -> Rejection:
+def _no_type(word: str, source: Kind, target: Kind) -> ApiError:
     return invalid(f"Association type {word} is not valid from {source.type_id} to {target.type_id}")
 
 
@@ -214,8 +214,8 @@ def _rows(
     return rows, str(linked[limit - 1][0]) if len(linked) > limit else None
 
 
-def _none_found(source: Kind, target: Kind, identifier: str) -> Rejection:
-    return Rejection(
+def _none_found(source: Kind, target: Kind, identifier: str) -> ApiError:
+    return ApiError(
         404,
         "OBJECT_NOT_FOUND",
         f"No {target.singular} is associated with {source.singular} {identifier}.",

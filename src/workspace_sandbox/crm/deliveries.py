@@ -9,8 +9,8 @@ from typing import Any
 
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.kit.clock import now_below
-from workspace_sandbox.kit.hooks import Hooks, Letter
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.hooks import HookSender, OutgoingHook
+from workspace_sandbox.kit.stage import EmulatorContext
 
 TOLD_OF = frozenset({"contact", "company", "deal", "ticket", "product", "line_item"})
 """Types of which the classic subscriptions tell."""
@@ -24,7 +24,7 @@ FIRST_SUBSCRIPTION = 4_210_000
 class Deliverer:
     """Sends to the address that the application's settings name, once they name one."""
 
-    def __init__(self, stage: Stage, hooks: Hooks) -> None:
+    def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
         self._stage = stage
         self._hooks = hooks
         self._count = 0
@@ -51,7 +51,7 @@ class Deliverer:
             return raw, self._signed(url, raw)
 
         self._hooks.send(
-            Letter(
+            OutgoingHook(
                 event_id=str(self._count),
                 type=kind,
                 url=url,

@@ -13,7 +13,7 @@ from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.throttle import Throttle
-from workspace_sandbox.crm.wire import Rejection, page
+from workspace_sandbox.crm.wire import ApiError, page
 from workspace_sandbox.kit.asking import Field, object_of, one_of
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null
@@ -22,8 +22,8 @@ from workspace_sandbox.kit.refusals import Refused
 LONGEST_ADDRESS = 7_500
 
 OUTAGES: Mapping[str, Callable[[], Refused]] = {
-    "locked": lambda: Rejection(423, "LOCKED", "The record is locked by other writes. Try again in 2 seconds."),
-    "migrating": lambda: Rejection(
+    "locked": lambda: ApiError(423, "LOCKED", "The record is locked by other writes. Try again in 2 seconds."),
+    "migrating": lambda: ApiError(
         477, "MIGRATION_IN_PROGRESS", "The account is being moved.", headers={"Retry-After": "120"}
     ),
     "bad_gateway": lambda: page(502, "Bad Gateway"),
@@ -90,7 +90,7 @@ class CrmEmulator(Emulator):
         """Return identifiers of seeded objects worth trying."""
         return seed.examples(self.portal)
 
-    sow = sowing.sow
+    apply_seed = sowing.sow
 
     def _emit(self, portal: Portal, happened: str, record: Record, **more: Any) -> None:
         about = {"portalId": portal.account.portal_id, "appId": portal.account.app_id}
@@ -121,7 +121,7 @@ class CrmEmulator(Emulator):
             await self.stage.admitted()
             answer = await route.handler(self._portals[account.portal_id], request)
             response = web.Response(status=204) if answer is None else answer
-        except Rejection as rejection:
+        except ApiError as rejection:
             response = rejection.response(self.stage)
         response.headers.update(headers)
         return response

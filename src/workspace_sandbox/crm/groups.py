@@ -7,7 +7,7 @@ from aiohttp import web
 from workspace_sandbox.crm.arguments import integer_in, kind_of, record_body
 from workspace_sandbox.crm.definitions import Group, custom_name_is_legal
 from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.crm.wire import Rejection, invalid, malformed, resource_not_found
+from workspace_sandbox.crm.wire import ApiError, invalid, malformed, resource_not_found
 from workspace_sandbox.kit.refusals import require
 
 
@@ -30,7 +30,7 @@ async def create_group(portal: Portal, request: web.Request) -> web.Response:
     if not custom_name_is_legal(name):
         raise invalid(f"Group name {name} may only hold lower-case letters, digits and underscores")
     if name in groups:
-        raise Rejection(409, "OBJECT_ALREADY_EXISTS", f"A property group named '{name}' already exists.")
+        raise ApiError(409, "OBJECT_ALREADY_EXISTS", f"A property group named '{name}' already exists.")
     groups[name] = Group(name, label, integer_in(raw, "displayOrder", -1))
     return web.json_response(groups[name].described(), status=201)
 

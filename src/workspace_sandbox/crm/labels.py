@@ -9,7 +9,7 @@ from workspace_sandbox.crm.arguments import digits, kind_of, record_body
 from workspace_sandbox.crm.definitions import custom_name_is_legal
 from workspace_sandbox.crm.edges import USER_DEFINED, AssociationType, pair
 from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.crm.wire import Rejection, invalid, malformed, resource_not_found
+from workspace_sandbox.crm.wire import ApiError, invalid, malformed, resource_not_found
 
 FIRST_OWN = 101
 """Labels of a portal are numbered apart from those of the vendor."""
@@ -33,7 +33,7 @@ async def create_label(portal: Portal, request: web.Request) -> web.Response:
     if portal.edges.types.plain(source, target) is None:
         raise invalid(f"Objects of type {source} cannot be associated with {target}")
     if any(label == kind.label or name == kind.name for kind in portal.edges.types.between(source, target)):
-        raise Rejection(400, "VALIDATION_ERROR", f"A label '{label}' already exists")
+        raise ApiError(400, "VALIDATION_ERROR", f"A label '{label}' already exists")
     number = FIRST_OWN + len(portal.edges.types.everything())
     there, back = pair(number, number + 1, source, target, name, f"{name}_inverse", label=label, category=USER_DEFINED)
     back = replace(back, label=back_label)

@@ -9,7 +9,7 @@ from workspace_sandbox.crm.kinds import KIND_NAMES
 from workspace_sandbox.crm.members import members_of
 from workspace_sandbox.crm.segments import PROCESSING, ObjectList, tested
 from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.crm.wire import Rejection, invalid, malformed
+from workspace_sandbox.crm.wire import ApiError, invalid, malformed
 
 FIRST_ID = 1
 USUAL_COUNT, MOST = 20, 500
@@ -125,9 +125,9 @@ def find(portal: Portal, request: web.Request, name: str = "list_id") -> ObjectL
     return found
 
 
-def missing_list(named: str) -> Rejection:
+def missing_list(named: str) -> ApiError:
     """The refusal of a list that is not there."""
-    return Rejection(404, "OBJECT_NOT_FOUND", f"List does not exist with ID {named}.")
+    return ApiError(404, "OBJECT_NOT_FOUND", f"List does not exist with ID {named}.")
 
 
 def _refuse_taken(portal: Portal, type_id: str, name: str) -> None:

@@ -12,7 +12,7 @@ from workspace_sandbox.crm.catalogue import MADE_BY
 from workspace_sandbox.crm.kinds import KIND_NAMES, Kind
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.state import Draft, Portal
-from workspace_sandbox.crm.wire import Rejection, batch, invalid, malformed, paged
+from workspace_sandbox.crm.wire import ApiError, batch, invalid, malformed, paged
 from workspace_sandbox.kit.refusals import require
 
 LARGEST_PAGE = 100
@@ -89,7 +89,7 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
     for identifier in wanted:
         try:
             found.append(portal.find(kind, identifier, id_property, archived=archived))
-        except Rejection as rejection:
+        except ApiError as rejection:
             if rejection.status != 404:
                 raise
             missing.append(identifier)
@@ -206,11 +206,11 @@ def _refuse_repeated(given: list[dict[str, Any]]) -> None:
         raise invalid(f"Duplicate IDs found in batch input: [{', '.join(repeated)}]. IDs must be unique")
 
 
-def _absent(kind: Kind, verb: str, identifiers: list[str]) -> list[Rejection]:
+def _absent(kind: Kind, verb: str, identifiers: list[str]) -> list[ApiError]:
     if not identifiers:
         return []
     message = (
         f"Could not {verb} some {kind.singular.upper()} objects, they may be deleted or not exist. "
         "Check that ids are valid."
     )
-    return [Rejection(404, "OBJECT_NOT_FOUND", message, context={"ids": identifiers})]
+    return [ApiError(404, "OBJECT_NOT_FOUND", message, context={"ids": identifiers})]

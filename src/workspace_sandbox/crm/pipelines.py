@@ -11,7 +11,7 @@ from workspace_sandbox.crm.directory import Audit, Pipeline, Stage
 from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
-from workspace_sandbox.crm.wire import Rejection, invalid, malformed, resource_not_found
+from workspace_sandbox.crm.wire import ApiError, invalid, malformed, resource_not_found
 from workspace_sandbox.kit.refusals import require
 
 NEEDED = {"deals": "probability", "tickets": "ticketState"}
@@ -37,7 +37,7 @@ async def create_pipeline(portal: Portal, request: web.Request) -> web.Response:
         raise invalid(f"Object type {kind.type_id} has no pipelines")
     identifier = str(raw.get("pipelineId") or _next_id(portal))
     if identifier in portal.pipelines:
-        raise Rejection(409, "CONFLICT", f"Pipeline ID '{identifier}' already exists")
+        raise ApiError(409, "CONFLICT", f"Pipeline ID '{identifier}' already exists")
     made = _keep(portal, _written(portal, kind, identifier, raw), "CREATE")
     return _shown(portal, made, status=201)
 
@@ -224,4 +224,4 @@ def _refuse_used(portal: Portal, request: web.Request, pipeline: Pipeline, stage
         record.properties.get(kind.way[0]) == pipeline.id and record.properties.get(kind.way[1]) in gone
         for record in portal.listed(kind, 0, archived=False)
     ):
-        raise Rejection(400, "VALIDATION_ERROR", "There are records in the stages that would be deleted.")
+        raise ApiError(400, "VALIDATION_ERROR", "There are records in the stages that would be deleted.")

@@ -16,7 +16,7 @@ from workspace_sandbox.crm.definitions import (
 from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
-from workspace_sandbox.crm.wire import Rejection, batch, invalid, malformed
+from workspace_sandbox.crm.wire import ApiError, batch, invalid, malformed
 
 SENSITIVITIES = ("non_sensitive", "sensitive", "highly_sensitive")
 MOST_UNIQUE = 10
@@ -81,7 +81,7 @@ async def batch_create(portal: Portal, request: web.Request) -> web.Response:
     for raw in given:
         try:
             definition = _custom(portal, kind, raw)
-        except Rejection as rejection:
+        except ApiError as rejection:
             errors.append(rejection)
         else:
             portal.define(kind, definition)
@@ -124,8 +124,8 @@ def _definition(portal: Portal, request: web.Request, *, archived: bool = False)
     return definition
 
 
-def _missing(kind: Kind, name: str) -> Rejection:
-    return Rejection(404, "OBJECT_NOT_FOUND", f"Property {name} does not exist for object type {kind.type_id}")
+def _missing(kind: Kind, name: str) -> ApiError:
+    return ApiError(404, "OBJECT_NOT_FOUND", f"Property {name} does not exist for object type {kind.type_id}")
 
 
 def _custom(portal: Portal, kind: Kind, raw: dict[str, Any]) -> Definition:
@@ -136,7 +136,7 @@ def _custom(portal: Portal, kind: Kind, raw: dict[str, Any]) -> Definition:
     if not custom_name_is_legal(name):
         raise invalid(f"Property name {name} may only hold lower-case letters, digits and underscores")
     if name in definitions:
-        raise Rejection(409, "OBJECT_ALREADY_EXISTS", f"A property named '{name}' already exists.")
+        raise ApiError(409, "OBJECT_ALREADY_EXISTS", f"A property named '{name}' already exists.")
     if raw["type"] not in FIELD_TYPES or raw["fieldType"] not in ACCEPTED_FIELD_TYPES:
         raise invalid(f"Property type {raw['type']} cannot have the field type {raw['fieldType']}")
     if raw["groupName"] not in portal.groups[kind.plural]:

@@ -33,7 +33,7 @@ NORMALISED = {"email": accepted_email, "domain": accepted_domain, "hs_additional
 STAGES_IN_ORDER = [option.value for option in LIFECYCLE]
 
 
-class Surroundings(Protocol):
+class RuleContext(Protocol):
     """What the rules look at beside the values."""
 
     account: Account
@@ -56,7 +56,7 @@ class Surroundings(Protocol):
 class Rules:
     """Checks what is written to records of one portal."""
 
-    def __init__(self, portal: Surroundings) -> None:
+    def __init__(self, portal: RuleContext) -> None:
         self._portal = portal
 
     def accepted(self, kind: Kind, properties: Any, record: Record | None) -> dict[str, str]:
@@ -149,22 +149,22 @@ def goes_back(before: str | None, after: str | None) -> bool:
     return STAGES_IN_ORDER.index(after) < STAGES_IN_ORDER.index(before)
 
 
-def _of_contacts(_: Surroundings, contact: Mapping[str, str]) -> dict[str, str]:
+def _of_contacts(_: RuleContext, contact: Mapping[str, str]) -> dict[str, str]:
     email = contact.get("email", "")
     full_name = " ".join(filter(None, (contact.get("firstname"), contact.get("lastname"))))
     return {"hs_email_domain": email.partition("@")[2], "hs_full_name_or_email": full_name or email}
 
 
-def _of_notes(_: Surroundings, note: Mapping[str, str]) -> dict[str, str]:
+def _of_notes(_: RuleContext, note: Mapping[str, str]) -> dict[str, str]:
     return {"hs_body_preview": MARKUP.sub("", note.get("hs_note_body", ""))[:200]}
 
 
-def _of_line_items(_: Surroundings, item: Mapping[str, str]) -> dict[str, str]:
+def _of_line_items(_: RuleContext, item: Mapping[str, str]) -> dict[str, str]:
     price, quantity = item.get("price", ""), item.get("quantity") or "1"
     return {"amount": written(float(price) * float(quantity))} if price else {}
 
 
-def _of_deals(portal: Surroundings, deal: Mapping[str, str]) -> dict[str, str]:
+def _of_deals(portal: RuleContext, deal: Mapping[str, str]) -> dict[str, str]:
     pipeline = portal.pipelines.get(deal.get("pipeline", ""))
     stage = pipeline.stage(deal.get("dealstage")) if pipeline else None
     return {
@@ -175,7 +175,7 @@ def _of_deals(portal: Surroundings, deal: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-CALCULATIONS: Mapping[str, Callable[[Surroundings, Mapping[str, str]], dict[str, str]]] = {
+CALCULATIONS: Mapping[str, Callable[[RuleContext, Mapping[str, str]], dict[str, str]]] = {
     "contacts": _of_contacts,
     "deals": _of_deals,
     "notes": _of_notes,

@@ -16,7 +16,7 @@ from workspace_sandbox.crm.standard import PRIORITIES
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.kit.clock import SystemClock
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 CONTACT_COUNT = 1_060
 DEAL_COUNT = 96
@@ -173,7 +173,7 @@ def plant_annex(portal: Portal) -> None:
 @cache
 def _planted() -> Portal:
     """A filled portal that is only copied from; records never change, so that they can be shared."""
-    portal = Portal(Stage(SystemClock()))
+    portal = Portal(EmulatorContext(SystemClock()))
     random = Random(20_240_205)
     portal.owners.update((owner.id, owner) for owner in OWNERS)
     portal.pipelines.update((pipeline.id, pipeline) for pipeline in (*PIPELINES, SUPPORT))

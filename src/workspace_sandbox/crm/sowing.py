@@ -20,8 +20,8 @@ def sow(hubspot: "CrmEmulator", given: SeedValue) -> dict[str, Any]:
 
 def _record(hubspot: "CrmEmulator", kind: str, given: SeedValue) -> str:
     properties = {name: _plain(value) for name, value in given.items()}
-    with given.doing():
-        return str(hubspot.act({"action": "create", "type": kind, "properties": properties})["id"])
+    with given.locate_errors():
+        return str(hubspot.perform({"action": "create", "type": kind, "properties": properties})["id"])
 
 
 def _plain(given: SeedValue) -> str:

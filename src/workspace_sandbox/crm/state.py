@@ -28,7 +28,7 @@ from workspace_sandbox.crm.wire import (
 )
 from workspace_sandbox.kit.hooks import unheard
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 FREE_MAIL = frozenset({"gmail.com", "outlook.com", "icloud.com", "yahoo.com", "proton.me", "gmx.de"})
 """Domains that never become companies."""
@@ -63,7 +63,7 @@ class Emit(Protocol):
 class Portal:
     """One customer's account; its clock, randomness and knobs are the stage's."""
 
-    def __init__(self, stage: Stage, account: Account = MAIN) -> None:
+    def __init__(self, stage: EmulatorContext, account: Account = MAIN) -> None:
         self.stage = stage
         self.account = account
         self.owners: dict[int, Owner] = {}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 
 from workspace_sandbox.crm.wire import too_many
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import Budget, Budgets
 
 BURST = Budget("burst_limit", 10.0)
@@ -15,7 +15,7 @@ PREFIX = "X-HubSpot-RateLimit"
 class Throttle:
     """Counts the calls of every application on one portal."""
 
-    def __init__(self, stage: Stage, zone: timezone) -> None:
+    def __init__(self, stage: EmulatorContext, zone: timezone) -> None:
         self._stage = stage
         self._zone = zone
         self._budgets = Budgets(stage)

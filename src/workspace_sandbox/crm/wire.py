@@ -11,7 +11,7 @@ from aiohttp import web
 
 from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.kit.refusals import Refused, RefusedWith
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 OAUTH_HELP = "https://developers.hubspot.com/docs/methods/auth/oauth-overview"
 SCOPES_HELP = "https://developers.hubspot.com/scopes"
@@ -19,7 +19,7 @@ SCOPES_HELP = "https://developers.hubspot.com/scopes"
 HTML = "<html><head><title>{status} {reason}</title></head><body><h1>{status} {reason}</h1></body></html>"
 
 
-class Rejection(Refused):
+class ApiError(Refused):
     """Ends a request with the vendor's error envelope; ``more`` holds the keys that only some errors have."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Rejection(Refused):
         envelope = {"status": "error", "message": self.message, "correlationId": correlation_id}
         return envelope | self.more | {"category": self.category}
 
-    def response(self, stage: Stage) -> web.Response:
+    def response(self, stage: EmulatorContext) -> web.Response:
         """Return the envelope with the identifier of the request."""
         correlation_id = stage.request_id()
         headers = {"X-HubSpot-Correlation-Id": correlation_id, **self.headers}
@@ -49,7 +49,7 @@ class Rejection(Refused):
         return said | {"context": {}, "errors": [], "links": {}} | self.more
 
 
-class GrantRejection(Rejection):
+class GrantRejection(ApiError):
     """Ends a request to the token pages, which speak OAuth beside the vendor's own words."""
 
     def __init__(self, error: str, status_word: str, message: str) -> None:
@@ -73,17 +73,17 @@ class PropertyFault:
     message: str
 
 
-def invalid(message: str, **more: Any) -> Rejection:
+def invalid(message: str, **more: Any) -> ApiError:
     """A request that does not make sense."""
-    return Rejection(400, "VALIDATION_ERROR", message, **more)
+    return ApiError(400, "VALIDATION_ERROR", message, **more)
 
 
-def malformed(reason: str) -> Rejection:
+def malformed(reason: str) -> ApiError:
     """A body that cannot be read into the shape the vendor expects."""
     return invalid(f"Invalid input JSON on line 1, column 1: {reason}")
 
 
-def invalid_properties(faults: Iterable[PropertyFault], portal_id: int) -> Rejection:
+def invalid_properties(faults: Iterable[PropertyFault], portal_id: int) -> ApiError:
     """Values that break their definitions; the vendor embeds the list as JSON in the message."""
     faults = list(faults)
     embedded = [
@@ -102,7 +102,7 @@ def invalid_properties(faults: Iterable[PropertyFault], portal_id: int) -> Rejec
     return invalid(f"Property values were not valid: {text}", errors=[_detail(fault) for fault in faults])
 
 
-def invalid_search(*faults: PropertyFault) -> Rejection:
+def invalid_search(*faults: PropertyFault) -> ApiError:
     """A search over properties that do not exist."""
     return invalid("There was a problem with the request.", errors=[_detail(fault) for fault in faults])
 
@@ -112,7 +112,7 @@ def unknown_property(name: str) -> PropertyFault:
     return PropertyFault(name, "PROPERTY_DOESNT_EXIST", f'Property "{name}" does not exist')
 
 
-def missing_properties(label: str, names: Iterable[str]) -> Rejection:
+def missing_properties(label: str, names: Iterable[str]) -> ApiError:
     """A record created without what it, or the portal's rules, demand."""
     names = list(names)
     message = f"Error creating {label}. Some required properties were not set."
@@ -120,50 +120,50 @@ def missing_properties(label: str, names: Iterable[str]) -> Rejection:
     return invalid(message, errors=[error], context={"properties": names})
 
 
-def invalid_associations(invalid_ids: Iterable[str]) -> Rejection:
+def invalid_associations(invalid_ids: Iterable[str]) -> ApiError:
     """Associations with records that are not there."""
     message = "One or more associations are not valid"
     error = {"message": message, "code": "INVALID_OBJECT_IDS", "context": {"invalidObjectIds": list(invalid_ids)}}
     return invalid(message, errors=[error], subCategory="crm.associations.INVALID_OBJECT_IDS")
 
 
-def not_found(identifier: str) -> Rejection:
+def not_found(identifier: str) -> ApiError:
     """A record that is not there."""
     # The two blanks are HubSpot's own.
     message = "Object not found.  objectId are usually numeric."
-    return Rejection(404, "OBJECT_NOT_FOUND", message, context={"id": [identifier]})
+    return ApiError(404, "OBJECT_NOT_FOUND", message, context={"id": [identifier]})
 
 
-def contact_exists(identifier: str) -> Rejection:
+def contact_exists(identifier: str) -> ApiError:
     """An address that another contact has; the only place that names it is the text."""
     # No field carries the identifier. Clients take it out of this sentence, so the wording has to stay exact.
-    return Rejection(409, "CONFLICT", f"Contact already exists. Existing ID: {identifier}")
+    return ApiError(409, "CONFLICT", f"Contact already exists. Existing ID: {identifier}")
 
 
-def value_taken(identifier: str, holder: str, **coordinates: Any) -> Rejection:
+def value_taken(identifier: str, holder: str, **coordinates: Any) -> ApiError:
     """A value of a unique property that another record has."""
     told = ", ".join(f"{name}={value}" for name, value in coordinates.items())
     message = f"Cannot set PropertyValueCoordinates{{{told}}} on {identifier}. {holder} already has that value."
-    return Rejection(409, "CONFLICT", message)
+    return ApiError(409, "CONFLICT", message)
 
 
-def unauthenticated() -> Rejection:
+def unauthenticated() -> ApiError:
     """No token, or none that the vendor knows."""
     message = (
         "Authentication credentials not found. This API supports OAuth 2.0 authentication "
         f"and you can find more details at {OAUTH_HELP}"
     )
-    return Rejection(401, "INVALID_AUTHENTICATION", message, headers={"x-hubspot-auth-failure": "401 Unauthorized"})
+    return ApiError(401, "INVALID_AUTHENTICATION", message, headers={"x-hubspot-auth-failure": "401 Unauthorized"})
 
 
-def expired(seconds_ago: int, expired_at: str) -> Rejection:
+def expired(seconds_ago: int, expired_at: str) -> ApiError:
     """A token past its half hour."""
     # "0 second(s) ago" is a real answer: clocks differ, and a token may end on its way.
     message = f"The OAuth token used to make this call expired {seconds_ago} second(s) ago."
-    return Rejection(401, "EXPIRED_AUTHENTICATION", message, context={"expire time": [expired_at]})
+    return ApiError(401, "EXPIRED_AUTHENTICATION", message, context={"expire time": [expired_at]})
 
 
-def missing_scopes(required: Iterable[str]) -> Rejection:
+def missing_scopes(required: Iterable[str]) -> ApiError:
     """A token without any of the scopes that would do."""
     message = (
         "This app hasn't been granted all required scopes to make this call. "
@@ -173,13 +173,13 @@ def missing_scopes(required: Iterable[str]) -> Rejection:
         "message": "One or more of the following scopes are required.",
         "context": {"requiredGranularScopes": list(required)},
     }
-    return Rejection(403, "MISSING_SCOPES", message, errors=[error], links={"scopes": SCOPES_HELP})
+    return ApiError(403, "MISSING_SCOPES", message, errors=[error], links={"scopes": SCOPES_HELP})
 
 
-def too_many(policy: str, limit_name: str, headers: Mapping[str, str]) -> Rejection:
+def too_many(policy: str, limit_name: str, headers: Mapping[str, str]) -> ApiError:
     """A request over one of the budgets."""
     message = f"You have reached your {limit_name} limit."
-    return Rejection(429, "RATE_LIMITS", message, headers=headers, errorType="RATE_LIMIT", policyName=policy)
+    return ApiError(429, "RATE_LIMITS", message, headers=headers, errorType="RATE_LIMIT", policyName=policy)
 
 
 def _detail(fault: PropertyFault) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def paged(request: web.Request, results: list[dict[str, Any]], after: str | None
 
 
 def batch(
-    now: float, results: list[dict[str, Any]], errors: Iterable[Rejection] = (), *, status: int = 200
+    now: float, results: list[dict[str, Any]], errors: Iterable[ApiError] = (), *, status: int = 200
 ) -> web.Response:
     """The answer to a batch; with errors beside the results it is a 207."""
     at = timestamp(now)
@@ -217,10 +217,10 @@ def page(status: int, reason: str) -> RefusedWith:
     return RefusedWith(web.Response(status=status, text=text, content_type="text/html"))
 
 
-resource_not_found = partial(Rejection, 404, "OBJECT_NOT_FOUND", "resource not found")
+resource_not_found = partial(ApiError, 404, "OBJECT_NOT_FOUND", "resource not found")
 too_large = partial(page, 413, "Request Entity Too Large")
-absent = partial(Rejection, 501, "NOT_IMPLEMENTED")
-failed = partial(Rejection, 500, "INTERNAL_ERROR", "internal error")
+absent = partial(ApiError, 501, "NOT_IMPLEMENTED")
+failed = partial(ApiError, 500, "INTERNAL_ERROR", "internal error")
 
 
 # Refusals of what no route answers
@@ -231,6 +231,6 @@ def unknown(_: web.Request, status: int) -> RefusedWith:
     return page(status, HTTPStatus(status).phrase)
 
 
-def throttled(_: Stage, __: float) -> Rejection:
+def throttled(_: EmulatorContext, __: float) -> ApiError:
     """An application that has spent its ten seconds; the vendor does not say how long to wait."""
     return too_many("TEN_SECONDLY_ROLLING", "ten_secondly_rolling", {})

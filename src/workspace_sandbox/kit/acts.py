@@ -71,13 +71,13 @@ def known(shelf: Callable[[Any], Mapping[str, Any]]) -> Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class UserAction:
     """One act: what does it, what it does, its fields, and what it answers.
 
     ``do`` is called with the emulator and the needed fields in their order, and with optional fields by their names.
     """
 
-    do: Callable[..., dict[str, Any]]
+    handler: Callable[..., dict[str, Any]]
     does: str
     fields: tuple[Field, ...] = ()
     answers: str = ""
@@ -86,20 +86,20 @@ class Act:
         """Do it as *action* says. Raises a ``ValueError`` that says what is wrong with it."""
         needed = [field.of(emulator, action) for field in self.fields if field.needed]
         given = [field for field in self.fields if not field.needed and field.is_in(action)]
-        return self.do(emulator, *needed, **{field.name: field.of(emulator, action) for field in given})
+        return self.handler(emulator, *needed, **{field.name: field.of(emulator, action) for field in given})
 
 
-Acts = Mapping[str, Act]
+Acts = Mapping[str, UserAction]
 """Acts by the name that ``action`` takes."""
 
-DELIVERIES = Act(
+DELIVERIES = UserAction(
     lambda emulator: {"deliveries": emulator.hooks.journal.described()},
     "Tells how deliveries went.",
     answers="`deliveries`: `event_id`, `type`, `attempt`, `status`, `reason` of each",
 )
 
 
-def told(acts: Acts) -> list[dict[str, Any]]:
+def actions_json(acts: Acts) -> list[dict[str, Any]]:
     """Every act with its fields, as JSON."""
     return [
         {
@@ -118,10 +118,10 @@ def table(acts: Acts) -> list[str]:
     return ["| Act | Does | Fields | Answers |", "|---|---|---|---|", *rows]
 
 
-def _written(name: str, act: Act) -> str:
+def _written(name: str, act: UserAction) -> str:
     parts = (f'"{one.name}"' + "?" * (not one.needed) for one in act.fields)
     return "`{" + ", ".join([f'"action": "{name}"', *parts]) + "}`"
 
 
-def _listed(act: Act) -> str:
+def _listed(act: UserAction) -> str:
     return " ".join(f"`{one.name}`: {one.about}." for one in act.fields)

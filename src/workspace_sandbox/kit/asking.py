@@ -9,14 +9,14 @@ Field = Callable[[Any], Any]
 """Reads one value; a ``ValueError`` ends the sentence that begins with the field's name."""
 
 
-class Misread(ValueError):
+class InvalidInput(ValueError):
     """Something that was asked for cannot be read; the text says everything that is wrong with it."""
 
 
 def read(given: Any, wanted: Mapping[str, Field], *, needs: Iterable[str] = ()) -> dict[str, Any]:
     """The values of *given* by the readers of *wanted*; null is the same as leaving a field out."""
     if not isinstance(given, Mapping):
-        raise Misread("A JSON object is needed.")
+        raise InvalidInput("A JSON object is needed.")
     wrong = [f"There is no {name!r}; {suggested(name, wanted)}" for name in given if name not in wanted]
     made: dict[str, Any] = {}
     for name, value in given.items():
@@ -27,7 +27,7 @@ def read(given: Any, wanted: Mapping[str, Field], *, needs: Iterable[str] = ()) 
                 wrong.append(f"{name} {fault}.")
     wrong += [f"{name} is needed." for name in needs if given.get(name) is None]
     if wrong:
-        raise Misread(" ".join(wrong))
+        raise InvalidInput(" ".join(wrong))
     return made
 
 

@@ -6,7 +6,7 @@ OFFSET_BITS = 36
 """Room for 69 billion; identifiers of records are that long."""
 
 
-class Chance(Random):
+class ReproducibleRandom(Random):
     """The same at each first start, and another after each new beginning."""
 
     offset = 0

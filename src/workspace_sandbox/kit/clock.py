@@ -29,7 +29,7 @@ class SystemClock:
         await asyncio.sleep(max(0.0, seconds))
 
 
-class SteeredClock:
+class ControllableClock:
     """Another clock that testers can set, stop and move on; all that waits by it is woken when it moves."""
 
     def __init__(self, clock: Clock) -> None:
@@ -123,7 +123,7 @@ def _moved(waiting: asyncio.Future[float], gone_back: float) -> None:
 
 def now_below(clock: Clock) -> float:
     """Return the time of the clock below a steered one: the time of all who are not steered with it."""
-    return clock.below.now() if isinstance(clock, SteeredClock) else clock.now()
+    return clock.below.now() if isinstance(clock, ControllableClock) else clock.now()
 
 
 def has_passed(seconds: float, since: float, now: float) -> bool:

@@ -23,12 +23,12 @@ Support = Literal["done", "partly", "absent"]
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class SupportedRoute:
     """A route that is answered, and what of it is not played."""
 
     method: str
     path: str
-    lacks: str = ""
+    unsupported: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,12 @@ def _narrower(published: str, played: str) -> bool:
 class Coverage:
     """The routes of one application: of its published document, and played."""
 
-    def __init__(self, package: str, played: Iterable[Played]) -> None:
+    def __init__(self, package: str, played: Iterable[SupportedRoute]) -> None:
         self._file = Path(package).parent / "published.txt"
         self._played = list(played)
         self._shadowed: dict[tuple[str, str], list[tuple[re.Pattern[str], Template]]] = {}
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The document, how many of its routes are played, and each of them; then what is played beyond it."""
         published = [self._described(route) for route in self._published]
         counts = {kind: sum(one["support"] == kind for one in published) for kind in ("done", "partly", "absent")}
@@ -123,7 +123,7 @@ class Coverage:
     def _absent(self) -> list[Template]:
         return [route for route in self._published if self._serving(route) is None]
 
-    def _serving(self, route: Template) -> Played | None:
+    def _serving(self, route: Template) -> SupportedRoute | None:
         return next((one for one in self._played if route.is_served_by(Template(one.method, one.path))), None)
 
     def _described(self, route: Template) -> dict[str, Any]:
@@ -131,14 +131,14 @@ class Coverage:
         about = {"method": route.method, "path": route.path}
         return {**about, **_support(served)} if served else {**about, "support": "absent"}
 
-    def _is_beyond(self, one: Played) -> bool:
+    def _is_beyond(self, one: SupportedRoute) -> bool:
         played = Template(one.method, one.path)
         return not any(route.is_served_by(played) for route in self._published)
 
 
-def _described(played: Played) -> Mapping[str, Any]:
+def _described(played: SupportedRoute) -> Mapping[str, Any]:
     return {"method": played.method, "path": NAMED.sub(r"{\1}", played.path), **_support(played)}
 
 
-def _support(played: Played) -> dict[str, str]:
-    return {"support": "partly", "lacks": played.lacks} if played.lacks else {"support": "done"}
+def _support(played: SupportedRoute) -> dict[str, str]:
+    return {"support": "partly", "lacks": played.unsupported} if played.unsupported else {"support": "done"}

@@ -12,14 +12,14 @@ from aiohttp.typedefs import Handler
 
 from workspace_sandbox.kit.acts import Acts
 from workspace_sandbox.kit.asking import Field
-from workspace_sandbox.kit.coverage import Coverage, Played
-from workspace_sandbox.kit.hooks import Hooks
+from workspace_sandbox.kit.coverage import Coverage, SupportedRoute
+from workspace_sandbox.kit.hooks import HookSender
 from workspace_sandbox.kit.lazy import LazyState
 from workspace_sandbox.kit.oauth import OAuth
 from workspace_sandbox.kit.refusals import Refusals, Refused
 from workspace_sandbox.kit.routes import Page, Route
 from workspace_sandbox.kit.sowing import SeedValue
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 LOG = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Emulator(LazyState, ABC):
     """What people can do in it."""
 
     routes: Sequence[Route[Any]]
-    spelled_out: Sequence[Played] = ()
+    spelled_out: Sequence[SupportedRoute] = ()
     """Routes of the vendor's document that one of ``routes`` serves among others."""
 
     takes_trailing_slash: bool = False
@@ -53,12 +53,12 @@ class Emulator(LazyState, ABC):
     coverage: ClassVar[Coverage]
 
     def __init_subclass__(cls) -> None:
-        played = (Played(route.method, path, route.lacks) for route in cls.routes for path in route.paths)
+        played = (SupportedRoute(route.method, path, route.lacks) for route in cls.routes for path in route.paths)
         cls.coverage = Coverage(inspect.getfile(cls), (*played, *cls.spelled_out))
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: EmulatorContext) -> None:
         self.stage = stage
-        self.hooks = Hooks(stage)
+        self.hooks = HookSender(stage)
         self.reset()
 
     def reset(self) -> None:
@@ -135,7 +135,7 @@ class Emulator(LazyState, ABC):
         """Give all of it back."""
         self.oauth.restore()
 
-    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
+    def perform(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what a person would do in the application. Unknown keys are ignored, a bad action is a ``ValueError``."""
         act = self.acts.get(str(action.get("action")))
         if act is None:
@@ -162,5 +162,5 @@ class Emulator(LazyState, ABC):
         """Return identifiers of seeded objects worth trying."""
 
     @abstractmethod
-    def sow(self, given: SeedValue) -> dict[str, Any]:
+    def apply_seed(self, given: SeedValue) -> dict[str, Any]:
         """Create what a seed tells, and return its identifiers. Raises ``InvalidSeed`` if it cannot be created."""

@@ -55,12 +55,12 @@ class Fault:
     def __post_init__(self) -> None:
         self._chance = Random(self.seed)
 
-    def concerns(self, method: str, path: str, tokens: Iterable[str] = ()) -> bool:
+    def matches(self, method: str, path: str, tokens: Iterable[str] = ()) -> bool:
         """Whether such a request is one of those this fault is for."""
         alike = self.times > 0 and self.method in {None, method} and path.startswith(self.path)
         return alike and (self.token is None or self.token in tokens)
 
-    def strikes(self) -> bool:
+    def consume(self) -> bool:
         """Count a request that it concerns; whether it goes wrong."""
         self.matched += 1
         if self.matched <= self.after or (self.probability < 1 and self._chance.random() >= self.probability):

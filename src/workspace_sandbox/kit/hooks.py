@@ -8,8 +8,8 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from workspace_sandbox.kit.journal import Journal
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.journal import RequestLog
+from workspace_sandbox.kit.stage import EmulatorContext
 
 JOURNAL_LENGTH = 10_000
 """Delivery attempts that are remembered."""
@@ -48,7 +48,7 @@ async def judge(response: aiohttp.ClientResponse) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Letter:
+class OutgoingHook:
     """An outgoing request; ``write`` returns body and headers of an attempt, by its number and the last reason."""
 
     event_id: str
@@ -69,10 +69,10 @@ class Letter:
     """Called with each attempt. Returns whether another one may follow."""
 
 
-class Hooks:
+class HookSender:
     """Sends letters, and does other work, in the background of the application that it is started with."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: EmulatorContext) -> None:
         self._stage = stage
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: aiohttp.ClientSession | None = None
@@ -99,7 +99,7 @@ class Hooks:
 
     def forget(self) -> None:
         """Drop all pending work, and begin the journal again."""
-        self.journal: Journal[Delivery] = Journal(JOURNAL_LENGTH)
+        self.journal: RequestLog[Delivery] = RequestLog(JOURNAL_LENGTH)
         self.drop()
 
     def drop(self) -> None:
@@ -112,7 +112,7 @@ class Hooks:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._spawn, work, *about)
 
-    def send(self, letter: Letter) -> None:
+    def send(self, letter: OutgoingHook) -> None:
         """Send *letter*, from whichever thread."""
         self.begin(self._deliver, letter)
 
@@ -140,7 +140,7 @@ class Hooks:
         self._session = self._session or aiohttp.ClientSession(headers={"Content-Type": "application/json"})
         return self._session
 
-    async def _deliver(self, letter: Letter) -> None:
+    async def _deliver(self, letter: OutgoingHook) -> None:
         # A reset in the meantime begins another journal, which this is not for.
         journal, reason = self.journal, None
         for number, pause in enumerate((letter.held, *letter.pauses), letter.first):
@@ -156,7 +156,7 @@ class Hooks:
                 return
 
     async def _post(
-        self, letter: Letter, content: bytes, headers: Mapping[str, str]
+        self, letter: OutgoingHook, content: bytes, headers: Mapping[str, str]
     ) -> tuple[int | None, str | None, bool]:
         request = self._client.post(
             letter.url,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Journal(deque[T]):
+class RequestLog(deque[T]):
     """Dataclasses in the order in which they happened; the oldest fall out first.
 
     It goes on being written while it is read: a test reads from its own thread what the server's loop adds to.

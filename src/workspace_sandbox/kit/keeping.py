@@ -20,7 +20,7 @@ from typing import Any
 
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.lazy import WORKINGS
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 HERE = "workspace_sandbox."
 FRESH_SECONDS = 600.0
@@ -59,7 +59,7 @@ class Unreadable(ValueError):
     """The bytes hold something that no emulator wrote."""
 
 
-def held(emulator: Emulator) -> bytes:
+def dump_state(emulator: Emulator) -> bytes:
     """All that *emulator* holds now, with its knobs; not its journal, its faults and its deliveries."""
     emulator.awaken()
     target = io.BytesIO()
@@ -76,7 +76,7 @@ def restore(emulator: Emulator, content: bytes) -> None:
     emulator.hooks.forget()
     emulator.sleep(partial(vars(emulator).update, state))
     emulator.awaken()
-    emulator.stage.begin_anew()
+    emulator.stage.reseed_ids()
 
 
 def _read(emulator: Emulator, content: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -95,7 +95,7 @@ def _wake(emulator: Emulator, content: bytes) -> None:
         vars(emulator).update(_read(emulator, content)[1])
 
 
-class Beginning:
+class InitialState:
     """What an emulator begins with, remembered so that it returns to it at once."""
 
     def __init__(self, emulator: Emulator, sow: Callable[[], None]) -> None:
@@ -104,7 +104,7 @@ class Beginning:
         self._content = b""
         self._knobs: dict[str, Any] = {}
         self._planted_at = emulator.stage.clock.now()
-        self._touches: int | None = emulator.stage.touches
+        self._touches: int | None = emulator.stage.change_count
         self._clock = emulator.stage.clock
 
     def remember(self) -> None:
@@ -112,22 +112,22 @@ class Beginning:
         if not self._content and self._is_there(self._emulator.stage):
             self._write_down()
 
-    def return_to(self) -> None:
+    def restore(self) -> None:
         """Return to the beginning; an emulator that nobody asked or steered since is as it was."""
         stage = self._emulator.stage
         if self._is_there(stage):
             return
         stage.reset()
         # What a folder has of it is of before.
-        stage.touches += 1
+        stage.change_count += 1
         if stage.clock is self._clock:
             self._return()
-            self._touches = stage.touches
+            self._touches = stage.change_count
         else:
             # By the clock of a test, which may be another one each time, so it is not written down.
             self._plant()
             self._touches = None
-        stage.begin_anew()
+        stage.reseed_ids()
 
     def _return(self) -> None:
         stage = self._emulator.stage
@@ -150,11 +150,11 @@ class Beginning:
 
     def _write_down(self) -> None:
         stage = self._emulator.stage
-        self._content = held(self._emulator)
+        self._content = dump_state(self._emulator)
         self._knobs = copy.deepcopy(stage.knobs)
 
-    def _is_there(self, stage: Stage) -> bool:
-        untouched = stage.touches == self._touches and stage.clock is self._clock
+    def _is_there(self, stage: EmulatorContext) -> bool:
+        untouched = stage.change_count == self._touches and stage.clock is self._clock
         return untouched and stage.knobs == stage.default_knobs and not stage.faults and not stage.journal
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.kit.asking import Field, Misread, flag, number, suggested, text, whole
+from workspace_sandbox.kit.asking import Field, InvalidInput, flag, number, suggested, text, whole
 
 SECONDS = "_seconds"
 
@@ -20,7 +20,7 @@ def turned(wanted: Mapping[str, Any], first: Mapping[str, Any], readers: Mapping
         except ValueError as fault:
             wrong.append(f"{name} {fault}.")
     if wrong:
-        raise Misread(" ".join(wrong))
+        raise InvalidInput(" ".join(wrong))
     # As it was given: a whole number of seconds is told as one.
     return dict(wanted)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 WORKINGS = frozenset({"stage", "hooks", "_wake"})
 """Attributes that an emulator has from the beginning and keeps through every reset."""
@@ -13,7 +13,7 @@ WORKINGS = frozenset({"stage", "hooks", "_wake"})
 class LazyState:
     """An emulator that can be put to sleep; whoever asks for something that it held wakes it."""
 
-    stage: Stage
+    stage: EmulatorContext
 
     _waking: ClassVar[RLock] = RLock()
     """Tests ask from a thread of their own, while requests are served in another."""
@@ -24,7 +24,7 @@ class LazyState:
             state = {name: value for name, value in vars(self).items() if name not in WORKINGS}
             # A request that is under way may still use what it found.
             if state and not self.stage.under_way:
-                self.let_go()
+                self.break_cycles()
             for name in state:
                 delattr(self, name)
             vars(self)["_wake"] = wake
@@ -36,7 +36,7 @@ class LazyState:
             if wake is not None:
                 wake()
 
-    def let_go(self) -> None:
+    def break_cycles(self) -> None:
         """Open the circles in what is held, so that it leaves memory at once and not when garbage is looked for."""
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -21,7 +21,7 @@ from aiohttp import web
 
 from workspace_sandbox.kit.consent import Decision, Fields, Question, decision, fields_of
 from workspace_sandbox.kit.refusals import Refused
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 LETTERS = string.ascii_letters + string.digits
 
@@ -125,7 +125,7 @@ class OAuth(ABC):
     hint: ClassVar[str] = ""
     """Parameter that names the account to begin with."""
 
-    def __init__(self, stage: Stage, accounts: Mapping[str, Any]) -> None:
+    def __init__(self, stage: EmulatorContext, accounts: Mapping[str, Any]) -> None:
         self.stage = stage
         self.accounts = accounts
         """By the ids that the page of consent has for them. The first is the one that people start with."""

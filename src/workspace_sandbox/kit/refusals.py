@@ -4,7 +4,7 @@ from typing import Protocol, TypeVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 T = TypeVar("T")
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 class Refused(Exception):
     """Ends a request with the vendor's own refusal, from wherever in the emulator it is raised."""
 
-    def response(self, stage: Stage) -> web.Response:
+    def response(self, stage: EmulatorContext) -> web.Response:
         """Return the refusal as the vendor sends it."""
         raise NotImplementedError
 
@@ -24,7 +24,7 @@ class RefusedWith(Refused):
         super().__init__(response.status)
         self._response = response
 
-    def response(self, _: Stage) -> web.Response:
+    def response(self, _: EmulatorContext) -> web.Response:
         """Return the response."""
         return self._response
 
@@ -44,7 +44,7 @@ class Refusals(Protocol):
         """Return the refusal of a route that the vendor has and the emulator does not play."""
         ...
 
-    def throttled(self, stage: Stage, seconds: float) -> Refused:
+    def throttled(self, stage: EmulatorContext, seconds: float) -> Refused:
         """Return the refusal of a client that has to wait for *seconds*."""
         ...
 

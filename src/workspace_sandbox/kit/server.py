@@ -8,17 +8,17 @@ from aiohttp.typedefs import Handler
 
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.faults import Fault
-from workspace_sandbox.kit.stage import Exchange, Stage
+from workspace_sandbox.kit.stage import EmulatorContext, RecordedRequest
 
 
-def staged(emulator: Emulator, application: web.Application) -> web.Application:
+def with_faults_and_log(emulator: Emulator, application: web.Application) -> web.Application:
     """*application* with faults and journal in front of everything else that *emulator* does."""
     stage = emulator.stage
 
     @web.middleware
     async def play(request: web.Request, handler: Handler) -> web.StreamResponse:
         stage.under_way += 1
-        stage.touches += 1
+        stage.change_count += 1
         try:
             response = await answer(request, handler)
         finally:
@@ -33,7 +33,7 @@ def staged(emulator: Emulator, application: web.Application) -> web.Application:
         fault = await stage.next_fault(request)
         # Served in full even for ``drop_after``: the fault is that the answer to finished work is lost.
         response = await _perform(emulator, fault, request, handler)
-        stage.journal.append(Exchange(at, request.method, request.path, response.status if response else None))
+        stage.journal.append(RecordedRequest(at, request.method, request.path, response.status if response else None))
         if response is None or (fault and fault.fault == "drop_after"):
             return _cut(request)
         if fault and fault.fault == "status" and fault.served:
@@ -80,7 +80,7 @@ def _cut(request: web.Request) -> web.StreamResponse:
 
 
 async def _trickle(
-    stage: Stage, fault: Fault, request: web.Request, response: web.StreamResponse
+    stage: EmulatorContext, fault: Fault, request: web.Request, response: web.StreamResponse
 ) -> web.StreamResponse:
     body = response.body if isinstance(response, web.Response) and isinstance(response.body, bytes) else b""
     headers = {"Content-Type": response.content_type, "Date": formatdate(stage.clock.now(), usegmt=True)}
@@ -89,6 +89,6 @@ async def _trickle(
     steps = 20
     for step in range(steps):
         await slow.write(body[step * len(body) // steps : (step + 1) * len(body) // steps])
-        await stage.hold_up(fault, fault.seconds / steps)
+        await stage.wait_for_fault(fault, fault.seconds / steps)
     await slow.write_eof()
     return slow

@@ -71,7 +71,7 @@ class SeedValue:
         return given
 
     @contextmanager
-    def doing(self) -> Iterator[None]:
+    def locate_errors(self) -> Iterator[None]:
         """What an application does not take while inside is wrong with this value."""
         try:
             yield

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from aiohttp import web
 
-from workspace_sandbox.kit.chance import Chance
-from workspace_sandbox.kit.clock import Clock, SteeredClock
+from workspace_sandbox.kit.chance import ReproducibleRandom
+from workspace_sandbox.kit.clock import Clock, ControllableClock
 from workspace_sandbox.kit.faults import Fault, FaultKind, tokens_of
-from workspace_sandbox.kit.journal import Journal
+from workspace_sandbox.kit.journal import RequestLog
 
 JOURNAL_LENGTH = 100_000
 """Exchanges kept per emulator; the oldest fall out first."""
@@ -23,7 +23,7 @@ _delay: ContextVar[Fault | None] = ContextVar("delay", default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class RecordedRequest:
     """One request that reached an emulator, and the status it was answered with (none if cut)."""
 
     at: float
@@ -32,12 +32,12 @@ class Exchange:
     status: int | None
 
 
-class Stage:
+class EmulatorContext:
     """Where an emulator plays: clock, randomness, knobs, journal, faults and its own addresses."""
 
     def __init__(self, clock: Clock, **knobs: Any) -> None:
         self.clock = clock
-        self.random = Chance(0)
+        self.random = ReproducibleRandom(0)
         self.salt = ""
         """What sets this sandbox apart from others; without it, the same steps make the same identifiers."""
 
@@ -46,9 +46,9 @@ class Stage:
         self.default_knobs = {"limits": True, **knobs}
         self.knobs = dict(self.default_knobs)
         self.addresses: dict[str, str] = {}
-        self.journal: Journal[Exchange] = Journal(JOURNAL_LENGTH)
+        self.journal: RequestLog[RecordedRequest] = RequestLog(JOURNAL_LENGTH)
         self.faults: list[Fault] = []
-        self.touches = 0
+        self.change_count = 0
         """How often something was asked of the emulator, or done to it, by a client or a tester."""
 
         self.under_way = 0
@@ -62,13 +62,13 @@ class Stage:
 
     def reset(self) -> None:
         """Forget journal and faults, put the knobs back, and draw as at the first start."""
-        self.random = Chance(0)
+        self.random = ReproducibleRandom(0)
         self._request_ids = Random("requests")
         self.knobs = dict(self.default_knobs)
         self.journal.clear()
         self.forget_faults()
 
-    def begin_anew(self) -> None:
+    def reseed_ids(self) -> None:
         """Give what is made from now on identifiers that nothing had before; what was planted keeps its own."""
         self._beginnings += 1
         self.random.begin_anew(f"{self.salt} {self._beginnings}")
@@ -86,10 +86,10 @@ class Stage:
 
     async def work(self, seconds: float) -> None:
         """Be at work for so long; where time stands still, by the machine's."""
-        stands_still = isinstance(self.clock, SteeredClock) and self.clock.frozen
+        stands_still = isinstance(self.clock, ControllableClock) and self.clock.frozen
         await (asyncio.sleep(seconds) if stands_still else self.clock.sleep(seconds))
 
-    async def hold_up(self, fault: Fault, seconds: float) -> None:
+    async def wait_for_fault(self, fault: Fault, seconds: float) -> None:
         """Let a request wait for *fault*, at most until faults are forgotten."""
         # The fault may have been forgotten between the match and here.
         if not any(known is fault for known in self.faults):
@@ -111,7 +111,7 @@ class Stage:
         fault = _delay.get()
         if fault is not None:
             _delay.set(None)
-            await self.hold_up(fault, fault.seconds)
+            await self.wait_for_fault(fault, fault.seconds)
 
     async def next_fault(self, request: web.Request) -> Fault | None:
         """The first fault that meets *request*, spent once by asking."""
@@ -127,6 +127,6 @@ class Stage:
         met = (
             fault
             for fault in self.faults
-            if kind in {None, fault.fault} and fault.concerns(method, path, tokens) and fault.strikes()
+            if kind in {None, fault.fault} and fault.matches(method, path, tokens) and fault.consume()
         )
         return next(met, None)

@@ -12,7 +12,7 @@ LONGEST_SECONDS = 60.0
 """How long anything may take that is waited for; far longer than it does."""
 
 
-class Beside:
+class LoopThread:
     """Runs coroutines on the loop of another thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -24,12 +24,12 @@ class Beside:
 
 
 @contextmanager
-def loop_beside(name: str) -> Iterator[Beside]:
+def event_loop_thread(name: str) -> Iterator[LoopThread]:
     """A loop that runs in a thread called *name* while inside; what it has not ended by then is cancelled."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name=name, daemon=True)
     thread.start()
-    beside = Beside(loop)
+    beside = LoopThread(loop)
     try:
         yield beside
     finally:

@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from workspace_sandbox.kit.clock import has_passed
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 
 class SlidingWindow:
@@ -77,7 +77,7 @@ class Budget:
 class Budgets:
     """What was spent of budgets, by their owners. Without the knob ``limits``, nothing is counted."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: EmulatorContext) -> None:
         self._stage = stage
         self._windows: dict[tuple[Budget, str], SlidingWindow | TokenBucket] = {}
         self._closed: dict[str, tuple[float, float]] = {}

@@ -12,7 +12,7 @@ from aiohttp import web
 from workspace_sandbox.kit.consent import Account, Box, Decision, Question, told
 from workspace_sandbox.kit.oauth import Grant, OAuth, Token
 from workspace_sandbox.kit.refusals import Refused, RefusedWith
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.mail.state import Mailbox
 
 AUTH = "https://www.googleapis.com/auth/"
@@ -60,7 +60,7 @@ class Denied(Refused):
         self.status = 401 if error in {"invalid_client", "unauthorized_client"} else 400
         self.body = {"error": error, "error_description": description}
 
-    def response(self, _: Stage) -> web.Response:
+    def response(self, _: EmulatorContext) -> web.Response:
         """Return the error."""
         return web.json_response(self.body, status=self.status)
 
@@ -73,7 +73,7 @@ class Grants(OAuth):
     client_by = "either"
     hint = "login_hint"
 
-    def __init__(self, stage: Stage, mailboxes: Mapping[str, Mailbox]) -> None:
+    def __init__(self, stage: EmulatorContext, mailboxes: Mapping[str, Mailbox]) -> None:
         super().__init__(stage, mailboxes)
 
     def seed(self, address: str) -> str:

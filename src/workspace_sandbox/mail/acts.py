@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit import asking
-from workspace_sandbox.kit.acts import Act, Acts, Field, known, optional, reading, text
+from workspace_sandbox.kit.acts import Acts, Field, UserAction, known, optional, reading, text
 from workspace_sandbox.kit.knobs import texts
 from workspace_sandbox.mail import compose
 from workspace_sandbox.mail.compose import Entity
@@ -118,7 +118,7 @@ MESSAGE = (Field("message_id", "the message", known(lambda gmail: gmail.mailbox.
 TOLD = "`message_id`, `thread_id`, `id`, `threadId`"
 
 ACTS: Acts = {
-    "receive": Act(
+    "receive": UserAction(
         _receive,
         "Somebody writes to the mailbox.",
         (
@@ -132,11 +132,11 @@ ACTS: Acts = {
         ),
         TOLD,
     ),
-    "trash": Act(partial(_relabel, add="TRASH"), "Moves a message to the trash.", MESSAGE, TOLD),
-    "archive": Act(partial(_relabel, remove="INBOX"), "Takes a message out of the inbox.", MESSAGE, TOLD),
-    "mark_read": Act(partial(_relabel, remove="UNREAD"), "Reads a message.", MESSAGE, TOLD),
-    "delete": Act(_delete, "Deletes a message for good.", MESSAGE, TOLD),
-    "pull": Act(
+    "trash": UserAction(partial(_relabel, add="TRASH"), "Moves a message to the trash.", MESSAGE, TOLD),
+    "archive": UserAction(partial(_relabel, remove="INBOX"), "Takes a message out of the inbox.", MESSAGE, TOLD),
+    "mark_read": UserAction(partial(_relabel, remove="UNREAD"), "Reads a message.", MESSAGE, TOLD),
+    "delete": UserAction(_delete, "Deletes a message for good.", MESSAGE, TOLD),
+    "pull": UserAction(
         _pull,
         "Takes the notifications that watches have published.",
         (optional("topic", "of this topic alone", text),),

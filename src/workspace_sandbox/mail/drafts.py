@@ -5,13 +5,13 @@ from typing import Any
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.mail.listing import filter_of, matching, page
 from workspace_sandbox.mail.messages import content, reading, send
-from workspace_sandbox.mail.methods import Answer, Ask, Desk
+from workspace_sandbox.mail.methods import Answer, Ask, MailServices
 from workspace_sandbox.mail.refusals import invalid, not_found
 from workspace_sandbox.mail.resources import short
 from workspace_sandbox.mail.state import Mailbox, Message
 
 
-def list_drafts(desk: Desk, ask: Ask) -> Answer:
+def list_drafts(desk: MailServices, ask: Ask) -> Answer:
     """A page of drafts."""
     chosen = filter_of(ask, desk.office.now())
     names = {message.id: draft_id for draft_id, message in ask.mailbox.drafts.items()}
@@ -22,7 +22,7 @@ def list_drafts(desk: Desk, ask: Ask) -> Answer:
     return page(ask, "drafts", matching(ask, lambda message: message.id in names and chosen(message)), shown)
 
 
-def create_draft(desk: Desk, ask: Ask) -> Answer:
+def create_draft(desk: MailServices, ask: Ask) -> Answer:
     """Keep a message for later."""
     given = ask.body.get("message", {})
     raw = desk.office.prepared(ask.mailbox, content(ask, given))
@@ -30,12 +30,12 @@ def create_draft(desk: Desk, ask: Ask) -> Answer:
     return _keep_draft(desk, ask.mailbox, desk.office.new_draft_id(), raw, thread_id)
 
 
-def get_draft(desk: Desk, ask: Ask) -> Answer:
+def get_draft(desk: MailServices, ask: Ask) -> Answer:
     """A draft and its message."""
     return {"id": ask.ids["id"], "message": desk.resources.message(_draft(ask, ask.ids["id"]), *reading(ask))}
 
 
-def update_draft(desk: Desk, ask: Ask) -> Answer:
+def update_draft(desk: MailServices, ask: Ask) -> Answer:
     """Replace the message of a draft: the draft keeps its id, the message gets a new one."""
     held, given = _draft(ask, ask.ids["id"]), ask.body.get("message", {})
     raw = desk.office.prepared(ask.mailbox, content(ask, given))
@@ -44,7 +44,7 @@ def update_draft(desk: Desk, ask: Ask) -> Answer:
     return _keep_draft(desk, ask.mailbox, ask.ids["id"], raw, thread_id)
 
 
-def send_draft(desk: Desk, ask: Ask) -> Answer:
+def send_draft(desk: MailServices, ask: Ask) -> Answer:
     """Send a draft, which then is one no more; its thread stays, its message gets a new id."""
     if not ask.body.get("id"):
         raise invalid("Invalid draft")
@@ -56,13 +56,13 @@ def send_draft(desk: Desk, ask: Ask) -> Answer:
     return short(sent)
 
 
-def delete_draft(_: Desk, ask: Ask) -> Answer:
+def delete_draft(_: MailServices, ask: Ask) -> Answer:
     """Delete a draft for good."""
     ask.mailbox.remove(_draft(ask, ask.ids["id"]))
     return None
 
 
-def _keep_draft(desk: Desk, mailbox: Mailbox, draft_id: str, raw: bytes, thread_id: str | None) -> Answer:
+def _keep_draft(desk: MailServices, mailbox: Mailbox, draft_id: str, raw: bytes, thread_id: str | None) -> Answer:
     message = mailbox.add(raw, ["DRAFT"], desk.office.now_ms(), thread_id)
     mailbox.drafts[draft_id] = message
     return {"id": draft_id, "message": short(message)}

@@ -13,18 +13,18 @@ from workspace_sandbox.kit.knobs import or_null, texts
 from workspace_sandbox.kit.oauth import Token
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.kit.stage import Exchange
+from workspace_sandbox.kit.stage import RecordedRequest
 from workspace_sandbox.mail import acts, refusals, schema, seed, sowing, uploads
 from workspace_sandbox.mail.access import AUTH, Grants
 from workspace_sandbox.mail.attachments import Attachments
 from workspace_sandbox.mail.batch import PATHS, read_batch, write_batch
-from workspace_sandbox.mail.methods import Ask, Desk, Method
-from workspace_sandbox.mail.office import PostOffice
+from workspace_sandbox.mail.methods import Ask, MailServices, Method
+from workspace_sandbox.mail.office import MailTransport
 from workspace_sandbox.mail.refusals import FORCED, THROTTLES
 from workspace_sandbox.mail.resources import Resources
 from workspace_sandbox.mail.routes import ROUTES, Batch, resolve
 from workspace_sandbox.mail.state import Mailbox
-from workspace_sandbox.mail.throttle import SENDS_PER_DAY, UNITS_PER_MINUTE, Ledger
+from workspace_sandbox.mail.throttle import SENDS_PER_DAY, UNITS_PER_MINUTE, QuotaCounter
 from workspace_sandbox.mail.uploads import MAX_UPLOAD_BYTES
 from workspace_sandbox.mail.wire import Call, Refusal, Reply
 
@@ -72,16 +72,16 @@ class MailEmulator(Emulator):
     def plant(self) -> None:
         """Hold the seed."""
         now, knobs, random = self.stage.now, self.stage.knobs, self.stage.random
-        office = PostOffice(Random(seed.NUMBER), now, knobs)
+        office = MailTransport(Random(seed.NUMBER), now, knobs)
         attachments = Attachments(random, now, knobs)
-        self.desk = Desk(office, Resources(attachments, knobs), attachments, Ledger(self.stage))
+        self.desk = MailServices(office, Resources(attachments, knobs), attachments, QuotaCounter(self.stage))
         self._uploads = uploads.Uploads(random)
         self._examples = seed.fill(office)
         office.random = random
         self.oauth = Grants(self.stage, office.mailboxes)
         self._token = self.oauth.seed(seed.ADDRESS)
 
-    def let_go(self) -> None:
+    def break_cycles(self) -> None:
         """The post office no longer holds the mailboxes, which ask it for identifiers."""
         self.desk.office.mailboxes.clear()
 
@@ -103,7 +103,7 @@ class MailEmulator(Emulator):
         """The full mailbox, in which people act."""
         return self.desk.office.mailboxes[seed.ADDRESS]
 
-    sow = sowing.sow
+    apply_seed = sowing.sow
 
     async def serve(self, route: Route[Any], request: web.Request) -> web.StreamResponse:
         """Answer a request of the API, or several in one."""
@@ -145,7 +145,7 @@ class MailEmulator(Emulator):
                 ledger.leave(user, weight)
         at = self.stage.clock.now()
         for (_, call), reply in zip(calls, replies, strict=True):
-            self.stage.journal.append(Exchange(at, call.verb, call.path, reply.status))
+            self.stage.journal.append(RecordedRequest(at, call.verb, call.path, reply.status))
         answers = [(content_id, reply) for (content_id, _), reply in zip(calls, replies, strict=True)]
         return write_batch(answers, f"batch_{self.stage.random.getrandbits(96):024x}")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.mail.listing import limit_of, position, token
-from workspace_sandbox.mail.methods import Answer, Ask, Desk
+from workspace_sandbox.mail.methods import Answer, Ask, MailServices
 from workspace_sandbox.mail.refusals import invalid, not_found
 from workspace_sandbox.mail.state import FIRST_HISTORY_ID
 
@@ -16,7 +16,7 @@ KINDS = {
 }
 
 
-def list_history(_: Desk, ask: Ask) -> Answer:
+def list_history(_: MailServices, ask: Ask) -> Answer:
     """What changed since a history id."""
     start = require(ask.query.get("startHistoryId"), invalid("Missing required parameter: startHistoryId"))
     if not FIRST_HISTORY_ID <= start <= ask.mailbox.history_id:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.mail.methods import Answer, Ask, Desk
+from workspace_sandbox.mail.methods import Answer, Ask, MailServices
 from workspace_sandbox.mail.refusals import conflict, invalid, not_found
 from workspace_sandbox.mail.state import SHOWN, SYSTEM, Label
 
@@ -28,12 +28,12 @@ PALETTE = (
 """The colours that labels may have, with blanks between."""
 
 
-def list_labels(_: Desk, ask: Ask) -> Answer:
+def list_labels(_: MailServices, ask: Ask) -> Answer:
     """All labels."""
     return {"labels": [label.resource for label in ask.mailbox.labels.values()]}
 
 
-def get_label(_: Desk, ask: Ask) -> Answer:
+def get_label(_: MailServices, ask: Ask) -> Answer:
     """One label, with what carries it counted."""
     label = _label(ask)
     carrying = [message for message in ask.mailbox.messages.values() if message.has(label.id)]
@@ -47,7 +47,7 @@ def get_label(_: Desk, ask: Ask) -> Answer:
     return label.resource | counts
 
 
-def create_label(desk: Desk, ask: Ask) -> Answer:
+def create_label(desk: MailServices, ask: Ask) -> Answer:
     """A new label of the user's own."""
     if len(ask.mailbox.labels) >= MAX_LABELS:
         raise invalid("Exceeded the maximum number of labels")
@@ -58,7 +58,7 @@ def create_label(desk: Desk, ask: Ask) -> Answer:
     return label.resource
 
 
-def update_label(_: Desk, ask: Ask) -> Answer:
+def update_label(_: MailServices, ask: Ask) -> Answer:
     """Change a label of the user's own."""
     label = _label(ask)
     if label.type == "system":
@@ -70,7 +70,7 @@ def update_label(_: Desk, ask: Ask) -> Answer:
     return label.resource
 
 
-def delete_label(_: Desk, ask: Ask) -> Answer:
+def delete_label(_: MailServices, ask: Ask) -> Answer:
     """Delete a label of the user's own and take it off every message."""
     label = _label(ask)
     if label.type == "system":

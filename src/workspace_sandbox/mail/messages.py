@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.mail.listing import filter_of, matching, page
-from workspace_sandbox.mail.methods import Answer, Ask, Desk
+from workspace_sandbox.mail.methods import Answer, Ask, MailServices
 from workspace_sandbox.mail.office import HEX_ID
 from workspace_sandbox.mail.refusals import NO_RAW, invalid, metadata_scope, not_found, precondition
 from workspace_sandbox.mail.resources import short
@@ -22,25 +22,25 @@ IMMOVABLE = frozenset({"SENT", "DRAFT"})
 T = TypeVar("T")
 
 
-def list_messages(desk: Desk, ask: Ask) -> Answer:
+def list_messages(desk: MailServices, ask: Ask) -> Answer:
     """A page of messages."""
     chosen = filter_of(ask, desk.office.now())
     return page(ask, "messages", matching(ask, chosen), lambda found: {"id": found.id, "threadId": found.thread_id})
 
 
-def get_message(desk: Desk, ask: Ask) -> Answer:
+def get_message(desk: MailServices, ask: Ask) -> Answer:
     """One message."""
     return desk.resources.message(_message(ask), *reading(ask))
 
 
-def send_message(desk: Desk, ask: Ask) -> Answer:
+def send_message(desk: MailServices, ask: Ask) -> Answer:
     """Send what is given, new or into a thread."""
     raw = desk.office.prepared(ask.mailbox, content(ask, ask.body))
     thread_id = desk.office.thread_for(ask.mailbox, raw, ask.body.get("threadId"))
     return short(send(desk, ask.mailbox, raw, thread_id))
 
 
-def insert_message(desk: Desk, ask: Ask) -> Answer:
+def insert_message(desk: MailServices, ask: Ask) -> Answer:
     """Put a message into the mailbox without sending it."""
     raw = content(ask, ask.body)
     label_ids = _known(ask.mailbox, ask.body.get("labelIds", []))
@@ -48,13 +48,13 @@ def insert_message(desk: Desk, ask: Ask) -> Answer:
     return short(ask.mailbox.add(raw, label_ids, _received_at(desk, ask, raw), thread_id))
 
 
-def delete_message(_: Desk, ask: Ask) -> Answer:
+def delete_message(_: MailServices, ask: Ask) -> Answer:
     """Delete a message for good."""
     ask.mailbox.remove(_message(ask))
     return None
 
 
-def modify_message(_: Desk, ask: Ask) -> Answer:
+def modify_message(_: MailServices, ask: Ask) -> Answer:
     """Change the labels of one message."""
     add, remove = changes(ask)
     message = _message(ask)
@@ -64,7 +64,7 @@ def modify_message(_: Desk, ask: Ask) -> Answer:
     return short(message)
 
 
-def batch_modify(_: Desk, ask: Ask) -> Answer:
+def batch_modify(_: MailServices, ask: Ask) -> Answer:
     """Change the labels of many messages; those that do not exist are passed over."""
     add, remove = changes(ask)
     for message in _many(ask):
@@ -73,35 +73,35 @@ def batch_modify(_: Desk, ask: Ask) -> Answer:
     return None
 
 
-def batch_delete(_: Desk, ask: Ask) -> Answer:
+def batch_delete(_: MailServices, ask: Ask) -> Answer:
     """Delete many messages; those that do not exist are passed over."""
     for message in _many(ask):
         ask.mailbox.remove(message)
     return None
 
 
-def trash_message(_: Desk, ask: Ask) -> Answer:
+def trash_message(_: MailServices, ask: Ask) -> Answer:
     """Move a message to the trash."""
     message = _message(ask)
     ask.mailbox.relabel(message, ["TRASH"], [])
     return short(message)
 
 
-def untrash_message(_: Desk, ask: Ask) -> Answer:
+def untrash_message(_: MailServices, ask: Ask) -> Answer:
     """Take a message out of the trash."""
     message = _message(ask)
     ask.mailbox.relabel(message, [], ["TRASH"])
     return short(message)
 
 
-def get_attachment(desk: Desk, ask: Ask) -> Answer:
+def get_attachment(desk: MailServices, ask: Ask) -> Answer:
     """The bytes of an attachment."""
     part = desk.attachments.resolve(_message(ask, "messageId"), ask.ids["id"])
     # Neither a name nor a type: a client has to take them from the message.
     return {"size": part.size, "data": encode(part.content)}
 
 
-def send(desk: Desk, mailbox: Mailbox, raw: bytes, thread_id: str | None) -> Message:
+def send(desk: MailServices, mailbox: Mailbox, raw: bytes, thread_id: str | None) -> Message:
     """Send a message to those it is for, and count it."""
     recipients = desk.office.recipients(raw)
     desk.ledger.send(mailbox.address)
@@ -116,7 +116,7 @@ def content(ask: Ask, given: Mapping[str, Any]) -> bytes:
     return bytes(content)
 
 
-def _received_at(desk: Desk, ask: Ask, raw: bytes) -> int:
+def _received_at(desk: MailServices, ask: Ask, raw: bytes) -> int:
     default = "dateHeader" if ask.method.id == "messages.import" else "receivedTime"
     written = Message("", "", raw, [], 0, 0).header("Date")
     if ask.query.get("internalDateSource", default) == "receivedTime" or not written:

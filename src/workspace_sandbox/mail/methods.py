@@ -9,12 +9,12 @@ from workspace_sandbox.kit.routes import Route
 from workspace_sandbox.mail import schema
 from workspace_sandbox.mail.access import AUTH, FULL
 from workspace_sandbox.mail.attachments import Attachments
-from workspace_sandbox.mail.office import PostOffice
+from workspace_sandbox.mail.office import MailTransport
 from workspace_sandbox.mail.refusals import invalid_value, unknown_parameter
 from workspace_sandbox.mail.resources import Resources
 from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind, Mask, Shape
 from workspace_sandbox.mail.state import Mailbox
-from workspace_sandbox.mail.throttle import Ledger
+from workspace_sandbox.mail.throttle import QuotaCounter
 
 METADATA = f"{AUTH}gmail.metadata"
 STANDARD = frozenset(
@@ -36,19 +36,19 @@ STANDARD = frozenset(
 """Parameters that every method takes."""
 
 Answer = dict[str, Any] | None
-Operation: TypeAlias = "Callable[[Desk, Ask], Answer]"
+Operation: TypeAlias = "Callable[[MailServices, Ask], Answer]"
 Query = dict[str, Any]
 """Parameters by name, in their own types; a repeated one is a list."""
 
 
 @dataclass(frozen=True)
-class Desk:
+class MailServices:
     """Where the methods are served: the mail itself and everything that counts or shows it."""
 
-    office: PostOffice
+    office: MailTransport
     resources: Resources
     attachments: Attachments
-    ledger: Ledger
+    ledger: QuotaCounter
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ MAX_RECIPIENTS = 500
 RECIPIENT_HEADERS = ("To", "Cc", "Bcc")
 
 
-class PostOffice:
+class MailTransport:
     """All mailboxes, and the way from one to another."""
 
     def __init__(self, random: Random, now: Callable[[], float], knobs: Mapping[str, Any]) -> None:

@@ -1,9 +1,9 @@
 """The account itself."""
 
-from workspace_sandbox.mail.methods import Answer, Ask, Desk
+from workspace_sandbox.mail.methods import Answer, Ask, MailServices
 
 
-def get_profile(_: Desk, ask: Ask) -> Answer:
+def get_profile(_: MailServices, ask: Ask) -> Answer:
     """Address and size of the mailbox."""
     box = ask.mailbox
     return {

@@ -6,7 +6,7 @@ from functools import partial
 from aiohttp import web
 
 from workspace_sandbox.kit.clock import instant
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.mail.wire import ErrorDetail, Refusal
 
 SIGN_IN = (
@@ -165,7 +165,7 @@ def unknown(request: web.Request, _: int) -> Refusal:
     return page_not_found(request.method, request.path)
 
 
-def throttled(stage: Stage, seconds: float) -> Refusal:
+def throttled(stage: EmulatorContext, seconds: float) -> Refusal:
     """The minute's units are spent, in the dialect that the knob ``throttle`` names."""
     return THROTTLES[stage.knobs["throttle"]](stage.now() + seconds)
 

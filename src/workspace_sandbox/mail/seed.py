@@ -5,8 +5,8 @@ from random import Random
 from typing import Any
 
 from workspace_sandbox.mail import compose
-from workspace_sandbox.mail.office import PostOffice
-from workspace_sandbox.mail.specimens import MANIFEST, MANIFEST_PDF_PART, SPECIMENS, Specimen
+from workspace_sandbox.mail.office import MailTransport
+from workspace_sandbox.mail.specimens import MANIFEST, MANIFEST_PDF_PART, SPECIMENS, EdgeCaseMessage
 from workspace_sandbox.mail.state import SHOWN, Label, Mailbox, Message
 
 ADDRESS, NAME = "nora@brightfjord.test", "Nora Lind"
@@ -73,7 +73,7 @@ SENTENCES = (
 )
 
 
-def fill(office: PostOffice) -> dict[str, Any]:
+def fill(office: MailTransport) -> dict[str, Any]:
     """Open the mailboxes, fill the first, and say what in it is worth trying."""
     mailbox = office.open(ADDRESS, NAME)
     for address, name in COLLEAGUES:
@@ -89,7 +89,7 @@ def fill(office: PostOffice) -> dict[str, Any]:
 class _Writer:
     """Writes one mailbox full."""
 
-    def __init__(self, office: PostOffice, mailbox: Mailbox) -> None:
+    def __init__(self, office: MailTransport, mailbox: Mailbox) -> None:
         self._random: Random = office.random
         self._office = office
         self._mailbox = mailbox
@@ -160,7 +160,7 @@ class _Writer:
         headers = _envelope(sender, (NAME, ADDRESS), title, at, self._message_id(sender[1]))
         self._arrive(compose.letter(headers, self._body(thing)), sender[1], label_ids, at, None)
 
-    def _specimen(self, specimen: Specimen, number: int) -> Message:
+    def _specimen(self, specimen: EdgeCaseMessage, number: int) -> Message:
         at = LATEST - number * 7 * HOUR
         message_id = specimen.message_id or self._message_id(specimen.sender[1])
         headers = _envelope(specimen.sender, (NAME, ADDRESS), specimen.subject, at, message_id)

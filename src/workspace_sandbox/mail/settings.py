@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.mail.methods import Answer, Ask, Desk
+from workspace_sandbox.mail.methods import Answer, Ask, MailServices
 from workspace_sandbox.mail.office import ADDRESS
 from workspace_sandbox.mail.refusals import invalid, not_found, precondition
 from workspace_sandbox.mail.state import Mailbox
@@ -26,19 +26,19 @@ TIMES = ("startTime", "endTime")
 """What is a number, and told as text."""
 
 
-def reading(name: str) -> Callable[[Desk, Ask], Answer]:
+def reading(name: str) -> Callable[[MailServices, Ask], Answer]:
     """The method that shows the settings *name*."""
 
-    def read(_: Desk, ask: Ask) -> Answer:
+    def read(_: MailServices, ask: Ask) -> Answer:
         return dict(ask.mailbox.settings.get(name, FIRST[name]))
 
     return read
 
 
-def writing(name: str) -> Callable[[Desk, Ask], Answer]:
+def writing(name: str) -> Callable[[MailServices, Ask], Answer]:
     """The method that puts other settings in the place of *name*."""
 
-    def write(_: Desk, ask: Ask) -> Answer:
+    def write(_: MailServices, ask: Ask) -> Answer:
         check = CHECKS.get(name)
         if check is not None:
             check(ask.mailbox, ask.body)
@@ -84,19 +84,19 @@ def _require_forwarding(mailbox: Mailbox, address: str) -> None:
 # Addresses that mail may be forwarded to
 
 
-def list_forwarding(_: Desk, ask: Ask) -> Answer:
+def list_forwarding(_: MailServices, ask: Ask) -> Answer:
     """All of them."""
     found = [_address(address, status) for address, status in ask.mailbox.forwarding.items()]
     return {"forwardingAddresses": found} if found else {}
 
 
-def get_forwarding(_: Desk, ask: Ask) -> Answer:
+def get_forwarding(_: MailServices, ask: Ask) -> Answer:
     """One of them."""
     address = ask.ids["forwardingEmail"].lower()
     return _address(address, require(ask.mailbox.forwarding.get(address), not_found()))
 
 
-def create_forwarding(desk: Desk, ask: Ask) -> Answer:
+def create_forwarding(desk: MailServices, ask: Ask) -> Answer:
     """Another one; it counts at once if it is of this office, and otherwise waits for its owner."""
     address = str(ask.body.get("forwardingEmail", "")).lower()
     if not ADDRESS.fullmatch(address):
@@ -107,7 +107,7 @@ def create_forwarding(desk: Desk, ask: Ask) -> Answer:
     return _address(address, ask.mailbox.forwarding[address])
 
 
-def delete_forwarding(_: Desk, ask: Ask) -> Answer:
+def delete_forwarding(_: MailServices, ask: Ask) -> Answer:
     """Take one away, and end forwarding to it."""
     if ask.mailbox.forwarding.pop(ask.ids["forwardingEmail"].lower(), None) is None:
         raise not_found()
@@ -123,18 +123,18 @@ def _address(address: str, status: str) -> Settings:
 # Filters
 
 
-def list_filters(_: Desk, ask: Ask) -> Answer:
+def list_filters(_: MailServices, ask: Ask) -> Answer:
     """All of them."""
     found = list(ask.mailbox.filters.values())
     return {"filter": found} if found else {}
 
 
-def get_filter(_: Desk, ask: Ask) -> Answer:
+def get_filter(_: MailServices, ask: Ask) -> Answer:
     """One of them."""
     return _filter(ask)
 
 
-def create_filter(desk: Desk, ask: Ask) -> Answer:
+def create_filter(desk: MailServices, ask: Ask) -> Answer:
     """Another one, for what arrives from now on."""
     criteria, action = ask.body.get("criteria") or {}, ask.body.get("action") or {}
     if not criteria:
@@ -156,7 +156,7 @@ def create_filter(desk: Desk, ask: Ask) -> Answer:
     return made
 
 
-def delete_filter(_: Desk, ask: Ask) -> Answer:
+def delete_filter(_: MailServices, ask: Ask) -> Answer:
     """Take one away."""
     del ask.mailbox.filters[_filter(ask)["id"]]
     return None
@@ -169,18 +169,18 @@ def _filter(ask: Ask) -> Settings:
 # Addresses that mail is sent from
 
 
-def list_send_as(_: Desk, ask: Ask) -> Answer:
+def list_send_as(_: MailServices, ask: Ask) -> Answer:
     """The addresses the user may send from: only the own one."""
     return {"sendAs": [_own(ask.mailbox)]}
 
 
-def get_send_as(_: Desk, ask: Ask) -> Answer:
+def get_send_as(_: MailServices, ask: Ask) -> Answer:
     """The own address."""
     _require_own(ask)
     return _own(ask.mailbox)
 
 
-def update_send_as(_: Desk, ask: Ask) -> Answer:
+def update_send_as(_: MailServices, ask: Ask) -> Answer:
     """Name, signature and address for answers of the own address; PUT clears what is not given."""
     _require_own(ask)
     kept = {} if ask.method.method == "PUT" else ask.mailbox.settings.get("sendAs", {})

@@ -32,5 +32,5 @@ def _label(mailbox: Mailbox, given: SeedValue) -> str:
 
 
 def _message(gmail: "MailEmulator", given: SeedValue) -> str:
-    with given.doing():
-        return str(gmail.act({"action": "receive", **given.value})["message_id"])
+    with given.locate_errors():
+        return str(gmail.perform({"action": "receive", **given.value})["message_id"])

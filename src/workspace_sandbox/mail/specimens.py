@@ -49,7 +49,7 @@ CONTINUED_NAME = (
 
 
 @dataclass(frozen=True)
-class Specimen:
+class EdgeCaseMessage:
     """A message that is here for one reason."""
 
     subject: str | None
@@ -64,7 +64,7 @@ BEN = ("Ben Roe", "ben@acmefreight.test")
 GRETA = ("Greta Müller", "greta@kaiwerk.test")
 YUKI = ("佐藤 由紀", "yuki@minato-line.test")
 
-MANIFEST = Specimen(
+MANIFEST = EdgeCaseMessage(
     "Manifest for sailing 41",
     BEN,
     multipart(
@@ -82,7 +82,7 @@ MANIFEST = Specimen(
     (*INBOX, "UNREAD", "IMPORTANT", ACME),
 )
 MANIFEST_PDF_PART = "1"
-SURVEY = Specimen(
+SURVEY = EdgeCaseMessage(
     "Quay survey 2026, full set",
     GRETA,
     multipart(
@@ -92,22 +92,22 @@ SURVEY = Specimen(
         filler("application/zip", SURVEY_BYTES, "quay-survey.zip"),
     ),
 )
-SPECIMENS: Sequence[Specimen] = (
+SPECIMENS: Sequence[EdgeCaseMessage] = (
     MANIFEST,
     SURVEY,
-    Specimen(
+    EdgeCaseMessage(
         word("Grüße aus Hamburg", "iso-8859-1"),
         GRETA,
         text("Schöne Grüße aus Hamburg, die Kaimauer hält.", charset="iso-8859-1", encoding="quoted-printable"),
         (*INBOX, OFFICE),
     ),
-    Specimen(
+    EdgeCaseMessage(
         word("入港予定のお知らせ", "iso-2022-jp"),
         YUKI,
         text("十一月二十二日に入港します。\nよろしくお願いします。", charset="iso-2022-jp", encoding="7bit"),
         (*INBOX, URGENT_CASES),
     ),
-    Specimen(
+    EdgeCaseMessage(
         word("Ship\u2019s bell 🔔 & <brass> fittings"),
         ("Ólafur Þór", "olafur@skipasmidi.test"),
         multipart(
@@ -118,7 +118,7 @@ SPECIMENS: Sequence[Specimen] = (
         ),
         (*INBOX, "STARRED"),
     ),
-    Specimen(
+    EdgeCaseMessage(
         "New letterhead with logo",
         ("Design Desk", "desk@linjeform.test"),
         multipart(
@@ -137,7 +137,7 @@ SPECIMENS: Sequence[Specimen] = (
             extra='; type="text/html"',
         ),
     ),
-    Specimen(
+    EdgeCaseMessage(
         word("Übersicht Herbst"),
         GRETA,
         multipart(
@@ -167,7 +167,7 @@ SPECIMENS: Sequence[Specimen] = (
             ),
         ),
     ),
-    Specimen(
+    EdgeCaseMessage(
         "Fwd: Berth 14",
         BEN,
         multipart(
@@ -178,7 +178,7 @@ SPECIMENS: Sequence[Specimen] = (
         ),
         (*INBOX, ACME),
     ),
-    Specimen(
+    EdgeCaseMessage(
         "Invitation: Dry dock walk @ Thu 26 Nov 2026 10:00",
         GRETA,
         multipart(
@@ -192,7 +192,7 @@ SPECIMENS: Sequence[Specimen] = (
             ),
         ),
     ),
-    Specimen(
+    EdgeCaseMessage(
         "Signed: insurance terms",
         ("Legal", "legal@skjold-forsikring.test"),
         multipart(
@@ -206,15 +206,17 @@ SPECIMENS: Sequence[Specimen] = (
             extra='; protocol="application/pgp-signature"',
         ),
     ),
-    Specimen(None, BEN, Entity([("Content-Type", "text/plain")], b""), ("INBOX", "UNREAD")),
-    Specimen(
+    EdgeCaseMessage(None, BEN, Entity([("Content-Type", "text/plain")], b""), ("INBOX", "UNREAD")),
+    EdgeCaseMessage(
         "From a very old terminal",
         ("Terminal 3", "t3@kaiwerk.test"),
         Entity([("Content-Type", "text/plain; charset=x-unknown")], b"K\xfchlung l\xe4uft.\r\n"),
         (),
     ),
-    Specimen("Only a rich form", BEN, text("<h1>Rich</h1><style>p{}</style><p>No plain form here.</p>", "html"), ()),
-    Specimen(
+    EdgeCaseMessage(
+        "Only a rich form", BEN, text("<h1>Rich</h1><style>p{}</style><p>No plain form here.</p>", "html"), ()
+    ),
+    EdgeCaseMessage(
         "Many readers",
         BEN,
         text("To all of you.", encoding="7bit"),
@@ -225,7 +227,7 @@ SPECIMENS: Sequence[Specimen] = (
             ("List-Id", "<all.acmefreight.test>"),
         ],
     ),
-    Specimen(
+    EdgeCaseMessage(
         "Berth fees, long thread ahead",
         ("Ole Outlook", "ole@outlook-shop.test"),
         text("My identifiers are long.", encoding="7bit"),

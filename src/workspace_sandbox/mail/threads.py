@@ -4,12 +4,12 @@ from typing import Any
 
 from workspace_sandbox.mail.listing import filter_of, matching, page
 from workspace_sandbox.mail.messages import changes, existing, reading
-from workspace_sandbox.mail.methods import Answer, Ask, Desk
+from workspace_sandbox.mail.methods import Answer, Ask, MailServices
 from workspace_sandbox.mail.resources import short
 from workspace_sandbox.mail.state import Message
 
 
-def list_threads(desk: Desk, ask: Ask) -> Answer:
+def list_threads(desk: MailServices, ask: Ask) -> Answer:
     """A page of threads, in the order of the newest message of each that matches."""
     chosen = filter_of(ask, desk.office.now())
 
@@ -25,27 +25,27 @@ def list_threads(desk: Desk, ask: Ask) -> Answer:
     return page(ask, "threads", matching(ask, newest), shown)
 
 
-def get_thread(desk: Desk, ask: Ask) -> Answer:
+def get_thread(desk: MailServices, ask: Ask) -> Answer:
     """A thread with all its messages."""
     return desk.resources.thread(ask.mailbox, _thread(ask), *reading(ask))
 
 
-def modify_thread(_: Desk, ask: Ask) -> Answer:
+def modify_thread(_: MailServices, ask: Ask) -> Answer:
     """Change the labels of every message of a thread."""
     return _relabel_thread(ask, *changes(ask))
 
 
-def trash_thread(_: Desk, ask: Ask) -> Answer:
+def trash_thread(_: MailServices, ask: Ask) -> Answer:
     """Move a thread to the trash."""
     return _relabel_thread(ask, ["TRASH"], [])
 
 
-def untrash_thread(_: Desk, ask: Ask) -> Answer:
+def untrash_thread(_: MailServices, ask: Ask) -> Answer:
     """Take a thread out of the trash."""
     return _relabel_thread(ask, [], ["TRASH"])
 
 
-def delete_thread(_: Desk, ask: Ask) -> Answer:
+def delete_thread(_: MailServices, ask: Ask) -> Answer:
     """Delete a thread for good."""
     for message in list(ask.mailbox.threads[_thread(ask)]):
         ask.mailbox.remove(message)

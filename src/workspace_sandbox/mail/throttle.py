@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import Budget, Budgets
 from workspace_sandbox.mail.refusals import THROTTLES, concurrent, retry_after_429
 
@@ -20,10 +20,10 @@ PUSHED_BY_SECONDS = 1.0
 """How much later the named time moves with every request sent before it."""
 
 
-class Ledger:
+class QuotaCounter:
     """Counts per user; without the knob ``limits`` it counts nothing."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: EmulatorContext) -> None:
         self._stage = stage
         self._budgets = Budgets(stage)
         self._running: Counter[str] = Counter()

@@ -2,7 +2,7 @@
 
 import re
 
-from workspace_sandbox.mail.methods import Answer, Ask, Desk
+from workspace_sandbox.mail.methods import Answer, Ask, MailServices
 from workspace_sandbox.mail.refusals import invalid
 from workspace_sandbox.mail.topics import Watch
 
@@ -10,7 +10,7 @@ WEEK = 7 * 86_400.0
 TOPIC = re.compile(r"projects/[a-z][a-z0-9-]{4,28}[a-z0-9]/topics/[A-Za-z][\w.~+%-]{2,254}", re.ASCII)
 
 
-def watch(desk: Desk, ask: Ask) -> Answer:
+def watch(desk: MailServices, ask: Ask) -> Answer:
     """Watch the mailbox for a week; one notification comes at once."""
     topic, label_ids = ask.body.get("topicName", ""), ask.body.get("labelIds", [])
     if not TOPIC.fullmatch(topic):
@@ -26,7 +26,7 @@ def watch(desk: Desk, ask: Ask) -> Answer:
     return {"historyId": str(box.history_id), "expiration": str(int(made.until * 1000))}
 
 
-def stop(desk: Desk, ask: Ask) -> Answer:
+def stop(desk: MailServices, ask: Ask) -> Answer:
     """Watch no more."""
     desk.office.topics.watches.pop(ask.mailbox.address, None)
     return None

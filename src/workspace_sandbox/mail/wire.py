@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 
 from workspace_sandbox.kit.refusals import Refused
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 JSON = "application/json; charset=UTF-8"
 HTML = "text/html; charset=UTF-8"
@@ -45,7 +45,7 @@ class Refusal(Refused):
         """The HTML error page of the vendor's front end."""
         return PAGE.format(code=self.code, title=self.status, message=self.message)
 
-    def response(self, _: Stage) -> web.Response:
+    def response(self, _: EmulatorContext) -> web.Response:
         """Return it."""
         return Reply.refusing(self).response
 

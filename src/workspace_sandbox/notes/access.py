@@ -7,10 +7,10 @@ from aiohttp import web
 
 from workspace_sandbox.kit.consent import Account, Box, Decision, Question
 from workspace_sandbox.kit.oauth import Grant, OAuth, Token
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.notes import checks, values
 from workspace_sandbox.notes.call import body_of
-from workspace_sandbox.notes.state import Home, Offer, User, Workspace
+from workspace_sandbox.notes.state import Home, ShareOption, User, Workspace
 from workspace_sandbox.notes.wire import Refusal, answered, invalid
 
 CLIENT_ID = "5a1c9f0e-7d2b-4c6a-9e83-2f40b1d7c865"
@@ -38,7 +38,7 @@ class Authorisations(OAuth):
     client_by = "header"
     clients: ClassVar = {CLIENT_ID: CLIENT_SECRET}
 
-    def __init__(self, stage: Stage, workspace: Workspace, internal: User, homes: Sequence[Home]) -> None:
+    def __init__(self, stage: EmulatorContext, workspace: Workspace, internal: User, homes: Sequence[Home]) -> None:
         super().__init__(stage, {home.workspace.id: home for home in homes})
         self.keep(TOKEN, "access", Grant("", Home(workspace, internal, ())))
 
@@ -144,5 +144,5 @@ def _invalid_grant(message: str) -> Refusal:
     return Refusal(400, "invalid_grant", message)
 
 
-def _value(home: Home, offer: Offer) -> str:
+def _value(home: Home, offer: ShareOption) -> str:
     return f"{home.workspace.id}/{home.offers.index(offer)}"

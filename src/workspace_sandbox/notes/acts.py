@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, optional, reading
+from workspace_sandbox.kit.acts import DELIVERIES, Acts, Field, UserAction, optional, reading
 from workspace_sandbox.kit.asking import object_of
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.notes import checks, edits, richtext, writes
@@ -147,17 +147,17 @@ TYPE = Field("type", f"one of {', '.join(ADDED)}", lambda _, value: checks.one_o
 SETTINGS = "`subscription_id`, `state`"
 
 ACTS: Acts = {
-    "create_page": Act(_create, "Adds a row to a database.", (DATABASE, PROPERTIES), "`page_id`"),
-    "update_page": Act(_update, "Changes values of a page.", (PAGE, PROPERTIES), "`page_id`"),
-    "comment": Act(
+    "create_page": UserAction(_create, "Adds a row to a database.", (DATABASE, PROPERTIES), "`page_id`"),
+    "update_page": UserAction(_update, "Changes values of a page.", (PAGE, PROPERTIES), "`page_id`"),
+    "comment": UserAction(
         _comment,
         "Comments on a page.",
         (PAGE, TEXT, optional("discussion_id", "the discussion that it goes to; otherwise a new one")),
         "`comment_id`, `discussion_id`",
     ),
-    "trash_page": Act(partial(_trash, into=True), "Moves a page into the trash.", (PAGE,), "`page_id`"),
-    "restore_page": Act(partial(_trash, into=False), "Takes a page out of the trash.", (PAGE,), "`page_id`"),
-    "add_property": Act(
+    "trash_page": UserAction(partial(_trash, into=True), "Moves a page into the trash.", (PAGE,), "`page_id`"),
+    "restore_page": UserAction(partial(_trash, into=False), "Takes a page out of the trash.", (PAGE,), "`page_id`"),
+    "add_property": UserAction(
         _add_property,
         "Adds a column.",
         (
@@ -168,14 +168,14 @@ ACTS: Acts = {
         ),
         "`property_id`",
     ),
-    "rename_property": Act(_rename_property, "Renames a column.", (DATABASE, PROPERTY, NAME), "`property_id`"),
-    "rename_option": Act(
+    "rename_property": UserAction(_rename_property, "Renames a column.", (DATABASE, PROPERTY, NAME), "`property_id`"),
+    "rename_option": UserAction(
         _rename_option,
         "Renames an option; pages that have it do not count as edited.",
         (DATABASE, PROPERTY, Field("option", "its name or id", PROPERTY.read), NAME),
         "`option_id`",
     ),
-    "subscribe": Act(
+    "subscribe": UserAction(
         lambda notion, **given: notion.subscribe(**given),
         "Sets up webhooks, and sends the verification token to the address, once and unsigned.",
         (
@@ -184,7 +184,7 @@ ACTS: Acts = {
         ),
         SETTINGS,
     ),
-    "verify_webhook": Act(
+    "verify_webhook": UserAction(
         lambda notion, token: notion.verify(token),
         "Brings the token back; from then on events are sent, signed with it.",
         (Field("verification_token", "what was sent to the address"),),

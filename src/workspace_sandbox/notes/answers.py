@@ -27,7 +27,7 @@ WITHOUT_ARCHIVED = "2026-03-11"
 """From here on ``archived`` is gone."""
 
 
-class Answers:
+class ResponseBuilder:
     """Makes answers for one version."""
 
     def __init__(self, workspace: Workspace, version: str) -> None:

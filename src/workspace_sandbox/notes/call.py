@@ -7,10 +7,10 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.strict_json import parse_json
 from workspace_sandbox.notes import checks, wire
-from workspace_sandbox.notes.answers import VERSIONS, WITH_SOURCES, WITHOUT_ARCHIVED, Answers
+from workspace_sandbox.notes.answers import VERSIONS, WITH_SOURCES, WITHOUT_ARCHIVED, ResponseBuilder
 from workspace_sandbox.notes.paging import Cursors
 from workspace_sandbox.notes.state import User, Workspace
 from workspace_sandbox.notes.wire import Refusal, invalid
@@ -23,10 +23,10 @@ class Call:
     """An authenticated request, and what it is made to."""
 
     workspace: Workspace
-    stage: Stage
+    stage: EmulatorContext
     cursors: Cursors
     bot: User
-    answers: Answers
+    answers: ResponseBuilder
     path: Mapping[str, str]
     query: Mapping[str, str]
     filter_properties: list[str]

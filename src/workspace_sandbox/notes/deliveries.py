@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from workspace_sandbox.kit.hooks import HOLD_SECONDS, Hooks, Letter
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.hooks import HOLD_SECONDS, HookSender, OutgoingHook
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.notes.events import APART, gathered
 from workspace_sandbox.notes.state import Change
 from workspace_sandbox.notes.subscription import Subscription
@@ -17,7 +17,7 @@ from workspace_sandbox.notes.subscription import Subscription
 class Deliverer:
     """Sends to the knob ``events_url``, in the background."""
 
-    def __init__(self, stage: Stage, hooks: Hooks) -> None:
+    def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
         self._stage = stage
         self._hooks = hooks
         self._count = 0
@@ -73,7 +73,7 @@ class Deliverer:
 
     def _send(self, event_id: str, kind: str, write: Any, **more: Any) -> None:
         knobs = self._stage.knobs
-        letter = partial(Letter, url=knobs["events_url"], ack_seconds=knobs["webhook_ack_seconds"])
+        letter = partial(OutgoingHook, url=knobs["events_url"], ack_seconds=knobs["webhook_ack_seconds"])
         self._hooks.send(letter(event_id=event_id, type=kind, write=write, **more))
 
 

@@ -12,7 +12,7 @@ from workspace_sandbox.kit.oauth import bearer
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.notes import acts, seed, sowing, wire
 from workspace_sandbox.notes.access import TOKEN, Authorisations
-from workspace_sandbox.notes.answers import Answers
+from workspace_sandbox.notes.answers import ResponseBuilder
 from workspace_sandbox.notes.call import Call, body_of, version_of
 from workspace_sandbox.notes.deliveries import Deliverer
 from workspace_sandbox.notes.paging import Cursors
@@ -58,7 +58,7 @@ class NotesEmulator(Emulator):
     def plant(self) -> None:
         """Hold the seed, with webhooks if there was an address from the start."""
         self._subscription: Subscription | None = None
-        self.seeded = seed.plant(self.stage.now, self.stage.random)
+        self.seeded = seed.build_default_workspace(self.stage.now, self.stage.random)
         self.workspace = self.seeded.workspace
         self.workspace.emit = self._emit
         self._deliverer = Deliverer(self.stage, self.hooks)
@@ -76,7 +76,7 @@ class NotesEmulator(Emulator):
         """Return a database with a page of it, and databases with something special."""
         return dict(self.seeded.examples)
 
-    sow = sowing.sow
+    apply_seed = sowing.apply_seed
 
     @property
     def person(self) -> User:
@@ -118,7 +118,7 @@ class NotesEmulator(Emulator):
             stage=self.stage,
             cursors=self._cursors,
             bot=home.bot,
-            answers=Answers(home.workspace, version_of(request)),
+            answers=ResponseBuilder(home.workspace, version_of(request)),
             path=request.match_info,
             query=request.query,
             filter_properties=[

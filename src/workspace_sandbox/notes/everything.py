@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from workspace_sandbox.notes import richtext, values
-from workspace_sandbox.notes.seeding import Seeder
+from workspace_sandbox.notes.seeding import DataBuilder
 from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
 
 ROWS = 320
@@ -30,7 +30,7 @@ PLACES = (("Lisboa", 38.7223, -9.1393), ("Zürich", 47.3769, 8.5417), ("東京",
 TEXTS = ("", "  leading and trailing blanks  ", "Line one\nLine two", "naïve café, 50 % done", "«Ёлка» 👩‍👩‍👧 first")
 
 
-def plant(seeder: Seeder, at: float, related: DataSource) -> DataSource:
+def plant(seeder: DataBuilder, at: float, related: DataSource) -> DataSource:
     """The database, its rows related to those of *related*."""
     relation = seeder.property(
         "relation",
@@ -54,7 +54,7 @@ def plant(seeder: Seeder, at: float, related: DataSource) -> DataSource:
     return source
 
 
-def _columns(seeder: Seeder, related: DataSource, relation: Property) -> list[Property]:
+def _columns(seeder: DataBuilder, related: DataSource, relation: Property) -> list[Property]:
     number = seeder.property("number", "Number", config={"format": "number"})
     value = next(prop for prop in related.properties.values() if prop.name == "Value")
     return [
@@ -103,7 +103,7 @@ def _columns(seeder: Seeder, related: DataSource, relation: Property) -> list[Pr
     ]
 
 
-def _rollup(seeder: Seeder, name: str, relation: Property, target: Property, function: str) -> Property:
+def _rollup(seeder: DataBuilder, name: str, relation: Property, target: Property, function: str) -> Property:
     config = {
         "relation_property_name": relation.name,
         "relation_property_id": relation.id,
@@ -123,7 +123,7 @@ def _told(number: Property, _: Workspace, page: Page) -> str | None:
     return None if value is None else f"№ {value}"
 
 
-def _row(seeder: Seeder, named: dict[str, Property], number: int, related: DataSource) -> dict[str, Any]:
+def _row(seeder: DataBuilder, named: dict[str, Property], number: int, related: DataSource) -> dict[str, Any]:
     random = seeder.random
     tags = [option.id for option in named["Multi-select"].options]
     place = PLACES[number % len(PLACES)]
@@ -169,14 +169,14 @@ def _files(number: int) -> list[dict[str, Any]]:
     return [linked, hosted][: number % 3]
 
 
-def _verification(seeder: Seeder, number: int) -> dict[str, Any] | None:
+def _verification(seeder: DataBuilder, number: int) -> dict[str, Any] | None:
     if number % 5:
         return None
     date = {"start": "2025-01-07T00:00:00.000+00:00", "end": None, "time_zone": None}
     return {"state": "verified", "by": seeder.people[0].id, "date": date}
 
 
-def _overflow(seeder: Seeder, source: DataSource, named: dict[str, Property], related: DataSource) -> None:
+def _overflow(seeder: DataBuilder, source: DataSource, named: dict[str, Property], related: DataSource) -> None:
     """One row whose relation, people and text are longer than a page object shows."""
     page = seeder.workspace.pages[source.rows[1]]
     page.values[named["Relation"].id] = related.rows[:40]

@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Bookmark:
+class CursorState:
     """Where a list goes on: in front of the item of that key, or at its offset if it has gone."""
 
     scope: str
@@ -51,7 +51,7 @@ class Cursors:
 
     def __init__(self, new_id: Callable[[], str]) -> None:
         self._new_id = new_id
-        self._bookmarks: OrderedDict[str, Bookmark] = OrderedDict()
+        self._bookmarks: OrderedDict[str, CursorState] = OrderedDict()
 
     def turn(
         self, scope: str, items: Sequence[Item], key: Callable[[Item], str], wanted: Window
@@ -59,7 +59,7 @@ class Cursors:
         """The wanted part of *items*, and the cursor of the next one if there is more."""
         start = self._start(scope, items, key, wanted.cursor)
         end = start + wanted.size
-        following = self._give(Bookmark(scope, key(items[end]), end)) if end < len(items) else None
+        following = self._give(CursorState(scope, key(items[end]), end)) if end < len(items) else None
         return items[start:end], following
 
     def _start(self, scope: str, items: Sequence[Item], key: Callable[[Item], str], cursor: str | None) -> int:
@@ -74,7 +74,7 @@ class Cursors:
         # An item that has gone must not end the list, nor begin it anew.
         return next(found, bookmark.offset)
 
-    def _give(self, bookmark: Bookmark) -> str:
+    def _give(self, bookmark: CursorState) -> str:
         cursor = self._new_id()
         self._bookmarks[cursor] = bookmark
         if len(self._bookmarks) > CURSORS_KEPT:

@@ -10,8 +10,18 @@ from typing import Any
 
 from workspace_sandbox.notes import everything, richtext, values
 from workspace_sandbox.notes.access import CLIENT_ID, INTEGRATION_ID
-from workspace_sandbox.notes.seeding import Seeder
-from workspace_sandbox.notes.state import Database, DataSource, Home, Offer, Page, Parent, Property, User, Workspace
+from workspace_sandbox.notes.seeding import DataBuilder
+from workspace_sandbox.notes.state import (
+    Database,
+    DataSource,
+    Home,
+    Page,
+    Parent,
+    Property,
+    ShareOption,
+    User,
+    Workspace,
+)
 
 EPOCH = datetime(2025, 6, 2, 9, 30, 12, 345_000, tzinfo=UTC).timestamp()
 """The last edit of the newest object."""
@@ -57,10 +67,10 @@ class Seeded:
     examples: dict[str, Any]
 
 
-def plant(now: Callable[[], float], random: Random) -> Seeded:
+def build_default_workspace(now: Callable[[], float], random: Random) -> Seeded:
     """A new workspace, planted with randomness of its own; what happens later uses *random*."""
     workspace = Workspace("Fernweh Studios", now, Random("notes"))
-    seeder = Seeder(workspace)
+    seeder = DataBuilder(workspace)
     for name in PEOPLE:
         seeder.user(name, email=f"{name.split()[0].casefold()}@fernweh.example")
     person = seeder.people[0]
@@ -90,19 +100,19 @@ def plant(now: Callable[[], float], random: Random) -> Seeded:
     return Seeded(workspace, internal, public, person, (home, _bakery(now, random)), examples)
 
 
-def _offers(leads: DataSource, table: DataSource, projects: Database, handbook: Page) -> list[Offer]:
+def _offers(leads: DataSource, table: DataSource, projects: Database, handbook: Page) -> list[ShareOption]:
     tables = [(leads.title, leads.parent.id), (table.title, table.parent.id), (projects.title, projects.id)]
-    return [Offer(title, frozenset({uid})) for title, uid in [*tables, (handbook.title, handbook.id)]]
+    return [ShareOption(title, frozenset({uid})) for title, uid in [*tables, (handbook.title, handbook.id)]]
 
 
-def _all_shelves(shelves: list[DataSource]) -> Offer:
-    return Offer(f"{len(shelves)} databases of the teams", frozenset(shelf.parent.id for shelf in shelves))
+def _all_shelves(shelves: list[DataSource]) -> ShareOption:
+    return ShareOption(f"{len(shelves)} databases of the teams", frozenset(shelf.parent.id for shelf in shelves))
 
 
 def _bakery(now: Callable[[], float], random: Random) -> Home:
     """A second, small workspace, to which the same application may be let in."""
     workspace = Workspace("Lantern Bakery", now, Random("bakery"))
-    seeder = Seeder(workspace)
+    seeder = DataBuilder(workspace)
     person = seeder.user("Noor van Dijk", email="noor@lantern.example")
     bot = seeder.user("Connector (public)", kind="bot", owner_id=person.id, integration_id=CLIENT_ID)
     minutes = seeder.property("number", "Minutes", config={"format": "number"})
@@ -112,11 +122,11 @@ def _bakery(now: Callable[[], float], random: Random) -> Home:
     notice = seeder.page("Opening hours 🕗", EPOCH - HOUR)
     bot.shared = {recipes.parent.id, notice.id}
     workspace.random = random
-    offers = [Offer("Recipes", frozenset({recipes.parent.id})), Offer(notice.title, frozenset({notice.id}))]
+    offers = [ShareOption("Recipes", frozenset({recipes.parent.id})), ShareOption(notice.title, frozenset({notice.id}))]
     return Home(workspace, bot, tuple(offers))
 
 
-def _leads(seeder: Seeder) -> DataSource:
+def _leads(seeder: DataBuilder) -> DataSource:
     value = seeder.property("number", "Value", config={"format": "euro"})
     hot = seeder.property("checkbox", "Hot")
     stages = seeder.options(
@@ -164,7 +174,7 @@ def _score(value: Property, hot: Property, _: Workspace, page: Page) -> Any:
     return round((values.kept(page, value) or 0) / 1000) + 10 * values.kept(page, hot)
 
 
-def _lead(seeder: Seeder, properties: list[Property], number: int, name: str) -> dict[str, Any]:
+def _lead(seeder: DataBuilder, properties: list[Property], number: int, name: str) -> dict[str, Any]:
     random = seeder.random
     named = {prop.name: prop for prop in properties}
     tags = [option.id for option in named["Tags"].options]
@@ -183,7 +193,7 @@ def _lead(seeder: Seeder, properties: list[Property], number: int, name: str) ->
     }
 
 
-def _projects(seeder: Seeder) -> Database:
+def _projects(seeder: DataBuilder) -> Database:
     """A database of two data sources, both unlike it in title."""
     projects = [seeder.property("title", "Project"), seeder.property("number", "Budget", config={"format": "number"})]
     clients = [seeder.property("title", "Client"), seeder.property("email", "Email"), seeder.property("url", "Site")]
@@ -197,7 +207,7 @@ def _projects(seeder: Seeder) -> Database:
     return database
 
 
-def _salaries(seeder: Seeder) -> DataSource:
+def _salaries(seeder: DataBuilder) -> DataSource:
     """A database that is shared with no connection."""
     money = seeder.property("number", "Salary", config={"format": "euro"})
     source = seeder.table("Salaries 2025", EPOCH - DAY, [seeder.property("title", "Name"), money])
@@ -206,7 +216,7 @@ def _salaries(seeder: Seeder) -> DataSource:
     return source
 
 
-def _handbook(seeder: Seeder) -> Page:
+def _handbook(seeder: DataBuilder) -> Page:
     """A shared page outside databases; the database in it may be read, yet is not listed by a search."""
     page = seeder.page("Team handbook 📘", EPOCH - 6 * HOUR)
     seeder.body(
@@ -222,13 +232,13 @@ def _handbook(seeder: Seeder) -> Page:
     return page
 
 
-def _shelves(seeder: Seeder) -> list[DataSource]:
+def _shelves(seeder: DataBuilder) -> list[DataSource]:
     """Ordinary databases, enough for several pages of any list; one has no title, two the same."""
     titles = [f"{team} {thing}" for thing, team in product(THINGS, TEAMS)]
     return [_shelf(seeder, title, number) for number, title in enumerate([*titles, "", titles[0]])]
 
 
-def _shelf(seeder: Seeder, title: str, number: int) -> DataSource:
+def _shelf(seeder: DataBuilder, title: str, number: int) -> DataSource:
     tags = seeder.options(("new", "blue"), ("later", "gray"))
     properties = [
         seeder.property("title", "Name" if number % 3 else "Titel"),

@@ -21,7 +21,7 @@ from workspace_sandbox.notes.state import (
 TOP = Parent("workspace")
 
 
-class Seeder:
+class DataBuilder:
     """Plants objects in *workspace*; who made them is the first of its people."""
 
     def __init__(self, workspace: Workspace) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.notes import acts
-from workspace_sandbox.notes.seeding import Seeder
+from workspace_sandbox.notes.seeding import DataBuilder
 from workspace_sandbox.notes.state import DataSource, Property
 
 if TYPE_CHECKING:
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 CHOSEN = ("select", "multi_select")
 
 
-def sow(notion: "NotesEmulator", given: SeedValue) -> dict[str, Any]:
+def apply_seed(notion: "NotesEmulator", given: SeedValue) -> dict[str, Any]:
     """Create what *given* tells, shared with both connections; the identifiers by title."""
     given.object_of("databases", "pages")
-    seeder = Seeder(notion.workspace)
+    seeder = DataBuilder(notion.workspace)
     seeder.people = [user for user in notion.workspace.users.values() if user.kind == "person"]
     databases = dict(_database(notion, seeder, one) for one in given.each("databases"))
     pages = dict(_page(notion, seeder, one) for one in given.each("pages"))
@@ -25,7 +25,7 @@ def sow(notion: "NotesEmulator", given: SeedValue) -> dict[str, Any]:
     return {"databases": databases, "pages": pages}
 
 
-def _database(notion: "NotesEmulator", seeder: Seeder, given: SeedValue) -> tuple[str, str]:
+def _database(notion: "NotesEmulator", seeder: DataBuilder, given: SeedValue) -> tuple[str, str]:
     given.object_of("title", "properties", "rows", needs="title")
     title, properties = given.text("title"), SeedValue(given.value.get("properties", {}), (*given.path, "properties"))
     made = [_property(seeder, name, kind) for name, kind in properties.items()]
@@ -39,7 +39,7 @@ def _database(notion: "NotesEmulator", seeder: Seeder, given: SeedValue) -> tupl
     return title, source.parent.id
 
 
-def _property(seeder: Seeder, name: str, given: SeedValue) -> Property:
+def _property(seeder: DataBuilder, name: str, given: SeedValue) -> Property:
     kind, options = given.value, []
     if isinstance(kind, dict) and len(kind) == 1:
         kind = next(iter(kind))
@@ -52,11 +52,11 @@ def _property(seeder: Seeder, name: str, given: SeedValue) -> Property:
 
 def _row(notion: "NotesEmulator", source: DataSource, given: SeedValue) -> None:
     properties = {name: value.value for name, value in given.items()}
-    with given.doing():
-        notion.act({"action": "create_page", "database_id": source.parent.id, "properties": properties})
+    with given.locate_errors():
+        notion.perform({"action": "create_page", "database_id": source.parent.id, "properties": properties})
 
 
-def _page(notion: "NotesEmulator", seeder: Seeder, given: SeedValue) -> tuple[str, str]:
+def _page(notion: "NotesEmulator", seeder: DataBuilder, given: SeedValue) -> tuple[str, str]:
     given.object_of("title", "text", needs="title")
     page = seeder.page(given.text("title"), notion.stage.now())
     seeder.body(page, [("paragraph", line.as_text()) for line in given.each("text")])

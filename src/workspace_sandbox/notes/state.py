@@ -192,7 +192,7 @@ Shared = TypeVar("Shared", bound=Entity)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ShareOption:
     """What a person may share with an application by one box: databases and pages, with all that lies in them."""
 
     label: str
@@ -205,7 +205,7 @@ class Home:
 
     workspace: "Workspace"
     bot: User
-    offers: tuple[Offer, ...]
+    offers: tuple[ShareOption, ...]
 
 
 class Workspace:

@@ -2,7 +2,7 @@
 
 import math
 
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import TokenBucket
 from workspace_sandbox.notes import wire
 
@@ -14,7 +14,7 @@ BURST = 10.0
 class Limits:
     """What every connection has left."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: EmulatorContext) -> None:
         self._stage = stage
         self.buckets: dict[str, TokenBucket] = {}
 

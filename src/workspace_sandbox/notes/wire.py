@@ -7,7 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.kit.refusals import Refused
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 
 
 class Refusal(Refused):
@@ -23,7 +23,7 @@ class Refusal(Refused):
         self.additional = additional
         self.retry_after = retry_after
 
-    def response(self, stage: Stage) -> web.Response:
+    def response(self, stage: EmulatorContext) -> web.Response:
         """Return the error object."""
         error = {"object": "error", "status": self.status, "code": self.code, "message": self.message}
         more = {"additional_data": self.additional} if self.additional else {}
@@ -77,7 +77,7 @@ def unknown(_: web.Request, __: int) -> Refusal:
     return bad_url()
 
 
-def throttled(_: Stage, seconds: float) -> Refusal:
+def throttled(_: EmulatorContext, seconds: float) -> Refusal:
     """A connection that has spent its budget of requests."""
     return rate_limited(math.ceil(seconds))
 

@@ -11,7 +11,7 @@ from aiohttp import web
 from workspace_sandbox.kit.consent import Account, Box, Decision, Fields, Question, told
 from workspace_sandbox.kit.oauth import Grant, OAuth, Token, back, basic, bearer
 from workspace_sandbox.kit.refusals import Refused, RefusedWith, require
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.tables.state import Base, User
 from workspace_sandbox.tables.wire import unauthenticated
 from workspace_sandbox.tables.workspace import Workspace
@@ -57,7 +57,7 @@ class OAuthRefusal(Refused):
         super().__init__(description)
         self.body = {"error": error, "error_description": description}
 
-    def response(self, _: Stage) -> web.Response:
+    def response(self, _: EmulatorContext) -> web.Response:
         """Return it: unknown clients are unauthorised, everything else is a bad request."""
         return web.json_response(self.body, status=401 if self.body["error"] == "invalid_client" else 400)
 
@@ -96,7 +96,7 @@ class Authorisations(OAuth):
     client_by = "header"
     clients: ClassVar = {CLIENT_ID: CLIENT_SECRET, PUBLIC_CLIENT_ID: None}
 
-    def __init__(self, stage: Stage, workspace: Workspace) -> None:
+    def __init__(self, stage: EmulatorContext, workspace: Workspace) -> None:
         super().__init__(stage, {user.id: user for user in workspace.users})
         self.workspace = workspace
         self.keep(TOKEN, "access", Grant("", workspace.users[0]))

@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.acts import DELIVERIES, Act, Acts, Field, optional, reading, text
+from workspace_sandbox.kit.acts import DELIVERIES, Acts, Field, UserAction, optional, reading, text
 from workspace_sandbox.kit.asking import object_of
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import comments, queries, seed, wire
 from workspace_sandbox.tables.definitions import Definitions
 from workspace_sandbox.tables.state import Base, Table, find
-from workspace_sandbox.tables.workspace import Manner
+from workspace_sandbox.tables.workspace import WriteOptions
 
 if TYPE_CHECKING:
     from workspace_sandbox.tables.emulator import TablesEmulator
 
 Done = dict[str, Any]
-BY_HAND = Manner(seed.COLLEAGUE, typecast=True)
+BY_HAND = WriteOptions(seed.COLLEAGUE, typecast=True)
 
 
 def _create_record(airtable: "TablesEmulator", base: Base, key: str, fields: Mapping[str, Any]) -> Done:
@@ -69,16 +69,16 @@ NAME = Field("name", "the new name", text)
 SHOWN = "the record in the vendor's shape"
 
 ACTS: Acts = {
-    "create_record": Act(_create_record, "A colleague makes a record.", (*TABLE, FIELDS), SHOWN),
-    "update_record": Act(_update_record, "A colleague changes a record.", (*RECORD, FIELDS), SHOWN),
-    "delete_record": Act(_delete_record, "A colleague deletes a record.", RECORD, "`id`, `deleted`"),
-    "rename_field": Act(
+    "create_record": UserAction(_create_record, "A colleague makes a record.", (*TABLE, FIELDS), SHOWN),
+    "update_record": UserAction(_update_record, "A colleague changes a record.", (*RECORD, FIELDS), SHOWN),
+    "delete_record": UserAction(_delete_record, "A colleague deletes a record.", RECORD, "`id`, `deleted`"),
+    "rename_field": UserAction(
         _rename_field,
         "Gives a field another name.",
         (*TABLE, Field("field", "the field, by name or id", text), NAME),
         "`field_id`, `name`",
     ),
-    "add_field": Act(
+    "add_field": UserAction(
         _add_field,
         "Adds a field to a table.",
         (
@@ -89,7 +89,7 @@ ACTS: Acts = {
         ),
         "the field in the vendor's shape",
     ),
-    "comment": Act(
+    "comment": UserAction(
         _comment,
         "A colleague comments on a record.",
         (*RECORD, Field("text", "the comment", text)),

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.tables import queries
 from workspace_sandbox.tables.access import Authorisations
 from workspace_sandbox.tables.call import Call
@@ -34,7 +34,7 @@ def upload_attachment(call: Call) -> dict[str, Any]:
     return call.reader.record(table, record, by_id=True, only=[column])
 
 
-def address(stage: Stage, attachment: Attachment) -> str:
+def address(stage: EmulatorContext, attachment: Attachment) -> str:
     """Where *attachment* can be had from, until it expires; nobody is asked for a token there."""
     until = int((stage.clock.now() + stage.knobs["url_seconds"]) * 1000)
     path = PATH.format(

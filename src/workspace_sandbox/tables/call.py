@@ -12,7 +12,7 @@ from workspace_sandbox.tables.access import Access
 from workspace_sandbox.tables.state import PERMISSIONS, Base, Record, Table, find
 from workspace_sandbox.tables.values import Reader
 from workspace_sandbox.tables.webhooks import Webhook
-from workspace_sandbox.tables.workspace import Manner, Workspace
+from workspace_sandbox.tables.workspace import Workspace, WriteOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class Call:
         """The record of the path, which must be one of *table*."""
         return require(table.records.get(self.path["record"]), wire.no_such_record(self.path["record"]))
 
-    def manner(self) -> Manner:
+    def manner(self) -> WriteOptions:
         """How it is to be written."""
         creates = PERMISSIONS.index(self.permission(self.base)) >= PERMISSIONS.index("create")
-        return Manner(self.access.user, self.flag("typecast"), creates, self.replaces)
+        return WriteOptions(self.access.user, self.flag("typecast"), creates, self.replaces)
 
     def flag(self, name: str) -> bool:
         """A yes or no of the body; absent and null are no."""

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import times
 from workspace_sandbox.tables.casts import LOOSE
-from workspace_sandbox.tables.draft import Cell, Draft, Write
+from workspace_sandbox.tables.draft import Cell, PendingWrite, Write
 from workspace_sandbox.tables.state import Attachment, Field, Record, User, plain
 from workspace_sandbox.tables.wire import computed_field, invalid_attachment, invalid_record_id, no_such_row
 
@@ -15,7 +15,7 @@ LARGEST = 1e300
 """Beyond this, and not being a number at all, is refused."""
 
 
-def write(draft: Draft, field: Field, record: Record | None, raw: Any) -> Any:
+def write(draft: PendingWrite, field: Field, record: Record | None, raw: Any) -> Any:
     """The value that is kept for *raw*; None where the cell becomes empty."""
     if field.type not in STRICT:
         raise computed_field(field.name)

@@ -16,7 +16,7 @@ Names = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class TablePicture:
+class TableSnapshot:
     """A table at one moment; rows are as they were kept, by field id."""
 
     about: Names
@@ -24,10 +24,10 @@ class TablePicture:
     records: Mapping[str, Cells]
 
 
-def picture(base: Base) -> dict[str, TablePicture]:
+def picture(base: Base) -> dict[str, TableSnapshot]:
     """All tables of *base* as they are now."""
     return {
-        table.id: TablePicture(
+        table.id: TableSnapshot(
             {"name": table.name, "description": table.description},
             {column.id: {"name": column.name, "type": column.type} for column in table.fields},
             {record.id: dict(record.cells) for record in table.records.values()},
@@ -67,8 +67,8 @@ class Comparison:
     """A base before and after a change."""
 
     reader: Reader
-    before: Mapping[str, TablePicture]
-    after: Mapping[str, TablePicture]
+    before: Mapping[str, TableSnapshot]
+    after: Mapping[str, TableSnapshot]
 
     def told(self, wanted: Wanted) -> Names:
         """What *wanted* sees of the change, as members of a payload; nothing where it sees nothing."""
@@ -193,7 +193,7 @@ class _Table:
         return None if column is None or value is None else cell_value(self._reader, column, value)
 
     @property
-    def _was(self) -> TablePicture:
+    def _was(self) -> TableSnapshot:
         return self._before or self._after
 
 

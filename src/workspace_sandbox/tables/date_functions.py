@@ -8,8 +8,8 @@ from typing import Any
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import date_formats, times
 from workspace_sandbox.tables.operands import (
-    Erroneous,
     Formula,
+    FormulaError,
     Function,
     Row,
     Zoned,
@@ -59,7 +59,7 @@ def _added(value: Any, count: Any, unit: Any) -> str:
             return like(value, at + timedelta(seconds=finite(number(count)) * SECONDS[name]))
         return like(value, _months_later(at, whole(count) * MONTHS[name]))
     except (OverflowError, ValueError):
-        raise Erroneous from None
+        raise FormulaError from None
 
 
 def _months_later(at: datetime, months: int) -> datetime:
@@ -142,7 +142,7 @@ def _workday(value: Any, count: Any, holidays: Any = "") -> str:
     """The day that is so many working days later, or earlier below 0."""
     day, left, free = known(value).date(), whole(count), _holidays(holidays)
     if abs(left) > FARTHEST:
-        raise Erroneous
+        raise FormulaError
     step = timedelta(days=1 if left > 0 else -1)
     while left:
         day += step
@@ -156,7 +156,7 @@ def _workdays(first: Any, last: Any, holidays: Any = "") -> int:
     if start > end:
         return -_workdays(last, first, holidays)
     if (end - start).days > FARTHEST * 7 // 5:
-        raise Erroneous
+        raise FormulaError
     return sum(_works(start + timedelta(days=number), free) for number in range((end - start).days + 1))
 
 
@@ -166,14 +166,14 @@ def _parsed(value: Any, form: Any = None, locale: Any = None) -> str | None:
         return None
     if form is None:
         return like(value, known(value))
-    at = require(date_formats.parsed(text(value), text(form)), Erroneous)
+    at = require(date_formats.parsed(text(value), text(form)), FormulaError)
     return like(None, at)
 
 
 def _zoned(value: Any, zone: Any) -> str:
     known(value)
     if not times.is_zone(text(zone)):
-        raise Erroneous
+        raise FormulaError
     return Zoned(text(value), text(zone))
 
 
@@ -183,7 +183,7 @@ def _formatted(value: Any, form: Any = date_formats.DEFAULT) -> str:
 
 def _from_now(parts: list[Formula]) -> Formula:
     def told(row: Row) -> str:
-        at = require(moment(parts[0](row)), Erroneous)
+        at = require(moment(parts[0](row)), FormulaError)
         return date_formats.told(abs(row.reader.now - at))
 
     return told

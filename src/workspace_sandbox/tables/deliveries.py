@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.kit.hooks import Delivery, Hooks, Letter
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.hooks import Delivery, HookSender, OutgoingHook
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.tables import times
 from workspace_sandbox.tables.changes import Comparison
 from workspace_sandbox.tables.state import Base, User
@@ -35,7 +35,7 @@ class Action:
 class Deliverer:
     """Keeps payloads and sends pings."""
 
-    def __init__(self, stage: Stage, hooks: Hooks) -> None:
+    def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
         self._stage = stage
         self._hooks = hooks
 
@@ -62,7 +62,7 @@ class Deliverer:
             return webhooks.get(webhook.id) is webhook and webhook.notifies
 
         self._hooks.send(
-            Letter(
+            OutgoingHook(
                 event_id=webhook.id,
                 type="ping",
                 url=webhook.url,

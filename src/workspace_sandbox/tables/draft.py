@@ -12,7 +12,7 @@ COLOURS = ("blueLight2", "cyanLight2", "tealLight2", "greenLight2", "yellowLight
 
 
 @dataclass(slots=True)
-class Draft:
+class PendingWrite:
     """A request's new options, new linked records and new cells."""
 
     base: Base
@@ -75,7 +75,7 @@ class Draft:
 class Cell:
     """Where a value is to be put; there is no ``record`` when one is being made."""
 
-    draft: Draft
+    draft: PendingWrite
     field: Field
     record: Record | None
 

@@ -83,15 +83,15 @@ class TablesEmulator(Emulator):
         file_url = self.stage.addresses.get("content", "") + attachments.SAMPLE_PATH
         return {**seed.examples(self.workspace), "file_url": file_url}
 
-    def act(self, action: Mapping[str, Any]) -> dict[str, Any]:
+    def perform(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Do what somebody does in the application, which webhooks of the base hear of."""
         base = self.workspace.base(str(action.get("base_id")))
         if base is None:
-            return super().act(action)
+            return super().perform(action)
         with self._told(Action(base, "client", seed.COLLEAGUE, base.role(seed.COLLEAGUE))):
-            return super().act(action)
+            return super().perform(action)
 
-    sow = sowing.sow
+    apply_seed = sowing.sow
 
     async def serve(self, route: Endpoint, request: web.Request) -> web.StreamResponse:
         """Let a request in, or not, and answer it: who it is of, how often, where, whether, what."""

@@ -8,8 +8,8 @@ from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables.functions import FUNCTIONS, equal
 from workspace_sandbox.tables.number_functions import divided
 from workspace_sandbox.tables.operands import (
-    Erroneous,
     Formula,
+    FormulaError,
     Row,
     applied,
     is_error,
@@ -48,7 +48,7 @@ def parse(text: str, table: Table) -> Callable[[Row], bool]:
     def keeps(row: Row) -> bool:
         try:
             return is_true(formula(row))
-        except Erroneous:
+        except FormulaError:
             return False
 
     return keeps
@@ -156,7 +156,7 @@ def _cell(field: Field) -> Formula:
     def value(row: Row) -> Any:
         shown = row.reader.cell(row.table, field, row.record)
         if is_error(shown):
-            raise Erroneous
+            raise FormulaError
         return _names(row, field, shown) if field.type == "multipleRecordLinks" and shown else shown
 
     return value

@@ -10,8 +10,8 @@ from workspace_sandbox.tables.date_functions import DATES
 from workspace_sandbox.tables.number_functions import NUMBERS
 from workspace_sandbox.tables.operands import (
     MOST,
-    Erroneous,
     Formula,
+    FormulaError,
     Function,
     Row,
     flat,
@@ -59,14 +59,14 @@ def _fails(parts: list[Formula]) -> Formula:
     def fails(row: Row) -> bool:
         try:
             return is_error(parts[0](row))
-        except Erroneous:
+        except FormulaError:
             return True
 
     return fails
 
 
 def _error(_: Any = None) -> Any:
-    raise Erroneous
+    raise FormulaError
 
 
 def _list(value: Any) -> list[Any]:
@@ -92,7 +92,7 @@ def _matched(value: Any, pattern: Any) -> re.Match[str] | None:
 
 
 def _extracted(value: Any, pattern: Any) -> str:
-    found = require(_matched(value, pattern), Erroneous)
+    found = require(_matched(value, pattern), FormulaError)
     return found[1] if found.re.groups else found[0]
 
 
@@ -100,17 +100,17 @@ def _replaced(value: Any, pattern: Any, new: Any) -> str:
     try:
         return _pattern(pattern).sub(re.sub(r"\$(\d)", r"\\\1", text(new)), text(value))
     except (re.error, IndexError):
-        raise Erroneous from None
+        raise FormulaError from None
 
 
 def _pattern(pattern: Any) -> re.Pattern[str]:
     # The vendor's patterns know neither what is around a match nor what was matched before.
     if FOREIGN.search(text(pattern)):
-        raise Erroneous
+        raise FormulaError
     try:
         return re.compile(text(pattern))
     except (re.error, RecursionError):
-        raise Erroneous from None
+        raise FormulaError from None
 
 
 FOREIGN = re.compile(r"\(\?<?[=!]|\\[1-9]|\(\?P=")

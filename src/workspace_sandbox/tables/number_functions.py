@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.tables.operands import MOST, Erroneous, Function, finite, flat, number, numbers, of, whole
+from workspace_sandbox.tables.operands import MOST, FormulaError, Function, finite, flat, number, numbers, of, whole
 from workspace_sandbox.tables.operands import written as text
 
 NUMERAL = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -31,7 +31,7 @@ def _stepped(rounding: Callable[[float], int]) -> Callable[..., float]:
     def stepped(value: Any, significance: Any = 1) -> float:
         step = number(significance)
         if not step:
-            raise Erroneous
+            raise FormulaError
         return rounding(finite(number(value) / step)) * step
 
     return stepped
@@ -50,13 +50,13 @@ def _outwards(odd: int) -> Callable[[Any], int]:
 def divided(left: Any, right: Any) -> float:
     """A quotient; by 0 it is an error."""
     if not number(right):
-        raise Erroneous
+        raise FormulaError
     return number(left) / number(right)
 
 
 def _remainder(left: Any, right: Any) -> float:
     if not number(right):
-        raise Erroneous
+        raise FormulaError
     return number(left) % number(right)
 
 
@@ -67,7 +67,7 @@ def _computed(work: Callable[..., float]) -> Callable[..., float]:
         try:
             return finite(work(*map(number, values)))
         except (ValueError, OverflowError, ZeroDivisionError, TypeError):
-            raise Erroneous from None
+            raise FormulaError from None
 
     return compute
 
@@ -76,7 +76,7 @@ def _read(value: Any) -> float:
     """The number in a text, without the signs around it; an error where there is none."""
     if isinstance(value, int | float):
         return value
-    found = require(NUMERAL.search(re.sub(r"[,\s]", "", text(value))), Erroneous)
+    found = require(NUMERAL.search(re.sub(r"[,\s]", "", text(value))), FormulaError)
     return finite(float(found[0]))
 
 

@@ -14,7 +14,7 @@ from workspace_sandbox.tables.values import Reader, text_of
 from workspace_sandbox.tables.wire import Refusal, invalid_formula
 
 
-class Erroneous(Exception):
+class FormulaError(Exception):
     """What a formula that cannot be computed ends in; no filter keeps such a record."""
 
 
@@ -91,7 +91,7 @@ def whole(value: Any) -> int:
 def finite(value: float) -> float:
     """The same number; what is none is an error."""
     if not math.isfinite(value):
-        raise Erroneous
+        raise FormulaError
     return value
 
 
@@ -121,11 +121,11 @@ def moment(value: Any) -> float | None:
 
 def known(value: Any) -> datetime:
     """The instant that a value is, in its zone; an error where it is none."""
-    at = require(moment(value), Erroneous)
+    at = require(moment(value), FormulaError)
     try:
         return instant(at).astimezone(times.zone(value.zone if isinstance(value, Zoned) else "utc"))
     except (OverflowError, ValueError):
-        raise Erroneous from None
+        raise FormulaError from None
 
 
 def like(value: Any, at: datetime) -> str:
@@ -133,5 +133,5 @@ def like(value: Any, at: datetime) -> str:
     try:
         text = times.written(at.timestamp())
     except (OverflowError, ValueError):
-        raise Erroneous from None
+        raise FormulaError from None
     return Zoned(text, value.zone) if isinstance(value, Zoned) else text

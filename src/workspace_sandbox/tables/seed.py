@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.tables import other_bases
 from workspace_sandbox.tables.draft import change
 from workspace_sandbox.tables.seeding import (
@@ -49,7 +49,7 @@ PHRASES = (
 )
 
 
-def workspace(stage: Stage) -> Workspace:
+def workspace(stage: EmulatorContext) -> Workspace:
     """The three bases."""
     new_id = Identifiers(2026)
     bases = [_sales(new_id), *other_bases.made(new_id, PEOPLE, BEGINNING)]

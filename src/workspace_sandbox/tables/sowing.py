@@ -7,7 +7,7 @@ from workspace_sandbox.tables import seed
 from workspace_sandbox.tables.seeding import CHECK, ISO_DATE, STARS, choices, date_time
 from workspace_sandbox.tables.state import Base, Field, Table, View
 from workspace_sandbox.tables.wire import Refusal
-from workspace_sandbox.tables.workspace import Manner, Workspace
+from workspace_sandbox.tables.workspace import Workspace, WriteOptions
 
 if TYPE_CHECKING:
     from workspace_sandbox.tables.emulator import TablesEmulator
@@ -66,7 +66,7 @@ def _field(workspace: Workspace, name: str, given: SeedValue) -> Field:
 def _record(workspace: Workspace, base: Base, table: Table, given: SeedValue) -> str:
     cells = {name: value.value for name, value in given.items()}
     try:
-        (record,) = workspace.create(base, table, [cells], Manner(seed.OWNER, typecast=True))
+        (record,) = workspace.create(base, table, [cells], WriteOptions(seed.OWNER, typecast=True))
     except Refusal as refusal:
         raise given.wrong(refusal.message or refusal.type) from refusal
     return record.id

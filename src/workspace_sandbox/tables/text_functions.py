@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from workspace_sandbox.tables.operands import MOST, Erroneous, Function, of, whole
+from workspace_sandbox.tables.operands import MOST, FormulaError, Function, of, whole
 from workspace_sandbox.tables.operands import written as text
 
 LONGEST = 100_000
@@ -51,7 +51,7 @@ def _substitute(value: Any, old: Any, new: Any, which: Any = None) -> str:
 def _repeated(value: Any, count: Any) -> str:
     times = max(0, whole(count))
     if len(text(value)) * times > LONGEST:
-        raise Erroneous
+        raise FormulaError
     return text(value) * times
 
 

@@ -1,6 +1,6 @@
 """How often Airtable may be asked: per base, per token and per month."""
 
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import Budget, Budgets
 from workspace_sandbox.tables.wire import billing_limit_exceeded, throttled
 
@@ -11,7 +11,7 @@ TOKEN = Budget(50, 1.0)
 class Limits:
     """What was spent; a base that was asked too often stays closed for a while, and is not asked longer for asking."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: EmulatorContext) -> None:
         self.stage = stage
         self._budgets = Budgets(stage)
         self._calls = 0

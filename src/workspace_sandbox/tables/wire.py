@@ -15,7 +15,7 @@ from typing import Any, Literal
 from aiohttp import web
 
 from workspace_sandbox.kit.refusals import Refused
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.strict_json import parse_json
 
 COMPRESSED_FROM_BYTES = 1024
@@ -45,7 +45,7 @@ class Refusal(Refused):
             return {"errors": [{"error": self.type, **message}]}
         return {"error": {"type": self.type, **message}}
 
-    def response(self, _: Stage) -> web.Response:
+    def response(self, _: EmulatorContext) -> web.Response:
         """Return it."""
         return web.json_response(self.body(), status=self.status, headers=self.headers)
 
@@ -148,7 +148,7 @@ def unknown(_: web.Request, __: int) -> Refusal:
     return not_found()
 
 
-def throttled(stage: Stage, seconds: float) -> Refusal:
+def throttled(stage: EmulatorContext, seconds: float) -> Refusal:
     """Too many requests, for the base or the token. A knob adds the header that some clients report."""
     headers = {"Retry-After": str(max(1, math.ceil(seconds)))} if stage.knobs["retry_after"] else {}
     return rate_limited(stage.knobs["throttle_envelope"], headers)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.tables import cells, wire
-from workspace_sandbox.tables.draft import Draft, change, unlink
+from workspace_sandbox.tables.draft import PendingWrite, change, unlink
 from workspace_sandbox.tables.state import Attachment, Base, Cells, Field, Record, Table, User, find, media_type
 from workspace_sandbox.tables.webhooks import Webhook
 
@@ -28,7 +28,7 @@ Row = tuple[str | None, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class WriteOptions:
     """How a request wants to be written, and who writes."""
 
     user: User
@@ -51,7 +51,7 @@ class Merged:
 class Workspace:
     """All bases, changed by the clock and with the randomness of the stage."""
 
-    stage: Stage
+    stage: EmulatorContext
     users: tuple[User, ...]
     """Who may let an application in; the personal token is the first one's."""
 
@@ -67,15 +67,15 @@ class Workspace:
         """The base of that id, whoever may see it."""
         return next((base for base in self.bases if base.id == identifier), None)
 
-    def create(self, base: Base, table: Table, rows: Sequence[Mapping[str, Any]], manner: Manner) -> list[Record]:
+    def create(self, base: Base, table: Table, rows: Sequence[Mapping[str, Any]], manner: WriteOptions) -> list[Record]:
         """New records of *rows*, in their order; all of them or none."""
         return self.merge(base, table, [(None, row) for row in rows], [], manner).records
 
-    def update(self, base: Base, table: Table, rows: Sequence[Row], manner: Manner) -> list[Record]:
+    def update(self, base: Base, table: Table, rows: Sequence[Row], manner: WriteOptions) -> list[Record]:
         """Change the records of *rows*; all of them or none."""
         return self.merge(base, table, rows, [], manner).records
 
-    def merge(self, base: Base, table: Table, rows: Sequence[Row], keys: Sequence[str], manner: Manner) -> Merged:
+    def merge(self, base: Base, table: Table, rows: Sequence[Row], keys: Sequence[str], manner: WriteOptions) -> Merged:
         """Change the records that *rows* name, or that agree with them in the fields *keys*; make the others."""
         merge_fields = [_writable(table, key) for key in keys]
         columns = [{key: _writable(table, key) for key in row} for _, row in rows]
@@ -126,8 +126,8 @@ class Workspace:
         """An identifier that is not in use."""
         return prefix + "".join(self.stage.random.choices(ALPHABET, k=14))
 
-    def _draft(self, base: Base, manner: Manner) -> Draft:
-        return Draft(
+    def _draft(self, base: Base, manner: WriteOptions) -> PendingWrite:
+        return PendingWrite(
             base,
             manner.typecast,
             manner.creates_options,
@@ -136,7 +136,7 @@ class Workspace:
             lambda: self._record(manner.user),
         )
 
-    def _found(self, draft: Draft, table: Table, row: Row, keys: Sequence[Field]) -> Record | None:
+    def _found(self, draft: PendingWrite, table: Table, row: Row, keys: Sequence[Field]) -> Record | None:
         """The record that a row of a request is about; None if it is to be made."""
         identifier, sent = row
         if identifier is not None:
@@ -180,7 +180,7 @@ def _writable(table: Table, key: str) -> Field:
     return column
 
 
-def _wanted(draft: Draft, column: Field, sent: Mapping[str, Any]) -> Any:
+def _wanted(draft: PendingWrite, column: Field, sent: Mapping[str, Any]) -> Any:
     """The value a record must have to be merged with."""
     key = next((key for key in (column.name, column.id) if key in sent), None)
     if key is None:
@@ -189,7 +189,7 @@ def _wanted(draft: Draft, column: Field, sent: Mapping[str, Any]) -> Any:
     return None if value in ("", [], False) else value
 
 
-def _cleared(table: Table, manner: Manner) -> Cells:
+def _cleared(table: Table, manner: WriteOptions) -> Cells:
     return {column.id: None for column in table.fields if manner.replaces and column.type in cells.STRICT}
 
 

@@ -20,12 +20,12 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 
 def refusal(code: str, **more: Any) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
-        unwrap(Answer(200, {}, json.dumps({"ok": False, "error": code, **more}).encode()), wire.Posted)
+        unwrap(UpstreamResponse(200, {}, json.dumps({"ok": False, "error": code, **more}).encode()), wire.Posted)
     return refused.value
 
 

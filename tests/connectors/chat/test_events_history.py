@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import update
 
 from connector_gateway.connectors.chat import client, events
-from connector_gateway.core.events.polling import Poll
-from connector_gateway.core.events.watches import Claimed
+from connector_gateway.core.events.polling import PollSession
+from connector_gateway.core.events.watches import LeasedPoll
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import Overloaded, UpstreamError
-from connector_gateway.kit.events import FORMER, RENEWED_AT, Delivery, Receipt
+from connector_gateway.kit.events import FORMER, RENEWED_AT, HookRequest, HookResult
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage import tables
 from connectors.chat.observing import APP, BOT_USER, TEAM, callback, signed
@@ -43,10 +43,12 @@ class Watching:
 
     gateway: Gateway
     connection_id: str
-    claimed: Claimed
+    claimed: LeasedPoll
     began: float
 
-    def poll(self, clock: ShiftedClock | None = None, *, behind_since: float | None, pushed: bool = True) -> Poll:
+    def poll(
+        self, clock: ShiftedClock | None = None, *, behind_since: float | None, pushed: bool = True
+    ) -> PollSession:
         """Take a poll; what it was."""
         claimed = replace(self.claimed, behind_since=behind_since, state=self.state)
         taken = self.gateway.run(self._prepare(claimed, clock or ShiftedClock()))
@@ -54,11 +56,11 @@ class Watching:
         self.gateway.run(events.polls.poll(taken))
         return taken
 
-    async def _prepare(self, claimed: Claimed, clock: ShiftedClock) -> Poll:
+    async def _prepare(self, claimed: LeasedPoll, clock: ShiftedClock) -> PollSession:
         app, run = self.gateway.app, Run("watch")
-        connection = (await app.connections.several([self.connection_id]))[self.connection_id]
-        prepared = Poll(claimed, connection, run, database=app.database, feed=app._feed, clock=clock)
-        with app._gateway().watcher(run, connection) as prepared.upstream:
+        connection = (await app.connections.get_many([self.connection_id]))[self.connection_id]
+        prepared = PollSession(claimed, connection, run, database=app.database, feed=app._feed, clock=clock)
+        with app._gateway().poll_client(run, connection) as prepared.upstream:
             return prepared
 
     @property
@@ -88,7 +90,7 @@ class Watching:
     def notes(self) -> Any:
         """The snapshots of channels that were read."""
         poll = self.gateway.run(self._prepare(self.claimed, ShiftedClock()))
-        return self.gateway.run(poll.recall(events.backfill.SEEN))
+        return self.gateway.run(poll.snapshots(events.backfill.SEEN))
 
 
 @pytest.fixture(scope="module")
@@ -530,9 +532,9 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
 # Deliveries that say more than what was written
 
 
-def authorised(**about: Any) -> Receipt:
+def authorised(**about: Any) -> HookResult:
     """A receipt for the bot of the app."""
-    return Receipt(app=APP, accounts={f"{TEAM}/{BOT_USER}"}, app_accounts={f"{TEAM}/{BOT_USER}"}, **about)
+    return HookResult(app=APP, accounts={f"{TEAM}/{BOT_USER}"}, app_accounts={f"{TEAM}/{BOT_USER}"}, **about)
 
 
 @pytest.mark.parametrize(
@@ -545,7 +547,7 @@ def authorised(**about: Any) -> Receipt:
         ),
         (
             callback({"type": "tokens_revoked", "tokens": {"oauth": [PERSON]}}),
-            Receipt(app=APP, accounts={f"{TEAM}/{PERSON}"}, app_accounts=set(), revoked=True, missed_since=AT),
+            HookResult(app=APP, accounts={f"{TEAM}/{PERSON}"}, app_accounts=set(), revoked=True, missed_since=AT),
         ),
         (callback({"type": "channel_rename", "channel": {}}), authorised(places={TEAM}, wakes=["channels"])),
         (callback({"type": "member_joined_channel", "user": BOT_USER}), authorised(wakes=["channels"])),
@@ -557,7 +559,7 @@ def authorised(**about: Any) -> Receipt:
         ),
         (
             {"type": "app_rate_limited", "team_id": TEAM, "api_app_id": APP, "minute_rate_limited": 1000},
-            Receipt(
+            HookResult(
                 app=APP,
                 accounts=frozenset(),
                 app_accounts=frozenset(),
@@ -566,12 +568,12 @@ def authorised(**about: Any) -> Receipt:
                 missed_since=1000 - RETRIED_SECONDS,
             ),
         ),
-        ({"type": "url_verification", "challenge": "abc"}, Receipt(reply={"challenge": "abc"})),
+        ({"type": "url_verification", "challenge": "abc"}, HookResult(reply={"challenge": "abc"})),
     ],
     ids=str,
 )
-def test_deliveries_are_about_what_they_say(envelope: dict[str, Any], receipt: Receipt) -> None:
+def test_deliveries_are_about_what_they_say(envelope: dict[str, Any], receipt: HookResult) -> None:
     body = json.dumps(envelope).encode()
     headers = {name.lower(): value for name, value in signed(body, AT).items()}
 
-    assert receipt == events.deliveries.receive(Delivery(headers, body, AT), [SIGNING_SECRET])
+    assert receipt == events.deliveries.receive(HookRequest(headers, body, AT), [SIGNING_SECRET])

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.chat import mapping, wire
-from connector_gateway.kit.wire import converted
+from connector_gateway.kit.wire import convert
 from harness.requirement import requirement
 
 STATE = {"team_id": "T1", "user_id": "U0", "bot_id": "B0", "names": {"ops": "C1", "gone": None}}
@@ -13,7 +13,7 @@ STATE = {"team_id": "T1", "user_id": "U0", "bot_id": "B0", "names": {"ops": "C1"
 
 def said(**fields: Any) -> wire.Message:
     told = {"type": "message", "ts": "1790000000.000100", "user": "U7", "text": "deploy now"}
-    return converted(told | fields, wire.Message)
+    return convert(told | fields, wire.Message)
 
 
 @requirement("chat-42")
@@ -118,7 +118,7 @@ def test_keywords_that_are_the_same_to_a_reader_count_once() -> None:
     ],
 )
 def test_markup_is_read_as_it_is_shown(text: str, shown: str) -> None:
-    assert shown == mapping.texts.shown(text)
+    assert shown == mapping.texts.plain_text(text)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_what_is_searched_grows_no_faster_than_the_message(text: str) -> None:
 
     assert "deploy deploy 7" not in mapping.keywords.matching(text, keywords)
     assert (
-        len(mapping.keywords._within_edges(mapping.keywords.folded_text(mapping.texts.shown(text))))
+        len(mapping.keywords._within_edges(mapping.keywords.folded_text(mapping.texts.plain_text(text))))
         <= 3 * len(text) + 2
     )
 

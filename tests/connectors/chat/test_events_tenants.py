@@ -51,7 +51,7 @@ def other(gateway: Gateway) -> str:
     workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "B"}).data["workspace_id"]
     body = {"workspace_id": workspace_id, "connector": "chat", "credentials": {"token": VISITOR_TOKEN}}
     connection_id: str = gateway.operator("POST", "/v1/connections", json=body).data["connection_id"]
-    gateway.loop.call_soon_threadsafe(gateway.app._watches.roused.set)
+    gateway.loop.call_soon_threadsafe(gateway.app._watches.wake_event.set)
     wait_until(lambda: watch_of(gateway, connection_id).account is not None)
     settle(gateway, connection_id)
     return connection_id

@@ -7,7 +7,7 @@ import pytest
 
 from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
-from connector_gateway.kit.wire import converted
+from connector_gateway.kit.wire import convert
 from harness.requirement import requirement
 
 ANYWHERE = {"chat:write", "chat:write.public"}
@@ -16,7 +16,7 @@ MEMBERS_ONLY = {"chat:write"}
 
 def channel(**fields: Any) -> wire.Conversation:
     told = {"id": "C1", "name": "ops", "is_private": False, "is_member": False, "num_members": 4}
-    return converted(told | fields, wire.Conversation)
+    return convert(told | fields, wire.Conversation)
 
 
 def conversation(**fields: Any) -> wire.Conversation:
@@ -24,7 +24,7 @@ def conversation(**fields: Any) -> wire.Conversation:
 
 
 def message(**fields: Any) -> wire.Message:
-    return converted({"ts": "1790000001.000200"} | fields, wire.Message)
+    return convert({"ts": "1790000001.000200"} | fields, wire.Message)
 
 
 @requirement("chat-2")
@@ -210,7 +210,7 @@ def test_an_emoji_loses_the_colons_around_it(given: str, expected: str) -> None:
     ],
 )
 def test_a_message_is_ours_by_its_marker(metadata: Any, *, expected: bool) -> None:
-    assert expected == mapping.evidence.bears(message(metadata=metadata), "mark", "m1")
+    assert expected == mapping.evidence.has_marker(message(metadata=metadata), "mark", "m1")
 
 
 @pytest.mark.parametrize(
@@ -234,4 +234,4 @@ def test_a_reaction_is_ours_by_name_and_user(name: str, user_id: str, *, expecte
     ],
 )
 def test_a_body_is_recognised_through_the_vendors_escaping(stored: str | None, text: str, *, expected: bool) -> None:
-    assert expected == mapping.evidence.says(message(text=stored), text)
+    assert expected == mapping.evidence.has_text(message(text=stored), text)

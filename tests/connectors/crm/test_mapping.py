@@ -24,15 +24,15 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.upstream.pool import Answer
-from connector_gateway.kit.wire import converted
+from connector_gateway.kit.upstream.pool import UpstreamResponse
+from connector_gateway.kit.wire import convert
 from harness.requirement import requirement
 
 OPTIONS = [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}]
 
 
 def described(kind: str, **more: Any) -> Definition:
-    return converted({"name": "p", "label": "P", "type": kind, **more}, Definition)
+    return convert({"name": "p", "label": "P", "type": kind, **more}, Definition)
 
 
 ONE = described("enumeration", fieldType="select", options=OPTIONS)
@@ -160,7 +160,7 @@ def test_texts_that_mean_something_else_are_not(definition: Definition, sent: st
     ],
 )
 def test_a_search_compares_instants_as_milliseconds(definition: Definition, value: str, wanted: str) -> None:
-    assert casts.wanted(definition, value) == wanted
+    assert casts.filter_value(definition, value) == wanted
 
 
 def test_every_computed_property_is_named() -> None:
@@ -207,8 +207,8 @@ def test_an_instant_is_read_in_all_its_forms(text: str) -> None:
     assert mapping.records.instant(text).isoformat() in {"2026-11-20T09:12:00+00:00", "2026-11-20T10:12:00+01:00"}
 
 
-def answer(status: int, body: Any = "", **headers: str) -> Answer:
-    return Answer(status, headers, body.encode() if isinstance(body, str) else json.dumps(body).encode())
+def answer(status: int, body: Any = "", **headers: str) -> UpstreamResponse:
+    return UpstreamResponse(status, headers, body.encode() if isinstance(body, str) else json.dumps(body).encode())
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def answer(status: int, body: Any = "", **headers: str) -> Answer:
         (answer(477), 60.0),
     ],
 )
-def test_a_throttled_answer_says_how_long_to_rest(given: Answer, pause: float | None) -> None:
+def test_a_throttled_answer_says_how_long_to_rest(given: UpstreamResponse, pause: float | None) -> None:
     assert throttled(given) == pause
 
 
@@ -247,7 +247,7 @@ def test_a_throttled_answer_says_how_long_to_rest(given: Answer, pause: float | 
         (answer(415), UpstreamUnexpected),
     ],
 )
-def test_a_refusal_is_one_of_the_catalogue(given: Answer, refusal: type[GatewayError]) -> None:
+def test_a_refusal_is_one_of_the_catalogue(given: UpstreamResponse, refusal: type[GatewayError]) -> None:
     with pytest.raises(refusal) as refused:
         unwrap(given, Record, DealNotFound, "7")
 

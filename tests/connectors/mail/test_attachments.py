@@ -11,7 +11,7 @@ import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from connector_gateway.core.calls.concurrency import OF_ONE_LINK
+from connector_gateway.core.calls.concurrency import MAX_PER_LINK
 from connector_gateway.http.server.protocol import UNREAD_SECONDS
 from connectors.mail.looking import Looking, code_of, file, follow, one, received
 from harness.requirement import requirement
@@ -253,13 +253,13 @@ def test_many_who_stall_at_one_link_take_no_more_than_its_places_and_are_cut(
     (listed,) = one(gateway, 'subject:"Stalled"', include_body=True)["attachments"]
     url = urlsplit(fetch(gateway, listed["attachment_id"], message_id).data["download_url"]).path
     with ExitStack() as stack:
-        stalled = [stack.enter_context(speaking(gateway.base_url, buffer_bytes=4096)) for _ in range(OF_ONE_LINK)]
+        stalled = [stack.enter_context(speaking(gateway.base_url, buffer_bytes=4096)) for _ in range(MAX_PER_LINK)]
         for speaker in stalled:
             speaker.ask("GET", url)
         run_ids = [speaker.headers()["x-run-id"] for speaker in stalled]
         refused = follow(gateway, url)
         other = follow(gateway, link_to(gateway, "other.pdf"))
-        wait_until(lambda: unread(gateway) == OF_ONE_LINK)
+        wait_until(lambda: unread(gateway) == MAX_PER_LINK)
         passing(gateway, 0)
         passing(gateway, UNREAD_SECONDS + 1)
         wait_until(lambda: {status(gateway, run_id) for run_id in run_ids} == {"interrupted"})

@@ -6,7 +6,7 @@ from connector_gateway.connectors.mail import mapping, wire
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.wire import SendAs
 from connector_gateway.kit.errors import AttachmentNotFound, ThreadNotFound, UpstreamUnexpected
-from connector_gateway.kit.wire import UnexpectedShape, converted
+from connector_gateway.kit.wire import UnexpectedShape, convert
 
 NAMES = {"INBOX": "INBOX", "Label_1": "Clients", "Label_2": "clients", "Label_3": "Büro"}
 
@@ -56,21 +56,27 @@ def message(at: int, *labels: str, **headers: str) -> wire.Message:
 @pytest.mark.parametrize(
     ("messages", "parent"),
     [
-        ([message(1, Subject="Plan", Message_ID="<a@x>")], mapping.outgoing.Parent("Re: Plan", "<a@x>", ["<a@x>"])),
-        ([message(1, Subject="re: Plan", Message_Id="<a@x>")], mapping.outgoing.Parent("re: Plan", "<a@x>", ["<a@x>"])),
-        ([message(1, Subject="", Message_ID="<a@x>")], mapping.outgoing.Parent("Re:", "<a@x>", ["<a@x>"])),
-        ([message(1, SUBJECT="Plan")], mapping.outgoing.Parent("Re: Plan")),
+        (
+            [message(1, Subject="Plan", Message_ID="<a@x>")],
+            mapping.outgoing.ReplyTarget("Re: Plan", "<a@x>", ["<a@x>"]),
+        ),
+        (
+            [message(1, Subject="re: Plan", Message_Id="<a@x>")],
+            mapping.outgoing.ReplyTarget("re: Plan", "<a@x>", ["<a@x>"]),
+        ),
+        ([message(1, Subject="", Message_ID="<a@x>")], mapping.outgoing.ReplyTarget("Re:", "<a@x>", ["<a@x>"])),
+        ([message(1, SUBJECT="Plan")], mapping.outgoing.ReplyTarget("Re: Plan")),
         (
             [message(1, Subject="Plan", Message_ID="<b@x>", References="<a@x>\r\n <r@x>")],
-            mapping.outgoing.Parent("Re: Plan", "<b@x>", ["<a@x>", "<r@x>", "<b@x>"]),
+            mapping.outgoing.ReplyTarget("Re: Plan", "<b@x>", ["<a@x>", "<r@x>", "<b@x>"]),
         ),
         (
             [message(1, Subject="Plan", Message_ID="<b@x>", In_Reply_To="<a@x> (by Ben)")],
-            mapping.outgoing.Parent("Re: Plan", "<b@x>", ["<a@x>", "<b@x>"]),
+            mapping.outgoing.ReplyTarget("Re: Plan", "<b@x>", ["<a@x>", "<b@x>"]),
         ),
         (
             [message(2, Subject="Two", Message_ID="<b@x>"), message(1, Subject="One", Message_ID="<a@x>")],
-            mapping.outgoing.Parent("Re: Two", "<b@x>", ["<b@x>"]),
+            mapping.outgoing.ReplyTarget("Re: Two", "<b@x>", ["<b@x>"]),
         ),
         (
             [
@@ -78,13 +84,13 @@ def message(at: int, *labels: str, **headers: str) -> wire.Message:
                 message(2, "DRAFT", Subject="Two", Message_ID="<b@x>"),
                 message(3, "TRASH", Subject="Three", Message_ID="<c@x>"),
             ],
-            mapping.outgoing.Parent("Re: One", "<a@x>", ["<a@x>"]),
+            mapping.outgoing.ReplyTarget("Re: One", "<a@x>", ["<a@x>"]),
         ),
-        ([message(1, Subject="Plan", Message_ID="<é@x> <a b@x>")], mapping.outgoing.Parent("Re: Plan")),
+        ([message(1, Subject="Plan", Message_ID="<é@x> <a b@x>")], mapping.outgoing.ReplyTarget("Re: Plan")),
     ],
 )
 def test_a_reply_follows_the_last_message_that_counts(
-    messages: list[wire.Message], parent: mapping.outgoing.Parent
+    messages: list[wire.Message], parent: mapping.outgoing.ReplyTarget
 ) -> None:
     found = mapping.outgoing.parent(wire.Thread(messages=messages), "t")
 
@@ -153,13 +159,13 @@ def test_an_address_that_fits_no_header_is_not_sent_from(addresses: list[SendAs]
 @pytest.mark.parametrize("told", ["", "soon", "1e9", "1795125600000000", "-99999999999999"])
 def test_an_instant_that_is_none_is_not_decoded(told: str) -> None:
     with pytest.raises(UnexpectedShape) as refused:
-        converted({"id": "1", "threadId": "1", "internalDate": told}, wire.Message)
+        convert({"id": "1", "threadId": "1", "internalDate": told}, wire.Message)
 
-    assert "internalDate" == refused.value.place
+    assert "internalDate" == refused.value.json_path
 
 
 @pytest.mark.parametrize("told", ["0", "-9999999999999", "99999999999999"])
 def test_an_instant_that_is_decoded_is_one(told: str) -> None:
-    message = converted({"id": "1", "threadId": "1", "internalDate": told}, wire.Message)
+    message = convert({"id": "1", "threadId": "1", "internalDate": told}, wire.Message)
 
     assert mapping.messages.message(message, {}).received_at.timestamp() * 1000 == int(told)

@@ -12,7 +12,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from connector_gateway.connectors.mail import mime
-from connector_gateway.connectors.mail.mime import Letter, Mailbox
+from connector_gateway.connectors.mail.mime import Mailbox, OutgoingMessage
 from connector_gateway.connectors.mail.wire import Content, Header, Part
 from connector_gateway.kit.errors import UpstreamUnexpected
 from harness.requirement import requirement
@@ -152,7 +152,7 @@ def test_headers_are_read_whether_the_vendor_decoded_them_or_not(value: str, dec
     assert mime.header(part("text/plain", SUBJECT=value), "Subject") == decoded
 
 
-def letter(**more: Any) -> Letter:
+def letter(**more: Any) -> OutgoingMessage:
     given: dict[str, Any] = {
         "sender": Mailbox("Nora Lind", "nora@brightfjord.test"),
         "to": [Mailbox("", "ben@acmefreight.test")],
@@ -161,7 +161,7 @@ def letter(**more: Any) -> Letter:
         "marker": ("X-Marker", "01ABC"),
         "written_at": datetime(2026, 11, 20, 8, tzinfo=UTC),
     }
-    return Letter(**(given | more))
+    return OutgoingMessage(**(given | more))
 
 
 def test_a_letter_is_written_out() -> None:

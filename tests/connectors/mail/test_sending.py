@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.calls.error_details import cut
+from connector_gateway.core.calls.error_details import truncate
 from connectors.mail.looking import OWN, Looking, plain, received, recipients
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
@@ -149,7 +149,7 @@ def test_what_is_no_address_is_refused(gateway: Gateway, recipient: str) -> None
     reply = send(gateway, "Never sent", to=[recipient])
 
     assert (422, "invalid_recipient") == (reply.status, reply.code)
-    assert [(0, cut(recipient))] == [(detail["index"], detail["value"]) for detail in reply.details]
+    assert [(0, truncate(recipient))] == [(detail["index"], detail["value"]) for detail in reply.details]
     assert [] == gateway.journal("mail")
 
 

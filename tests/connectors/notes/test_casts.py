@@ -18,7 +18,7 @@ from connector_gateway.kit.errors import (
     SelectOptionMissing,
     UnsupportedBlock,
 )
-from connector_gateway.kit.wire import converted
+from connector_gateway.kit.wire import convert
 from harness.requirement import requirement
 from workspace_sandbox.notes.checks import utf16_length
 
@@ -29,7 +29,7 @@ OPTIONS = [{"id": "o1", "name": "Open"}, {"id": "o2", "name": "Won, at last"}, {
 
 def described(kind: str) -> wire.Property:
     config = {"options": OPTIONS} if kind in OPTIONED else {}
-    return converted({"id": "p1", "name": "P", "type": kind, kind: config}, wire.Property)
+    return convert({"id": "p1", "name": "P", "type": kind, kind: config}, wire.Property)
 
 
 OPTIONED = {"select", "multi_select", "status"}
@@ -297,7 +297,7 @@ def test_several_properties_are_written_by_their_ids_and_computed_ones_skipped()
         "Score": {"id": "s", "name": "Score", "type": "formula", "formula": {}},
         "Mood": {"id": "m", "name": "Mood", "type": "sentiment", "sentiment": {}},
     }
-    known = converted(schema, dict[str, wire.Property])
+    known = convert(schema, dict[str, wire.Property])
     written, skipped = mapping.properties.writable(known, {"Score": 1, "Stage": "Open", "Mood": "good", "Name": "Acme"})
 
     assert {"a%3Ab": {"select": {"id": "o1"}}, "title": {"title": text("Acme")}} == written
@@ -330,7 +330,7 @@ def raw(kind: str, content: Any, **more: Any) -> dict[str, Any]:
 
 
 def value(kind: str, content: Any, **more: Any) -> wire.Value:
-    return converted(raw(kind, content, **more), wire.Value)
+    return convert(raw(kind, content, **more), wire.Value)
 
 
 def page(kind: str, content: Any, **more: Any) -> wire.Page:
@@ -531,7 +531,7 @@ def test_periods_and_times_of_a_zone_are_compared_so_too(held: dict[str, Any], w
     ],
 )
 def test_a_page_bears_what_was_written_on_it(kind: str, written: Any, held: Any) -> None:
-    assert mapping.evidence.bears(page(kind, held), {"p1": {kind: cast(kind, written)}})
+    assert mapping.evidence.has_values(page(kind, held), {"p1": {kind: cast(kind, written)}})
 
 
 @pytest.mark.parametrize("kind", ["people", "relation"])
@@ -539,7 +539,7 @@ def test_a_page_that_shows_only_part_of_a_long_list_bears_it_nevertheless(kind: 
     ids = [f"{number:08x}-4f50-4617-8293-a4b5c6d7e8f9" for number in range(40)]
     part = page(kind, [{"id": uid} for uid in ids[:25]], has_more=True)
 
-    assert mapping.evidence.bears(part, {"p1": {kind: cast(kind, ids)}})
+    assert mapping.evidence.has_values(part, {"p1": {kind: cast(kind, ids)}})
 
 
 @pytest.mark.parametrize(
@@ -559,7 +559,7 @@ def test_a_page_that_shows_only_part_of_a_long_list_bears_it_nevertheless(kind: 
     ],
 )
 def test_a_page_that_holds_something_else_does_not_bear_it(kind: str, written: Any, held: Any) -> None:
-    assert not mapping.evidence.bears(page(kind, held), {"p1": {kind: cast(kind, written)}})
+    assert not mapping.evidence.has_values(page(kind, held), {"p1": {kind: cast(kind, written)}})
 
 
 @pytest.mark.parametrize(
@@ -583,7 +583,7 @@ def test_a_page_that_holds_something_else_does_not_bear_it(kind: str, written: A
     ],
 )
 def test_a_value_that_was_not_written_is_as_on_a_new_page(kind: str, held: Any, *, is_blank: bool) -> None:
-    assert is_blank == casts.comparison.blank(value(kind, held), "o1")
+    assert is_blank == casts.comparison.is_default(value(kind, held), "o1")
 
 
 # Blocks in doubt

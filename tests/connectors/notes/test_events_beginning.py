@@ -14,7 +14,7 @@ from harness.requirement import requirement
 from harness.waiting import wait_until
 from workspace_sandbox.kit.faults import Fault
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.seeding import Seeder
+from workspace_sandbox.notes.seeding import DataBuilder
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_a_change_made_before_the_first_look_has_read_the_page_is_told_to_be_mis
 @requirement("notes-73")
 def test_a_vendor_whose_clock_is_behind_hides_no_page(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "connector_gateway.connectors.notes.client.ahead",
+        "connector_gateway.connectors.notes.client.clock_skew",
         lambda date, now: -90.0 if date and now else 0.0,
     )
     watched.emulator.stage.clock = ShiftedClock(-90)
@@ -137,7 +137,7 @@ def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path
         with installed(sandbox, tmp_path, GATEWAY_WATCH="on") as installation:
             wait_until(lambda: emulator.stage.faults[0].times == 0)
             database_id = source_of(emulator, "Leads").parent.id
-            made = emulator.act({"action": "create_page", "database_id": database_id, "properties": {}})
+            made = emulator.perform({"action": "create_page", "database_id": database_id, "properties": {}})
             installation.end()
             installation.start()
             query = {"connection_id": installation.connections["notes"]}
@@ -153,7 +153,7 @@ def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path
 def test_what_is_made_in_a_database_while_credentials_are_replaced_is_an_event(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Leads") as watched:
         watched.gateway.revoke("notes")
-        seeder = Seeder(watched.emulator.workspace)
+        seeder = DataBuilder(watched.emulator.workspace)
         seeder.people = [watched.emulator.seeded.person]
         made = seeder.table("Made meanwhile", time.time(), [seeder.property("title", "Name")])
         made.created_at = time.time()

@@ -17,7 +17,7 @@ from harness.requirement import requirement
 from harness.serving import WIDE
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.seeding import Seeder
+from workspace_sandbox.notes.seeding import DataBuilder
 
 
 def remembered_rows(watched: Watched, title: str) -> int:
@@ -145,7 +145,7 @@ def test_a_database_that_is_shared_later_is_seen_in_silence(tmp_path: Path) -> N
 @requirement("notes-58")
 def test_a_database_that_is_made_meanwhile_is_new_with_all_its_rows(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Leads") as watched:
-        seeder = Seeder(watched.emulator.workspace)
+        seeder = DataBuilder(watched.emulator.workspace)
         seeder.people = [watched.emulator.seeded.person]
         made = seeder.table("Made meanwhile", time.time(), [seeder.property("title", "Name")])
         made.created_at = time.time()
@@ -270,9 +270,9 @@ def test_killed_in_the_middle_of_the_first_look_it_loses_and_doubles_nothing(tmp
             emulator.stage.knobs["short_pages"] = False
             pages = emulator.workspace.live_rows(source_of(emulator, "Everything"))
             edited = {"action": "update_page", "page_id": pages[0].id, "properties": {"Title": "edited"}}
-            emulator.act(edited)
+            emulator.perform(edited)
             database_id = source_of(emulator, "Everything").parent.id
-            made = emulator.act({"action": "create_page", "database_id": database_id, "properties": {}})
+            made = emulator.perform({"action": "create_page", "database_id": database_id, "properties": {}})
             installation.settings = {**settings, "GATEWAY_NOTES_BUDGET": WIDE}
             installation.start()
             wait_until(lambda: 2 <= len(read(installation)))

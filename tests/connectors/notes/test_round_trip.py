@@ -44,7 +44,9 @@ def values(gateway: Gateway, page: Page) -> dict[str, wire.Value]:
 
 def seen(found: Mapping[str, wire.Value]) -> dict[str, tuple[Any, str]]:
     """What a value is, and what an event says of it."""
-    return {name: (casts.comparison.trace(value), casts.event_text.text(value)) for name, value in found.items()}
+    return {
+        name: (casts.comparison.comparison_key(value), casts.event_text.text(value)) for name, value in found.items()
+    }
 
 
 def written_back(gateway: Gateway, page: Page) -> Reply:
@@ -75,4 +77,4 @@ def test_null_restores_what_a_new_page_has(gateway: Gateway, kind: str) -> None:
     update(gateway, page.id, properties={name: None})
 
     new = values(gateway, workspace_of(gateway).pages[made])[name]
-    assert casts.comparison.trace(new) == casts.comparison.trace(values(gateway, page)[name])
+    assert casts.comparison.comparison_key(new) == casts.comparison.comparison_key(values(gateway, page)[name])

@@ -72,7 +72,7 @@ class Watched:
 
     def rouse(self) -> None:
         """Let what is due be noticed at once."""
-        self.gateway.loop.call_soon_threadsafe(self.gateway.app._watches.roused.set)
+        self.gateway.loop.call_soon_threadsafe(self.gateway.app._watches.wake_event.set)
 
     def poll(self) -> None:
         """Have everything polled, and wait for the end of that."""

@@ -14,7 +14,7 @@ LEADS = "Leads"
 
 
 @dataclass(frozen=True)
-class Looking:
+class VendorInspector:
     """Somebody who looks into the application, and changes things there."""
 
     emulator: TablesEmulator
@@ -63,7 +63,7 @@ class Looking:
     def made_by_hand(self, *, seconds_ago: float = 0.0, **fields: Any) -> str:
         """A lead that a colleague makes, now or some time ago."""
         action = {"action": "create_record", "base_id": self.sales.id, "table": LEADS, "fields": fields}
-        record_id: str = self.emulator.act(action)["id"]
+        record_id: str = self.emulator.perform(action)["id"]
         self.table().records[record_id].created_at -= seconds_ago
         return record_id
 
@@ -92,8 +92,8 @@ def _copied_table(table: Table) -> Table:
     return replace(table, fields=deepcopy(table.fields), views=list(table.views), records=records)
 
 
-def looking_at(gateway: Gateway) -> Looking:
+def looking_at(gateway: Gateway) -> VendorInspector:
     """A look into the application behind *gateway*."""
     emulator = gateway.sandbox.emulators["tables"]
     assert isinstance(emulator, TablesEmulator)
-    return Looking(emulator)
+    return VendorInspector(emulator)

@@ -25,12 +25,12 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
     ViewNotFound,
 )
-from connector_gateway.kit.upstream.client import Pause
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.client import ThrottleDelay
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 
-def answer(status: int, body: Any = b"", headers: Mapping[str, str] | None = None) -> Answer:
-    return Answer(status, headers or {}, body if isinstance(body, bytes) else json.dumps(body).encode())
+def answer(status: int, body: Any = b"", headers: Mapping[str, str] | None = None) -> UpstreamResponse:
+    return UpstreamResponse(status, headers or {}, body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
 def refusal(kind: str, message: str = "No.") -> dict[str, Any]:
@@ -143,7 +143,7 @@ def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
 def test_the_base_rests_after_a_throttled_request(
     status: int, body: Any, headers: Mapping[str, str], seconds: float
 ) -> None:
-    assert Pause(seconds, {"base"}) == throttled(answer(status, body, headers))
+    assert ThrottleDelay(seconds, {"base"}) == throttled(answer(status, body, headers))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
+from connector_gateway.kit.wire import UnexpectedShape, convert, decode_json
 
 FIELDS: list[dict[str, Any]] = [
     {"id": "fldName", "name": "Name", "type": "singleLineText"},
@@ -29,14 +29,14 @@ FILES = {"id": "fldFiles", "name": "Files"}
 
 def leads(*more: Mapping[str, Any]) -> wire.Table:
     about = {"id": "tblA", "name": "Leads", "primaryFieldId": "fldName", "fields": [*FIELDS, *more]}
-    return converted(about, wire.Table)
+    return convert(about, wire.Table)
 
 
 TABLE = leads()
 
 
 def held(record_id: str, at: str = "2026-11-02T09:30:00.000Z", **fields: Any) -> wire.Record:
-    return converted({"id": record_id, "createdTime": at, "fields": fields}, wire.Record)
+    return convert({"id": record_id, "createdTime": at, "fields": fields}, wire.Record)
 
 
 def row(**fields: Any) -> wire.Row:
@@ -72,7 +72,7 @@ def test_a_record_that_holds_more_than_was_written_is_another() -> None:
     full, bare = held("rec1", fldName="A", fldStage="Open"), held("rec2", fldName="A")
     intent = wanted({"fldName": "A"}, {"fldName": "A", "fldStage": "Open"})
 
-    assert [(0, "rec2"), (1, "rec1")] == slots(mapping.evidence.made_of(TABLE, intent, [full, bare]))
+    assert [(0, "rec2"), (1, "rec1")] == slots(mapping.evidence.matching_records(TABLE, intent, [full, bare]))
 
 
 def test_what_is_computed_or_not_known_makes_no_other_record() -> None:
@@ -95,7 +95,7 @@ def test_what_a_table_was_seen_to_fill_in_by_itself_makes_no_other_record(
 
 def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
     younger, older = held("rec1", fldName="A"), held("rec2", "2026-11-02T09:29:59.000Z", fldName="A")
-    found = mapping.evidence.made_of(
+    found = mapping.evidence.matching_records(
         TABLE, wanted({"fldName": "A"}, {"fldName": " A", "fldStage": None}), [younger, older]
     )
 
@@ -106,7 +106,7 @@ def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
     "rows", [[{"fldName": "A"}, {"fldName": "B"}], [{"fldName": "A"}, {"fldName": "A"}], [{"fldName": "A", "fldX": 1}]]
 )
 def test_a_part_of_the_records_is_none_of_them(rows: list[dict[str, Any]]) -> None:
-    assert [] == mapping.evidence.made_of(TABLE, wanted(*rows), [held("rec1", fldName="A")])
+    assert [] == mapping.evidence.matching_records(TABLE, wanted(*rows), [held("rec1", fldName="A")])
 
 
 def test_rows_that_make_records_which_look_alike_have_equal_contents() -> None:
@@ -242,7 +242,7 @@ def schema(kind: str, options: Any) -> bytes:
 
 @pytest.mark.parametrize("options", [{"max": "high"}, {"choices": 5}, ["anything"], "text", None])
 def test_a_new_type_of_field_may_be_set_up_in_any_way(options: Any) -> None:
-    (table,) = decoded(schema("emotionScale", options), wire.Schema).tables
+    (table,) = decode_json(schema("emotionScale", options), wire.Schema).tables
 
     assert wire.NO_OPTIONS == table.fields[0].options()
 
@@ -259,9 +259,9 @@ def test_a_new_type_of_field_may_be_set_up_in_any_way(options: Any) -> None:
 )
 def test_a_known_field_that_is_set_up_in_an_unknown_way_is_told_with_its_place(kind: str, options: Any) -> None:
     with pytest.raises(UnexpectedShape) as raised:
-        decoded(schema(kind, options), wire.Schema)
+        decode_json(schema(kind, options), wire.Schema)
 
-    assert "tables[0].fields[0]" == raised.value.place
+    assert "tables[0].fields[0]" == raised.value.json_path
 
 
 @pytest.mark.parametrize("at", ["2026-11-02T09:30:00", "yesterday", "2026-13-01T00:00:00Z", 5, None])

@@ -10,7 +10,7 @@ import pytest
 
 from connector_gateway.core.events.feed import Gap
 from connector_gateway.core.events.gaps import written
-from connector_gateway.core.history.backlog import Backlogs
+from connector_gateway.core.history.backlog import BacklogMonitor
 from connector_gateway.core.webhooks.delivery import (
     DISABLED_AFTER_SECONDS,
     FIRST_PAUSE_SECONDS,
@@ -21,14 +21,14 @@ from connector_gateway.core.webhooks.delivery import (
     pause_after,
 )
 from connector_gateway.core.webhooks.progress import CLAIM_SECONDS, OF_ONE_WEBHOOK
-from connector_gateway.core.webhooks.sender import Sender
-from connector_gateway.kit.clock import instant
+from connector_gateway.core.webhooks.sender import WebhookSender
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.identifiers import RunId
-from connector_gateway.kit.shapes import timestamp
+from connector_gateway.kit.shapes import format_timestamp
 from connector_gateway_client.webhooks import verify
 from core.webhooks.conftest import Post, posting
-from harness.clocks import NOON, HandClock
+from harness.clocks import NOON, ManualClock
 from harness.databases import sqlite_in
 from harness.receiving import Inbox
 from harness.requirement import requirement
@@ -55,7 +55,7 @@ async def test_an_event_is_delivered_signed_as_its_route_tells_it(post: Post, in
 
     assert {
         "type": "sprouted",
-        "timestamp": timestamp(instant(NOON)),
+        "timestamp": format_timestamp(utc_datetime(NOON)),
         "connector": "garden",
         "connection_id": post.connection_id,
     } == delivery
@@ -66,7 +66,9 @@ async def test_an_event_is_delivered_signed_as_its_route_tells_it(post: Post, in
 @requirement("deliveries-5", "keys-11")
 async def test_messages_name_a_gap_for_a_day(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
-    await post.app._feed.miss(post.connection_id, Gap(RunId("run_1"), NOON - 60, NOON, "the database was restored."))
+    await post.app._feed.record_gap(
+        post.connection_id, Gap(RunId("run_1"), NOON - 60, NOON, "the database was restored.")
+    )
     await post.see("a")
     await post.deliver()
     _, named = inbox.take()
@@ -233,7 +235,7 @@ async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_st
     await post.deliver()
 
     assert ["active", "disabled", "active"] == [told["status"] for told in (before, disabled, enabled)]
-    assert ("failing", instant(NOON), 1) == (disabled["reason"], disabled["failing_since"], disabled["behind"])
+    assert ("failing", utc_datetime(NOON), 1) == (disabled["reason"], disabled["failing_since"], disabled["behind"])
     assert ("refused", 500) == (disabled["failing_result"], disabled["failing_status"])
     assert (0, list("aabababc")) == (meanwhile, plants(inbox))
     assert [("delivery_failed", 500), ("webhook_disabled", 500)] == await post.runs()
@@ -296,7 +298,7 @@ async def test_a_webhook_that_accepts_events_of_others_is_not_disabled(post: Pos
     told = await post.app.webhooks.show(made["webhook_id"])
 
     assert (list("aba"), "active") == (plants(inbox), told["status"])
-    assert (post.connection_id, instant(NOON)) == (told["failing_connection_id"], told["failing_since"])
+    assert (post.connection_id, utc_datetime(NOON)) == (told["failing_connection_id"], told["failing_since"])
 
 
 @requirement("deliveries-6")
@@ -333,7 +335,7 @@ async def test_the_history_does_not_show_the_path_of_a_receiver(post: Post, inbo
 
 
 @pytest.fixture
-async def guarded(tmp_path: Any, clock: HandClock) -> AsyncIterator[Post]:
+async def guarded(tmp_path: Any, clock: ManualClock) -> AsyncIterator[Post]:
     """A process that delivers to public addresses only."""
     async for made in posting(sqlite_in(tmp_path), clock):
         yield made
@@ -376,7 +378,10 @@ async def test_a_receiver_that_does_not_answer_is_left_after_a_while() -> None:
             await reader.read()
         writer.close()
 
-    async with await asyncio.start_server(silent, "127.0.0.1") as server, Sender(private=True, seconds=0.05) as sender:
+    async with (
+        await asyncio.start_server(silent, "127.0.0.1") as server,
+        WebhookSender(private=True, seconds=0.05) as sender,
+    ):
         port = server.sockets[0].getsockname()[1]
         attempt = await sender.send(f"http://127.0.0.1:{port}/", {}, b"{}")
 
@@ -423,9 +428,9 @@ async def test_metrics_tell_how_late_deliveries_are_and_for_how_long_they_fail(p
     inbox.answers = [FAILED]
     await post.see("a")
     await fail_for(post, 100)
-    told = await Backlogs(post.app.database, post.clock, 60).now()
+    told = await BacklogMonitor(post.app.database, post.clock, 60).now()
     await post.deliver()
-    well = await Backlogs(post.app.database, post.clock, 60).now()
+    well = await BacklogMonitor(post.app.database, post.clock, 60).now()
 
     assert told is not None
     assert (100.0, True) == (told.webhook_failing_seconds, 95.0 <= told.webhook_lag_seconds <= 96.0)

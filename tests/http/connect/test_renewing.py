@@ -6,7 +6,7 @@ import pytest
 from aiohttp import ClientSession, TCPConnector
 
 from connector_gateway.core.connections import token_client
-from harness.connecting import User, connected, shown
+from harness.connecting import BrowserUser, connected, shown
 from harness.playing import stand_in
 from harness.requirement import requirement
 from harness.serving import Gateway
@@ -16,7 +16,7 @@ TOKEN = "/v1/oauth/token"
 
 
 @pytest.fixture
-def connection(someone: User) -> str:
+def connection(someone: BrowserUser) -> str:
     """A connection whose token the third party does not take any more, though its refresh token is good."""
     connection_id = connected(someone)
     end(someone.gateway)

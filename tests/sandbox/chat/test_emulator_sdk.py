@@ -19,7 +19,7 @@ from harness.playing import playing
 from harness.receiving import receiving
 from workspace_sandbox import Sandbox
 from workspace_sandbox.chat import ChatEmulator, access
-from workspace_sandbox.kit.keeping import held, restore
+from workspace_sandbox.kit.keeping import dump_state, restore
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 """The library leaves its connections to the collector."""
@@ -157,7 +157,7 @@ def test_the_client_uploads_a_file_and_reads_it_again(client: WebClient, emulato
         )["file"]
         # Before the reset, which drops what is still to be delivered.
         events = {json.loads(inbox.take()[1])["event"]["type"] for _ in range(3)}
-        kept = held(emulator)
+        kept = dump_state(emulator)
         emulator.reset()
         restore(emulator, kept)
     told = client.files_info(file=sent["id"])["file"]
@@ -306,7 +306,7 @@ def test_deliveries_carry_a_signature_the_verifier_accepts_although_the_clock_is
     sandbox.clock.set(sandbox.clock.now() + ahead)
     with receiving() as inbox:
         emulator.stage.knobs["events_url"] = inbox.address
-        emulator.act({"action": "message", "channel_id": GENERAL, "text": "deploy 🚀"})
+        emulator.perform({"action": "message", "channel_id": GENERAL, "text": "deploy 🚀"})
         headers, body = inbox.take()
     sandbox.clock.release()
 
@@ -327,9 +327,9 @@ def test_bolt_takes_the_handshake_and_the_events(client: WebClient, emulator: Ch
     app.event("app_mention")(lambda event: heard.append(f"to us: {event['text']}"))
     with receiving() as inbox:
         emulator.stage.knobs["events_url"] = inbox.address
-        emulator.act({"action": "verify_url"})
+        emulator.perform({"action": "verify_url"})
         handshake = inbox.take()
-        emulator.act({"action": "message", "channel_id": GENERAL, "text": "<@U05RELAYBOT> deploy"})
+        emulator.perform({"action": "message", "channel_id": GENERAL, "text": "<@U05RELAYBOT> deploy"})
         deliveries = [handshake, inbox.take(), inbox.take()]
     answers = [app.dispatch(bolted(delivery)) for delivery in deliveries]
 

@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.mail.calling import USER, Mail, written
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.mail.routes import METHODS
 from workspace_sandbox.mail.wire import Refusal
@@ -58,8 +58,8 @@ def test_units_beyond_the_minute_are_refused(mail: Mail, dialect: str, status: i
 
 
 def test_the_minute_slides_and_hammering_moves_the_named_time() -> None:
-    clock = HandClock(1_795_200_000.0)
-    emulator = MailEmulator(Stage(clock, **{**MailEmulator.knobs, "throttle": "retry_after_429"}))
+    clock = ManualClock(1_795_200_000.0)
+    emulator = MailEmulator(EmulatorContext(clock, **{**MailEmulator.knobs, "throttle": "retry_after_429"}))
     ledger = emulator.desk.ledger
     ledger.charge("u", 5_000)
     clock.at += 30
@@ -77,7 +77,7 @@ def test_the_minute_slides_and_hammering_moves_the_named_time() -> None:
 
 
 def test_users_have_budgets_of_their_own() -> None:
-    emulator = MailEmulator(Stage(HandClock(1_795_200_000.0), **MailEmulator.knobs))
+    emulator = MailEmulator(EmulatorContext(ManualClock(1_795_200_000.0), **MailEmulator.knobs))
     emulator.desk.ledger.charge("one", 6_000)
 
     emulator.desk.ledger.charge("other", 6_000)

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from harness.clocks import HandClock
-from workspace_sandbox.kit.stage import Stage
+from harness.clocks import ManualClock
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.mail import compose
 from workspace_sandbox.mail.mime import Part, parse
-from workspace_sandbox.mail.office import PostOffice
+from workspace_sandbox.mail.office import MailTransport
 from workspace_sandbox.mail.search import read
 from workspace_sandbox.mail.state import Mailbox
 
@@ -59,8 +59,8 @@ MESSAGES: dict[str, tuple[int, list[str], bytes]] = {
 
 @pytest.fixture(scope="module")
 def mailbox() -> Mailbox:
-    stage = Stage(HandClock(NOON))
-    office = PostOffice(stage.random, stage.clock.now, stage.knobs)
+    stage = EmulatorContext(ManualClock(NOON))
+    office = MailTransport(stage.random, stage.clock.now, stage.knobs)
     made = office.open("me@own.test", "Me Own")
     for number, name in enumerate(("Clients", "Clients/Acme Freight"), 1):
         label = type(made.labels["INBOX"])(f"Label_{number}", name, "user", {})

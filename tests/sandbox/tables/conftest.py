@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.playing import playing
 from sandbox.tables.played import NOON, Played
 from workspace_sandbox.sandbox import Sandbox
@@ -20,7 +20,7 @@ def airtable_sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def airtable(airtable_sandbox: Sandbox) -> Iterator[Played]:
-    clock = HandClock(NOON)
+    clock = ManualClock(NOON)
     airtable_sandbox.emulators["tables"].stage.clock = clock
     with requests.Session() as session:
         session.headers["Authorization"] = f"Bearer {airtable_sandbox.emulators['tables'].credentials()['token']}"

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import requests
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 
@@ -21,7 +21,7 @@ class Played:
     """The stand-in as a test meets it: its addresses, its controls and a client with the seeded token."""
 
     sandbox: Sandbox
-    clock: HandClock
+    clock: ManualClock
     session: requests.Session
     steered: bool = False
 

@@ -258,7 +258,7 @@ def test_actions_that_make_no_sense_are_refused(airtable: Played, action: dict[s
     filled = {name: value.format(**airtable.examples) if name == "base_id" else value for name, value in action.items()}
 
     with pytest.raises(ValueError, match=r"."):
-        airtable.emulator.act(filled)
+        airtable.emulator.perform(filled)
 
 
 HOSTILE: list[Callable[[str], str]] = [

@@ -5,8 +5,8 @@ from types import FunctionType
 import pytest
 from pyairtable import formulas
 
-from harness.clocks import HandClock
-from workspace_sandbox.kit.stage import Stage
+from harness.clocks import ManualClock
+from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.formula import parse
 from workspace_sandbox.tables.functions import FUNCTIONS
@@ -17,7 +17,7 @@ from workspace_sandbox.tables.values import Reader
 @pytest.fixture(scope="module")
 def row() -> Row:
     """A lead with everything in it, looked at on Sunday 2026-11-22 at noon."""
-    workspace = TablesEmulator(Stage(HandClock())).workspace
+    workspace = TablesEmulator(EmulatorContext(ManualClock())).workspace
     base = workspace.bases[0]
     leads = base.tables[0]
     return Row(Reader(base, 1_795_348_800.0, str), leads, next(iter(leads.records.values())))

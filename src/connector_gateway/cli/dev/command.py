@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from connector_gateway.cli.dev.folder import SANDBOX, claimed
-from connector_gateway.cli.serve.gc_control import loading
+from connector_gateway.cli.dev.folder import SANDBOX, lock_folder
+from connector_gateway.cli.serve.gc_control import gc_disabled
 
 HOST = "127.0.0.1"
 MAX_PORT = 65_535
@@ -25,7 +25,7 @@ RELEASE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Place:
+class DevInstallation:
     """The ports and the folder of a dev installation."""
 
     port: int
@@ -54,16 +54,16 @@ class Place:
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -> None:
     """Run gateway and sandbox together: a workspace, two keys and a connection per application, ready to call."""
-    place = Place(port, sandbox_port, data)
-    with claimed(data, RELEASE_SECONDS), _sandbox(place, fresh=fresh) as sandbox:
-        with loading():
+    place = DevInstallation(port, sandbox_port, data)
+    with lock_folder(data, RELEASE_SECONDS), _sandbox(place, fresh=fresh) as sandbox:
+        with gc_disabled():
             from connector_gateway.cli.dev.setup import serve_dev  # noqa: PLC0415  # while the sandbox starts
 
         asyncio.run(serve_dev(place, sandbox, fresh=fresh, quiet=quiet))
 
 
 @contextmanager
-def _sandbox(place: Place, *, fresh: bool) -> Iterator[subprocess.Popen[bytes]]:
+def _sandbox(place: DevInstallation, *, fresh: bool) -> Iterator[subprocess.Popen[bytes]]:
     """Run the sandbox in a process of its own, which ends with this one, however that ends."""
     # The sandbox releases its first port last, and checks itself whether the others are free.
     _wait_for_ports([place.port, place.sandbox_port])

@@ -17,9 +17,9 @@ import click
 from pydantic_core import from_json, to_json
 
 from connector_gateway.storage.sql.sqlite_files import (
-    AlreadyServed,
+    DatabaseInUse,
     FileLock,
-    Unusable,
+    UnusableDatabase,
     make_private_folder,
     write_private,
 )
@@ -101,9 +101,9 @@ def is_running(data: Path) -> bool:
     lock = FileLock(data / "dev", checked=False)
     try:
         lock.take()
-    except AlreadyServed:
+    except DatabaseInUse:
         return True
-    except Unusable:
+    except UnusableDatabase:
         return False
     lock.release()
     return False
@@ -125,7 +125,7 @@ def _answering(data: Path) -> str | None:
 
 
 @contextmanager
-def claimed(data: Path, seconds: float) -> Iterator[None]:
+def lock_folder(data: Path, seconds: float) -> Iterator[None]:
     """Hold the folder, which is made if need be; a process that is just ending has *seconds* to release it."""
     _check_writable(data)
     _check_owner(data)
@@ -137,7 +137,7 @@ def claimed(data: Path, seconds: float) -> Iterator[None]:
         yield
 
 
-def empty(data: Path) -> None:
+def clear(data: Path) -> None:
     """Remove what earlier runs have kept, and nothing else; no gateway may be running on it."""
     # The lock of a gateway that serves: its holder has the database open.
     with _held(_serving(data), 0.0):
@@ -184,9 +184,9 @@ def _held(lock: FileLock, deadline: float, data: Path | None = None) -> Iterator
         try:
             lock.take()
             break
-        except Unusable as error:
+        except UnusableDatabase as error:
             raise click.ClickException(str(error)) from error
-        except AlreadyServed as taken:
+        except DatabaseInUse as taken:
             if data is not None and (base_url := _answering(data)):
                 raise click.ClickException(
                     f"dev is running in {data} already, at {base_url}. Use that one, stop it, or name another folder "

@@ -7,7 +7,7 @@ Workspace, keys, connections and history stay.
 from sqlalchemy import Connection, delete, select
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.events.watch_listener import WatchChanges
+from connector_gateway.core.events.watch_listener import WatchListener
 from connector_gateway.kit.clock import Clock
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -24,9 +24,9 @@ FORGOTTEN = (
 )
 
 
-async def forget_applications(database: Database, clock: Clock) -> None:
+async def reset_upstream_state(database: Database, clock: Clock) -> None:
     """Forget what was done and seen, and watch every connection as if it was made now."""
-    changes = WatchChanges(CONNECTORS, clock)
+    changes = WatchListener(CONNECTORS, clock)
 
     def forget(writing: Connection) -> None:
         for table in FORGOTTEN:

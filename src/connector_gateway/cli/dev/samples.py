@@ -14,7 +14,7 @@ Described = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Stop:
+class SampleRequest:
     """One call of the tour."""
 
     title: str
@@ -25,7 +25,7 @@ class Stop:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def stops(described: Described, connectors: Mapping[str, AnyConnector]) -> Mapping[str, Stop]:
+def sample_requests(described: Described, connectors: Mapping[str, AnyConnector]) -> Mapping[str, SampleRequest]:
     """The calls to show, by connector, for what ``dev`` has set up."""
     return {
         name: _stop(name, sample, described["examples"][name], connection_id)
@@ -34,16 +34,18 @@ def stops(described: Described, connectors: Mapping[str, AnyConnector]) -> Mappi
     }
 
 
-def _stop(connector: str, sample: SampleCall, examples: Described, connection_id: str) -> Stop:
+def _stop(connector: str, sample: SampleCall, examples: Described, connection_id: str) -> SampleRequest:
     operation, values = sample.operation, dict(sample.arguments(examples))
     address = address_of(connector, operation, values)
     arguments = {"connection_id": connection_id} | values
     if operation.method == "GET":
-        return Stop(sample.title, "GET", address, query={name: query_text(value) for name, value in arguments.items()})
+        return SampleRequest(
+            sample.title, "GET", address, query={name: query_text(value) for name, value in arguments.items()}
+        )
     # Repeated at each start, in applications that keep what was made.
     has_key = operation.scope == "read" or IDEMPOTENCY_FIELD in arguments
     headers = {} if has_key else {"Idempotency-Key": f"tour-{connector}"}
-    return Stop(sample.title, operation.method, address, body=arguments, headers=headers)
+    return SampleRequest(sample.title, operation.method, address, body=arguments, headers=headers)
 
 
 def address_of(connector: str, operation: AnyOperation, values: dict[str, Any]) -> str:
@@ -60,7 +62,7 @@ def query_text(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def curl(described: Described, stop: Stop) -> str:
+def curl(described: Described, stop: SampleRequest) -> str:
     """The command line that makes the call of *stop*."""
     address = described["base_url"] + stop.path + (f"?{urlencode(stop.query)}" if stop.query else "")
     parts = ["curl", "-sS", shlex.quote(address), "-H", f"'Authorization: Bearer {described['keys']['write']}'"]

@@ -21,23 +21,23 @@ from rich.json import JSON
 from rich.text import Text
 
 from connector_gateway.app import App
-from connector_gateway.cli.dev.command import HOST, Place
-from connector_gateway.cli.dev.folder import DESCRIPTION, State, empty, keep, state_of, write
-from connector_gateway.cli.dev.reset import forget_applications
-from connector_gateway.cli.dev.samples import Stop, curl, stops
+from connector_gateway.cli.dev.command import HOST, DevInstallation
+from connector_gateway.cli.dev.folder import DESCRIPTION, State, clear, keep, state_of, write
+from connector_gateway.cli.dev.reset import reset_upstream_state
+from connector_gateway.cli.dev.samples import SampleRequest, curl, sample_requests
 from connector_gateway.cli.installation import dev_settings, environment
 from connector_gateway.cli.output import console
-from connector_gateway.cli.serve.server import Server, server
+from connector_gateway.cli.serve.server import GatewayServer, server
 from connector_gateway.cli.settings_loader import settings_of
 from connector_gateway.cli.terminal_text import printable_json
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.access.audited_actions import Actor, acting
-from connector_gateway.core.upstream_files.remote_files import Files
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.tasks import end
+from connector_gateway.kit.tasks import cancel_and_wait
 from connector_gateway.storage.sql.database import Database
-from connector_gateway.storage.sql.sqlite_files import Unusable
+from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 
 V = TypeVar("V")
 
@@ -47,7 +47,7 @@ SELDOM_SECONDS = "300"
 """How often everything is polled: since deliveries come at once, rarely; the environment may say otherwise."""
 
 
-async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bool, quiet: bool) -> None:
+async def serve_dev(place: DevInstallation, sandbox: subprocess.Popen[bytes], *, fresh: bool, quiet: bool) -> None:
     """Serve until told to stop, in front of *sandbox*, with everything ready to call.
 
     Earlier state is removed if the start is to be *fresh*, now that the sandbox has its ports.
@@ -60,11 +60,11 @@ async def serve_dev(place: Place, sandbox: subprocess.Popen[bytes], *, fresh: bo
     _check_ports(place, playing)
     try:
         if fresh:
-            empty(place.data)
+            clear(place.data)
         # Tools must not be led to a gateway that is not ready yet.
         (place.data / DESCRIPTION).unlink(missing_ok=True)
         await _serve(place, playing, lines, quiet=quiet)
-    except (GatewayError, Unusable) as fault:
+    except (GatewayError, UnusableDatabase) as fault:
         raise click.ClickException(f"The gateway could not be set up: {fault}") from fault
     except PermissionError as fault:
         raise click.ClickException(
@@ -79,15 +79,19 @@ async def _lines_of(sandbox: subprocess.Popen[bytes]) -> asyncio.StreamReader:
     return lines
 
 
-async def _serve(place: Place, playing: Mapping[str, Any], lines: asyncio.StreamReader, *, quiet: bool) -> None:
+async def _serve(
+    place: DevInstallation, playing: Mapping[str, Any], lines: asyncio.StreamReader, *, quiet: bool
+) -> None:
     state = _state(place.data)
     own = dev_settings(place.data, state, {**playing, "base_url": place.base_url})
     settings = settings_of(_defaults(quiet=quiet) | environment() | own)
     goes_on = state.get("sandbox") == playing["state"]
     if not goes_on:
-        await forget_applications(Database(settings.database_url), SystemClock())
+        await reset_upstream_state(Database(settings.database_url), SystemClock())
     hosts = [url for described in playing["upstreams"].values() for url in _addresses(described).values()]
-    app = App(settings, files=Files(settings.upstream_timeout_seconds, settings.max_file_bytes, trusted=hosts))
+    app = App(
+        settings, files=PublicFileFetcher(settings.upstream_timeout_seconds, settings.max_file_bytes, trusted=hosts)
+    )
     # Their requests would delay those of the tour.
     app.defer_polls()
     examples: dict[str, Mapping[str, Any]] = {}
@@ -123,10 +127,10 @@ async def _heeding(lines: asyncio.StreamReader, app: App) -> AsyncIterator[None]
     try:
         yield
     finally:
-        await end(heeding)
+        await cancel_and_wait(heeding)
 
 
-def _check_ports(place: Place, playing: Mapping[str, Any]) -> None:
+def _check_ports(place: DevInstallation, playing: Mapping[str, Any]) -> None:
     """Make sure that the sandbox has not taken the gateway's port."""
     addresses = [value for described in playing["upstreams"].values() for value in _addresses(described).values()]
     if place.port in {urlsplit(address).port for address in (playing["sandbox_url"], *addresses)}:
@@ -141,7 +145,7 @@ def _addresses(described: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.asynccontextmanager
-async def _serving(running: Server) -> AsyncIterator[None]:
+async def _serving(running: GatewayServer) -> AsyncIterator[None]:
     """Serve while the block runs, and then until told to stop.
 
     An exception in the block ends the server first and is then raised, unless being told to stop has caused it.
@@ -158,7 +162,7 @@ async def _serving(running: Server) -> AsyncIterator[None]:
     await serving
 
 
-async def _started(running: Server, serving: asyncio.Task[None]) -> None:
+async def _started(running: GatewayServer, serving: asyncio.Task[None]) -> None:
     while not running.started:
         if serving.done():
             raise click.ClickException(f"The gateway did not start: {serving.exception()}")
@@ -197,7 +201,9 @@ async def _set_up(
     return dict(state) | changes, links
 
 
-def _description(place: Place, sandbox: Mapping[str, Any], state: State, links: Mapping[str, str]) -> dict[str, Any]:
+def _description(
+    place: DevInstallation, sandbox: Mapping[str, Any], state: State, links: Mapping[str, str]
+) -> dict[str, Any]:
     """Describe the installation for tools."""
     return {
         "base_url": place.base_url,
@@ -299,7 +305,7 @@ def _command() -> str:
     return shlex.quote(os.path.relpath(script))
 
 
-async def _answer(session: aiohttp.ClientSession, described: Mapping[str, Any], stop: Stop) -> str:
+async def _answer(session: aiohttp.ClientSession, described: Mapping[str, Any], stop: SampleRequest) -> str:
     """The envelope of one call of the tour, as JSON."""
     url = described["base_url"] + stop.path
     headers = {"Authorization": f"Bearer {described['keys']['write']}", **stop.headers}
@@ -310,7 +316,7 @@ async def _answer(session: aiohttp.ClientSession, described: Mapping[str, Any], 
 async def _show(described: Mapping[str, Any], data: Path, sign_in: str) -> None:
     """Make one call through each connector, and print its envelope, how to call it again, and where all there is."""
     async with aiohttp.ClientSession() as session:
-        tour = stops(described, CONNECTORS)
+        tour = sample_requests(described, CONNECTORS)
         # All at the same time, since some wait for their application's pace.
         calls = [asyncio.create_task(_answer(session, described, stop)) for stop in tour.values()]
         for (connector, stop), call in zip(tour.items(), calls, strict=True):

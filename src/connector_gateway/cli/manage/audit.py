@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from connector_gateway.app import App
-from connector_gateway.cli.installation import act, manage
+from connector_gateway.cli.installation import run_and_print, run_management
 from connector_gateway.cli.manage.commands import management_group
 from connector_gateway.cli.output import as_answered, as_json, show
 from connector_gateway.cli.target import data_folder
@@ -26,7 +26,7 @@ audit = management_group("audit")
 @data_folder
 def export_audit(after: int, data: Path | None) -> None:
     """Print all entries as JSON lines, the oldest first."""
-    manage(data, lambda app: _export(app, after), json=True)
+    run_management(data, lambda app: _export(app, after), json=True)
 
 
 async def _export(app: App, after: int) -> None:
@@ -43,7 +43,7 @@ def verify_audit(after: int, data: Path | None, *, as_json: bool) -> None:
 
     Note the head that it shows somewhere else: a trail that was replaced as a whole has another one.
     """
-    verdict = manage(data, lambda app: app.audit.verify(after), json=as_json)
+    verdict = run_management(data, lambda app: app.audit.verify(after), json=as_json)
     show(
         {
             "entries": verdict.entries,
@@ -65,4 +65,4 @@ def restart_audit(data: Path | None, *, as_json: bool) -> None:
 
     The entries stay. Those from before can no longer be verified: verify --after the number before the first new one.
     """
-    act(data, lambda app: app.audit.restart(), json=as_json)
+    run_and_print(data, lambda app: app.audit.restart(), json=as_json)

@@ -12,12 +12,12 @@ import click
 from connector_gateway.cli.command_groups import Command, Group
 from connector_gateway.cli.manage.credentials import read_credentials
 from connector_gateway.cli.options import FieldOption, Instant, Json, bounded, plain
-from connector_gateway.cli.output import as_json, fail, is_interactive, note, say, show
-from connector_gateway.cli.serve.gc_control import loading
+from connector_gateway.cli.output import as_json, exit_with_error, is_interactive, print_to_stderr, say, show
+from connector_gateway.cli.serve.gc_control import gc_disabled
 from connector_gateway.cli.tables import ENCODER
 from connector_gateway.cli.target import data_folder
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.calls.envelope import described
+from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.kit.shapes import Page, Params
@@ -160,7 +160,7 @@ def read_params(route: ManagementRoute, values: Mapping[str, Any], *, json: bool
     try:
         return Arguments(path={}, body=Body(ENCODER.encode(values))).read(route.params, connection=False)
     except InvalidParameters as error:
-        fail({"run_id": None, "error": described(error)}, json=json, status=INVALID)
+        exit_with_error({"run_id": None, "error": error_payload(error)}, json=json, status=INVALID)
 
 
 def argument_of(field: Field) -> click.Argument:
@@ -217,7 +217,7 @@ def print_result(route: ManagementRoute, result: Any) -> None:
 def note_cursor(page: Page[Any]) -> None:
     """Print how a list continues, if it does."""
     if page.position is not None:
-        note("next_cursor", f"{page.position['before']} (repeat with --cursor for more)")
+        print_to_stderr("next_cursor", f"{page.position['before']} (repeat with --cursor for more)")
 
 
 def _note_outcome(route: ManagementRoute, result: Any) -> None:
@@ -238,5 +238,5 @@ def _connectors() -> Mapping[str, Any]:
 
 
 def _local_routes() -> Any:
-    with loading():
+    with gc_disabled():
         return import_module("connector_gateway.cli.manage.in_process")

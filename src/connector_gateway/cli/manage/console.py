@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import click
 
 from connector_gateway.app import App
-from connector_gateway.cli.installation import manage
+from connector_gateway.cli.installation import run_management
 from connector_gateway.cli.target import data_folder
 
 CONNECT_SECONDS = 5.0
@@ -20,7 +20,7 @@ CONNECT_SECONDS = 5.0
 @data_folder
 def console(url: str | None, data: Path | None, *, print_only: bool) -> None:
     """Print a link that signs in to the console once, within ten minutes, and open it in a browser."""
-    link = manage(data, lambda app: _create_link(app, url), json=False)
+    link = run_management(data, lambda app: _create_link(app, url), json=False)
     click.echo(link)
     if not print_only:
         webbrowser.open(link)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from connector_gateway.app import App
-from connector_gateway.cli.installation import manage
+from connector_gateway.cli.installation import run_management
 from connector_gateway.core.access.operators import BUILT_IN
 from connector_gateway.kit.shapes import Page, Params
 from connector_gateway.management.declaration import ManagementRoute
@@ -16,12 +16,12 @@ def perform_route(
     data: Path | None, route: ManagementRoute, params: Params, *, limit: int, cursor: str | None, json: bool
 ) -> Any:
     """Return the result of *route*; of a list up to *limit* items from *cursor*, and the position after them."""
-    return manage(data, lambda app: result_of(app, route, params, limit=limit, cursor=cursor), json=json)
+    return run_management(data, lambda app: result_of(app, route, params, limit=limit, cursor=cursor), json=json)
 
 
 def connector_of(data: Path | None, connection_id: str, *, json: bool) -> str:
     """Return the connector of a connection."""
-    connection = manage(data, lambda app: app.connections.show(connection_id), json=json)
+    connection = run_management(data, lambda app: app.connections.show(connection_id), json=json)
     return str(connection["connector"])
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from connector_gateway.app import App
-from connector_gateway.cli.installation import act
+from connector_gateway.cli.installation import run_and_print
 from connector_gateway.cli.output import as_json
 from connector_gateway.cli.target import data_folder
-from connector_gateway.kit.clock import instant
+from connector_gateway.kit.clock import utc_datetime
 
 COLUMNS = ("backup_at", "restored_at", "searched_until")
 
@@ -44,6 +44,6 @@ def restored(data: Path, backup_at: datetime, *, as_json: bool) -> None:
 
     async def declare(app: App) -> dict[str, Any]:
         told = await app.restores.declare(backup_at.timestamp())
-        return {name: instant(seconds) for name, seconds in told.items()}
+        return {name: utc_datetime(seconds) for name, seconds in told.items()}
 
-    act(data, declare, json=as_json, columns=COLUMNS)
+    run_and_print(data, declare, json=as_json, columns=COLUMNS)

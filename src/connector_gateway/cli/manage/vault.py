@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from connector_gateway.cli.command_groups import Group
-from connector_gateway.cli.installation import act
+from connector_gateway.cli.installation import run_and_print
 from connector_gateway.cli.output import as_json
 from connector_gateway.cli.target import data_folder
 
@@ -22,4 +22,4 @@ def vault() -> None:
 @as_json
 def rotate_vault(data: Path, *, as_json: bool) -> None:
     """Seal everything again with the first of GATEWAY_SECRET_KEYS, while the service runs with the same keys."""
-    act(data, lambda app: app.rotation.rotate(), json=as_json, columns=COLUMNS)
+    run_and_print(data, lambda app: app.rotation.rotate(), json=as_json, columns=COLUMNS)

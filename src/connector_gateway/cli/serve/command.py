@@ -18,19 +18,19 @@ from connector_gateway.app import App
 from connector_gateway.cli import env_file
 from connector_gateway.cli.installation import environment
 from connector_gateway.cli.serve import core_dumps
-from connector_gateway.cli.serve.server import PORTS, PortTaken, bind, configure_log, server
+from connector_gateway.cli.serve.server import PORTS, PortInUse, bind, configure_log, server
 from connector_gateway.cli.serve.supervisor import Supervisor, command
-from connector_gateway.cli.serve.worker import Line, Place
+from connector_gateway.cli.serve.worker import SupervisorChannel, WorkerSpec
 from connector_gateway.cli.settings_loader import settings_of
 from connector_gateway.cli.target import data_folder
 from connector_gateway.core.access.audited_actions import Actor, acting
 from connector_gateway.core.first_steps import FirstSteps, first_steps
-from connector_gateway.core.secrets.startup_check import SecretsMissing
+from connector_gateway.core.secrets.startup_check import MissingSecretKeys
 from connector_gateway.http.console import CONSOLE
-from connector_gateway.http.server.worker_metrics import Siblings
+from connector_gateway.http.server.worker_metrics import WorkerMetrics
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.settings import DATABASE_URL, Settings
-from connector_gateway.storage.sql.sqlite_files import AlreadyServed, Unusable
+from connector_gateway.storage.sql.sqlite_files import DatabaseInUse, UnusableDatabase
 
 NOT_STARTED = 3
 """Exit status where the service could not start, or had to give way to another process."""
@@ -70,9 +70,9 @@ ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # compared wi
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=PORTS, help="Port to listen on.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that serve; GATEWAY_WORKERS, or 1, by default.")
-@click.option("--supervised", hidden=True, type=Place.read, help="The place of a worker, given by its supervisor.")
+@click.option("--supervised", hidden=True, type=WorkerSpec.read, help="The place of a worker, given by its supervisor.")
 @data_folder
-def serve(host: str, port: int, workers: int | None, supervised: Place | None, data: Path | None) -> None:
+def serve(host: str, port: int, workers: int | None, supervised: WorkerSpec | None, data: Path | None) -> None:
     """Run the gateway, with settings from the environment (GATEWAY_…) and from .env.
 
     The first start in an empty folder makes its secrets, and keeps them in .env.
@@ -95,7 +95,7 @@ def serve(host: str, port: int, workers: int | None, supervised: Place | None, d
 def _bind(host: str, port: int) -> list[socket.socket]:
     try:
         return bind(host, port)
-    except PortTaken as taken:
+    except PortInUse as taken:
         _fail(str(taken))
 
 
@@ -104,7 +104,7 @@ def _bind_for_operators(host: str, public: list[socket.socket], port: int) -> li
         _fail(f"GATEWAY_ADMIN_PORT is {port}, which is the port that everybody is served at; choose another.")
     try:
         return bind(host, port, chosen_by="GATEWAY_ADMIN_PORT")
-    except PortTaken as taken:
+    except PortInUse as taken:
         _fail(str(taken))
 
 
@@ -126,10 +126,10 @@ def _supervise(settings: Settings, listening: list[socket.socket], data: Path | 
     return asyncio.run(supervisor.run())
 
 
-def _run(settings: Settings, listening: list[socket.socket], place: Place | None) -> bool:
+def _run(settings: Settings, listening: list[socket.socket], place: WorkerSpec | None) -> bool:
     """Serve until told to stop; whether it started and ended as it should."""
     host, port = listening[0].getsockname()[:2]
-    app = App(settings, siblings=Siblings(place.home, place.number, place.count) if place else None)
+    app = App(settings, siblings=WorkerMetrics(place.home, place.number, place.count) if place else None)
     running = server(
         app.http(),
         host,
@@ -137,12 +137,12 @@ def _run(settings: Settings, listening: list[socket.socket], place: Place | None
         app.settings.stop_seconds,
         log_level=app.settings.log_level,
         ready=None if place else lambda: _tell(app, listening[0]),
-        line=Line(place.line) if place else None,
+        line=SupervisorChannel(place.line) if place else None,
         retire_seconds=app.settings.retire_seconds,
     )
     try:
         running.run(listening)
-    except (AlreadyServed, Unusable, SecretsMissing) as refusal:
+    except (DatabaseInUse, UnusableDatabase, MissingSecretKeys) as refusal:
         _fail(str(refusal))
     except StorageUnavailable as away:
         _fail(f"The database cannot be opened: {_on_one_line(away.private)}. Is GATEWAY_DATABASE_URL right?")
@@ -184,7 +184,7 @@ def _first_settings() -> dict[str, str]:
 def _keep(settings: Mapping[str, str]) -> None:
     """Keep the *settings* of a new installation, and tell where."""
     try:
-        path = env_file.keep(settings)
+        path = env_file.append_settings(settings)
     except OSError as fault:
         raise click.ClickException(
             f"Settings cannot be kept in {env_file.env_file()}: {fault.strerror}. Start in a folder of your own, "

@@ -21,12 +21,12 @@ import structlog
 import uvicorn
 from structlog.typing import EventDict, WrappedLogger
 
-from connector_gateway.cli.serve.worker import Line
-from connector_gateway.cli.terminal_text import printable
+from connector_gateway.cli.serve.worker import SupervisorChannel
+from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.core.history.runs import UNDER_WAY
-from connector_gateway.http import Served
+from connector_gateway.http import AsgiApp
 from connector_gateway.http.server.protocol import ClientProtocol
-from connector_gateway.kit.tasks import end
+from connector_gateway.kit.tasks import cancel_and_wait
 from connector_gateway.kit.upstream.redaction import hide
 
 
@@ -54,9 +54,9 @@ def for_people(_: WrappedLogger, __: str, line: EventDict) -> str:
     """Render a line of the log as local time, level, event and what else is known, with tracebacks below."""
     at = datetime.fromisoformat(line.pop("timestamp")).astimezone()
     level, event, traceback = line.pop("level"), line.pop("event"), line.pop("exception", None)
-    facts = (f"{name}={printable(str(value))}" for name, value in line.items())
-    told = "  ".join([f"{at:%H:%M:%S}", f"{level:7}", printable(str(event)), *facts])
-    return told if traceback is None else "\n    ".join([told, *map(printable, str(traceback).splitlines())])
+    facts = (f"{name}={escape_control_chars(str(value))}" for name, value in line.items())
+    told = "  ".join([f"{at:%H:%M:%S}", f"{level:7}", escape_control_chars(str(event)), *facts])
+    return told if traceback is None else "\n    ".join([told, *map(escape_control_chars, str(traceback).splitlines())])
 
 
 STOP_SECONDS = 30.0
@@ -82,11 +82,11 @@ PORTS = click.IntRange(0, 65_535)
 Ready = Callable[[], Awaitable[None]]
 
 
-class PortTaken(Exception):
+class PortInUse(Exception):
     """The address cannot be listened on; the message says why, in a sentence."""
 
 
-class Server(uvicorn.Server):
+class GatewayServer(uvicorn.Server):
     """uvicorn's server, which ends quietly, and leaves what was built at the start out of garbage collection.
 
     It binds its port before anything is opened, and closes the database and the rest after the last answer.
@@ -95,9 +95,9 @@ class Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        application: Served,
+        application: AsgiApp,
         ready: Ready | None,
-        line: Line | None = None,
+        line: SupervisorChannel | None = None,
         retire_seconds: float = 0.0,
     ) -> None:
         super().__init__(config)
@@ -118,10 +118,10 @@ class Server(uvicorn.Server):
         try:
             async with self._supervised(), self._application.lifespan(), self._application.clients:
                 await super().serve(self._listening)
-                await self._last_words()
+                await self._drain_cancelled()
         finally:
             if self._retiring is not None:
-                await end(self._retiring)
+                await cancel_and_wait(self._retiring)
             for one in self._listening:
                 one.close()
 
@@ -139,7 +139,7 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Refuse those who still wait for their turn, and stop."""
-        self._stopping.begin()
+        self._stopping.start()
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -152,7 +152,7 @@ class Server(uvicorn.Server):
         if self._ready is not None:
             await self._ready()
         if self._line is not None:
-            self._line.tell_ready()
+            self._line.send_ready()
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to stop, which the application may find out as well."""
@@ -168,7 +168,7 @@ class Server(uvicorn.Server):
 
     async def _retire(self) -> None:
         """Say that this process is to end, go on taking calls for a while, and then take no more."""
-        self._stopping.announce()
+        self._stopping.start_draining()
         self._answer_for_the_last_time()
         await asyncio.sleep(self._retire_seconds)
         await self._accept_waiting()
@@ -210,7 +210,7 @@ class Server(uvicorn.Server):
             self.config.encoded_headers.append(CLOSE)
             self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
         for connection in cast("set[ClientProtocol]", self.server_state.connections):
-            connection.retire()
+            connection.close_after_response()
 
     def _has_retired(self) -> bool:
         if self._retired_by is None:
@@ -223,10 +223,10 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more calls, and let those under way end."""
-        self._stopping.begin()
+        self._stopping.start()
         await super().shutdown(sockets)
 
-    async def _last_words(self) -> None:
+    async def _drain_cancelled(self) -> None:
         """Let calls that were cut off commit how they ended, and answer; after a second Ctrl-C all are cut off."""
         if self.force_exit:
             for task in self.server_state.tasks:
@@ -270,15 +270,15 @@ def bind(host: str, port: int, chosen_by: str = "--port") -> list[socket.socket]
     for one in bound:
         one.close()
     if fault.errno == errno.EADDRINUSE:
-        raise PortTaken(f"Port {port} on {host} is in use; choose another with {chosen_by}.") from fault
-    raise PortTaken(f"Port {port} on {host} cannot be listened on: {fault.strerror}.") from fault
+        raise PortInUse(f"Port {port} on {host} is in use; choose another with {chosen_by}.") from fault
+    raise PortInUse(f"Port {port} on {host} cannot be listened on: {fault.strerror}.") from fault
 
 
 def _addresses(host: str, port: int) -> Sequence[tuple[int, tuple[object, ...]]]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as fault:
-        raise PortTaken(f"There is no address {host}: {fault.strerror}.") from fault
+        raise PortInUse(f"There is no address {host}: {fault.strerror}.") from fault
     return [(family, address) for family, _, _, _, address in found]
 
 
@@ -298,17 +298,17 @@ def _bound(family: int, address: tuple[object, ...]) -> socket.socket:
 
 
 def server(
-    application: Served,
+    application: AsgiApp,
     host: str,
     port: int,
     stop_seconds: float = STOP_SECONDS,
     *,
     log_level: str = "info",
     ready: Ready | None = None,
-    line: Line | None = None,
+    line: SupervisorChannel | None = None,
     retire_seconds: float = 0.0,
     is_read: bool = False,
-) -> Server:
+) -> GatewayServer:
     """A server of *application*, not yet started; calls under way have *stop_seconds* to end.
 
     Once calls are taken, *ready* is awaited. Told to end by SIGTERM, it goes on taking calls for *retire_seconds*.
@@ -331,7 +331,7 @@ def server(
         timeout_graceful_shutdown=stop_seconds,  # type: ignore[arg-type]  # handed on to asyncio, which takes fractions
         backlog=4096,
     )
-    return Server(config, application, ready, line, retire_seconds)
+    return GatewayServer(config, application, ready, line, retire_seconds)
 
 
 def configure_log(log_level: str, *, is_read: bool = False) -> None:

@@ -14,7 +14,7 @@ from time import monotonic
 
 import structlog
 
-from connector_gateway.cli.serve.worker import READY, RETIRE, Place
+from connector_gateway.cli.serve.worker import READY, RETIRE, WorkerSpec
 
 SILENT_SECONDS = 30.0
 """After so long without a word a worker is killed: it is frozen, or its event loop is stuck."""
@@ -46,15 +46,15 @@ class Worker:
         self._reader, self._writer = line
         self._silent_seconds = silent_seconds
         self._ready = asyncio.Event()
-        self.life = asyncio.create_task(self._live(), name=f"worker {number}")
+        self.monitor_task = asyncio.create_task(self._live(), name=f"worker {number}")
         """Ends with the process, and tells its exit status."""
 
     async def ready(self) -> bool:
         """Wait until it takes calls, instead of having ended; without a limit, since a migration may take long."""
         waiting = asyncio.create_task(self._ready.wait())
-        await asyncio.wait((waiting, self.life), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((waiting, self.monitor_task), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
-        return self._ready.is_set() and not self.life.done()
+        return self._ready.is_set() and not self.monitor_task.done()
 
     def retire(self) -> None:
         """Have it take no more connections, answer those that it has, and end."""
@@ -67,11 +67,11 @@ class Worker:
 
     async def end(self, seconds: float) -> None:
         """Wait for its end, and kill it where that takes longer than *seconds*."""
-        await asyncio.wait((self.life,), timeout=seconds)
-        if not self.life.done():
+        await asyncio.wait((self.monitor_task,), timeout=seconds)
+        if not self.monitor_task.done():
             log.error("a worker did not end in time, and is killed", worker=self.number, pid=self.process.pid)
             self.send(signal.SIGKILL)
-            await self.life
+            await self.monitor_task
 
     async def _live(self) -> int:
         with closing(self._writer):
@@ -106,7 +106,7 @@ class Supervisor:
     by ``command``, which is given each one's place.
     """
 
-    command: Callable[[Place], Sequence[str]]
+    command: Callable[[WorkerSpec], Sequence[str]]
     listening: Sequence[socket.socket]
     count: int
     stop_seconds: float = field(kw_only=True)
@@ -149,7 +149,7 @@ class Supervisor:
         # The first one alone: it makes the schema, and where it cannot start, no other could.
         first = self._serving[1] = await self._start(1)
         if not await first.ready():
-            return 0 if self._stopped.is_set() else await first.life
+            return 0 if self._stopped.is_set() else await first.monitor_task
         for number in range(2, self.count + 1):
             self._serving[number] = await self._start(number)
         ready = [worker.ready() for worker in self._serving.values()]
@@ -180,14 +180,14 @@ class Supervisor:
             raise
         worker = Worker(number, process, await asyncio.open_connection(sock=ours), self.silent_seconds)
         self._workers.add(worker)
-        worker.life.add_done_callback(lambda _: self._workers.discard(worker))
+        worker.monitor_task.add_done_callback(lambda _: self._workers.discard(worker))
         if self._stopped.is_set():
             worker.send(signal.SIGTERM)
         return worker
 
     async def _process(self, number: int, line: int) -> asyncio.subprocess.Process:
         listening = tuple(one.fileno() for one in self.listening)
-        place = Place(number, self.count, line, listening, str(self._folder))
+        place = WorkerSpec(number, self.count, line, listening, str(self._folder))
         # In a group of its own, so that a terminal's Ctrl-C is passed on by the supervisor, and only by it.
         return await asyncio.create_subprocess_exec(*self.command(place), pass_fds=(*listening, line), process_group=0)
 
@@ -197,7 +197,7 @@ class Supervisor:
         while True:
             worker = self._serving[number]
             # Not awaited itself, since it would end with this task.
-            await asyncio.wait((worker.life,))
+            await asyncio.wait((worker.monitor_task,))
             if self._stopped.is_set():
                 return
             if self._serving[number] is not worker:
@@ -205,7 +205,11 @@ class Supervisor:
             lived_well = monotonic() - worker.began_at >= WELL_AFTER_SECONDS
             pause = FIRST_PAUSE_SECONDS if lived_well or not pause else min(2 * pause, LONGEST_PAUSE_SECONDS)
             log.error(
-                "a worker has died", worker=number, pid=worker.process.pid, status=worker.life.result(), pause=pause
+                "a worker has died",
+                worker=number,
+                pid=worker.process.pid,
+                status=worker.monitor_task.result(),
+                pause=pause,
             )
             await asyncio.sleep(pause)
             new = await self._try_to_start(number) if self._serving[number] is worker else None
@@ -226,7 +230,7 @@ class Supervisor:
                     log.error("a new worker could not start, so those that serve go on", worker=number)
                     return
                 old, self._serving[number] = self._serving[number], new
-                if not old.life.done():
+                if not old.monitor_task.done():
                     old.retire()
                     await old.end(self._longest_end)
             log.info("all workers were started anew", workers=self.count)
@@ -246,10 +250,10 @@ class Supervisor:
         task.add_done_callback(self._tasks.discard)
 
 
-def command(*options: str) -> Callable[[Place], Sequence[str]]:
+def command(*options: str) -> Callable[[WorkerSpec], Sequence[str]]:
     """How a worker is started: as this program is, and not from what may stand in the working folder."""
     return partial(_command, options)
 
 
-def _command(options: Sequence[str], place: Place) -> Sequence[str]:
-    return (sys.executable, "-P", "-m", "connector_gateway", "serve", *options, "--supervised", place.written())
+def _command(options: Sequence[str], place: WorkerSpec) -> Sequence[str]:
+    return (sys.executable, "-P", "-m", "connector_gateway", "serve", *options, "--supervised", place.to_option())

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from connector_gateway.kit.tasks import end
+from connector_gateway.kit.tasks import cancel_and_wait
 
 BEAT_SECONDS = 1.0
 ALIVE = b"."
@@ -17,7 +17,7 @@ RETIRE = b"x"
 
 
 @dataclass(frozen=True)
-class Place:
+class WorkerSpec:
     """What a worker is given by its supervisor, as an option of its command line."""
 
     number: int
@@ -34,12 +34,12 @@ class Place:
     """Where the workers find each other."""
 
     @classmethod
-    def read(cls, text: str) -> "Place":
+    def read(cls, text: str) -> "WorkerSpec":
         """The place that was written as *text*."""
         fields = json.loads(text)
         return cls(**{**fields, "listening": tuple(fields["listening"])})
 
-    def written(self) -> str:
+    def to_option(self) -> str:
         """As an option has it."""
         return json.dumps(asdict(self))
 
@@ -54,7 +54,7 @@ class Place:
         return Path(self.folder)
 
 
-class Line:
+class SupervisorChannel:
     """A worker's connection to its supervisor."""
 
     def __init__(self, descriptor: int) -> None:
@@ -73,10 +73,10 @@ class Line:
             yield
         finally:
             for task in tasks:
-                await end(task)
+                await cancel_and_wait(task)
             writer.close()
 
-    def tell_ready(self) -> None:
+    def send_ready(self) -> None:
         """Tell that calls are taken."""
         # Where the supervisor has ended, the listener finds out.
         with suppress(OSError):

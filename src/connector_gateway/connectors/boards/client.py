@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from connector_gateway.connectors.boards import wire
-from connector_gateway.connectors.boards.errors import ERRORS, Sought, refusal_of, unwrap
+from connector_gateway.connectors.boards.errors import ERRORS, MissingTarget, to_gateway_error, unwrap
 from connector_gateway.kit import errors
-from connector_gateway.kit.pagination import fitting, walk
+from connector_gateway.kit.pagination import iter_items, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import Pause, Upstream, retry_after
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, retry_after
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 ADDRESS = "https://api.trello.com"
 CONSENT_ADDRESS = "https://auth.atlassian.com"
@@ -39,7 +39,7 @@ SETTLE_SECONDS = 60.0
 Source: developer.atlassian.com/cloud/trello/guides/rest-api/status-codes, read 2026-11; of writes it says nothing.
 """
 
-CHARGES = (Charge("token"), Charge("key", on="application"))
+CHARGES = (Charge("token"), Charge("key", scope_key="application"))
 """An installation speaks for one application, so its key needs no telling apart."""
 
 MEMBER_CHARGES = (*CHARGES, Charge("members"))
@@ -86,7 +86,7 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     return {"Authorization": f'OAuth oauth_consumer_key="{key}", oauth_token="{token}"', "Accept": "application/json"}
 
 
-def throttled(answer: Answer) -> Pause | None:
+def throttled(answer: UpstreamResponse) -> ThrottleDelay | None:
     """Which budget is used up, and for how long; too much asked for at once is no throttling."""
     if answer.status != 429:
         return None
@@ -97,18 +97,18 @@ def throttled(answer: Answer) -> Pause | None:
     budget, seconds = WINDOWS.get(told.code, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
     if MEMBER_ROUTES in str(told.message):
         budget, seconds = "members", MEMBER_BUDGET.per_seconds
-    return Pause(retry_after(answer, seconds), {budget})
+    return ThrottleDelay(retry_after(answer, seconds), {budget})
 
 
-def expired(answer: Answer) -> bool:
+def expired(answer: UpstreamResponse) -> bool:
     """Whether an answer says that the token is not good; most 401 speak of boards that an account may not see."""
-    return answer.status == 401 and refusal_of(answer, None) is errors.ConnectionRevoked
+    return answer.status == 401 and to_gateway_error(answer, None) is errors.ConnectionRevoked
 
 
 class BoardsClient:
     """The vendor's requests that the operations are made of."""
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
     async def get_list(self, list_id: str) -> wire.CardList:
@@ -130,22 +130,22 @@ class BoardsClient:
         query = {"filter": "open", "fields": "name,pos"}
         return await self._read(f"/1/boards/{board_id}/lists", _board(board_id), list[wire.BoardList], **query)
 
-    async def get_board_cards(self, board_id: str) -> list[wire.Placed]:
+    async def get_board_cards(self, board_id: str) -> list[wire.CardLocation]:
         """The open cards of a board, each once, however few the vendor returns at a time. Source: api-group-boards."""
         path = f"/1/boards/{board_id}/cards"
         query = {"fields": "idList", "sort": "-id"}
 
-        async def ask(cursor: str | None, size: int) -> list[wire.Placed]:
+        async def ask(cursor: str | None, size: int) -> list[wire.CardLocation]:
             sized = {"limit": str(size), **query, **_before(cursor)}
-            return await self._read(path, _board(board_id), list[wire.Placed], **sized)
+            return await self._read(path, _board(board_id), list[wire.CardLocation], **sized)
 
-        async def fetch(cursor: str | None) -> tuple[list[wire.Placed], str | None]:
+        async def fetch(cursor: str | None) -> tuple[list[wire.CardLocation], str | None]:
             # Until an empty page: nobody promises that a short one is the last.
-            page = await fitting(partial(ask, cursor), MAX_CARDS)
+            page = await with_smaller_pages(partial(ask, cursor), MAX_CARDS)
             return page, min([card.id for card in page], default=None)
 
         # A card that is made or moved between two pages would be told twice.
-        return list({card.id: card async for card in walk(fetch, most=MAX_PAGES)}.values())
+        return list({card.id: card async for card in iter_items(fetch, most=MAX_PAGES)}.values())
 
     async def get_board_labels(self, board_id: str) -> list[wire.Label]:
         """The labels of a board. Source: api-group-boards."""
@@ -207,18 +207,18 @@ class BoardsClient:
         if not await self._has_key():
             return None
         answer = await self._upstream.send("GET", GRANT_PATH, *CHARGES, writes=False, query=TOKEN_FIELDS)
-        return answer.read(wire.Token) if answer.accepted else None
+        return answer.decode(wire.Token) if answer.is_success else None
 
     async def delete_token(self) -> bool:
         """End the token of an API key; whether the vendor has. Source: the same page."""
         if not await self._has_key():
             return False
-        return (await self._upstream.send("DELETE", GRANT_PATH, *CHARGES, writes=True)).accepted
+        return (await self._upstream.send("DELETE", GRANT_PATH, *CHARGES, writes=True)).is_success
 
     async def _has_key(self) -> bool:
         return "key" in await self._upstream.credential_source.credentials()
 
-    async def _actions(self, path: str, sought: Sought, kind: str, since: float) -> list[wire.Action]:
+    async def _actions(self, path: str, sought: MissingTarget, kind: str, since: float) -> list[wire.Action]:
         """Actions of one kind, newest first, since an instant of the vendor's clock."""
         earliest = datetime.fromtimestamp(since, UTC).isoformat(timespec="milliseconds")
         query = {"filter": kind, "since": earliest, "memberCreator": "false"}
@@ -229,22 +229,22 @@ class BoardsClient:
             return page, page[-1].id if len(page) >= size else None
 
         async def fetch(cursor: str | None) -> tuple[list[wire.Action], str | None]:
-            return await fitting(partial(ask, cursor), MAX_ACTIONS)
+            return await with_smaller_pages(partial(ask, cursor), MAX_ACTIONS)
 
-        return [action async for action in walk(fetch, most=MAX_PAGES)]
+        return [action async for action in iter_items(fetch, most=MAX_PAGES)]
 
-    async def _read(self, path: str, sought: Sought, shape: type[W], **query: str) -> W:
+    async def _read(self, path: str, sought: MissingTarget, shape: type[W], **query: str) -> W:
         answer = await self._upstream.send("GET", path, *CHARGES, writes=False, query=query)
         return await self._accept(answer, sought, shape)
 
-    async def _write(self, method: str, path: str, sought: Sought, shape: type[W], body: Mapping[str, Any]) -> W:
+    async def _write(self, method: str, path: str, sought: MissingTarget, shape: type[W], body: Mapping[str, Any]) -> W:
         answer = await self._upstream.send(method, path, *CHARGES, writes=True, json=body)
         return await self._accept(answer, sought, shape)
 
-    async def _accept(self, answer: Answer, sought: Sought, shape: type[W]) -> W:
+    async def _accept(self, answer: UpstreamResponse, sought: MissingTarget, shape: type[W]) -> W:
         """What an accepted request was answered with; of a refused one, whether the vendor still knows the account."""
         # Users report that the texts of a 401 are not reliable. One cheap request decides before anything is revoked.
-        unclear = answer.status == 401 and refusal_of(answer, sought) is errors.BoardNotAuthorised
+        unclear = answer.status == 401 and to_gateway_error(answer, sought) is errors.BoardNotAuthorised
         if unclear and not await self._is_known():
             raise ERRORS.create_error(answer, errors.ConnectionRevoked)
         return unwrap(answer, shape, sought)
@@ -255,20 +255,20 @@ class BoardsClient:
             return (await self._ask_for_me()).status != 401
         return True
 
-    async def _ask_for_me(self) -> Answer:
+    async def _ask_for_me(self) -> UpstreamResponse:
         return await self._upstream.send("GET", "/1/members/me", *MEMBER_CHARGES, writes=False, query=ME)
 
 
-def _list(list_id: str) -> Sought:
-    return Sought(errors.ListNotFound, "list_id", list_id)
+def _list(list_id: str) -> MissingTarget:
+    return MissingTarget(errors.ListNotFound, "list_id", list_id)
 
 
-def _board(board_id: str) -> Sought:
-    return Sought(errors.BoardNotAuthorised, "board_id", board_id)
+def _board(board_id: str) -> MissingTarget:
+    return MissingTarget(errors.BoardNotAuthorised, "board_id", board_id)
 
 
-def _card(card_id: str) -> Sought:
-    return Sought(errors.CardNotFound, "card_id", card_id)
+def _card(card_id: str) -> MissingTarget:
+    return MissingTarget(errors.CardNotFound, "card_id", card_id)
 
 
 def _before(cursor: str | None) -> dict[str, str]:

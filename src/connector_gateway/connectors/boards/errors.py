@@ -10,7 +10,7 @@ from msgspec import Raw
 from connector_gateway.connectors.boards import wire
 from connector_gateway.kit import errors
 from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
 
@@ -29,7 +29,7 @@ _CREDENTIALS = re.compile(r"((?:key|token|\boauth_\w+)=)[^&\s\"']+|\bATTA[0-9A-Z
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class MissingTarget:
     """What a request names, and the refusal when the vendor knows nothing of it."""
 
     refusal: type[errors.GatewayError]
@@ -37,17 +37,17 @@ class Sought:
     value: str
 
 
-def read_reason(answer: Answer) -> Reason | None:
+def read_reason(answer: UpstreamResponse) -> Reason | None:
     """Return the code and text of an error; None for a page of HTML, JSON of another shape, or nothing.
 
     The vendor answers in JSON sometimes, mostly in plain text.
     """
-    told = answer.glance(wire.Refusal)
+    told = answer.try_decode(wire.Refusal)
     if told is not None:
         return Reason(scrubbed(told.code), scrubbed(told.words)) if told.code or told.words else None
     text = answer.text.strip()
     # A number or null is JSON of another shape, and no sentence.
-    is_sentence = not text.startswith(MARKUP) and answer.glance(Raw) is None
+    is_sentence = not text.startswith(MARKUP) and answer.try_decode(Raw) is None
     return Reason(message=scrubbed(text)) if text and is_sentence else None
 
 
@@ -92,7 +92,7 @@ ERRORS = ErrorTable(
 )
 
 
-def refusal_of(answer: Answer, sought: Sought | None) -> type[errors.GatewayError]:
+def to_gateway_error(answer: UpstreamResponse, sought: MissingTarget | None) -> type[errors.GatewayError]:
     """Return the error of a failed request; a 401 that names no credentials does not speak of them."""
     said = str(ERRORS.reason(answer).message)
     # A 401 means a dead token as well as a board that one may not see. Only the words tell which.
@@ -104,11 +104,11 @@ def refusal_of(answer: Answer, sought: Sought | None) -> type[errors.GatewayErro
     return ERRORS.classify(answer, sought.refusal if sought else None)
 
 
-def unwrap(answer: Answer, shape: type[W], sought: Sought | None = None) -> W:
+def unwrap(answer: UpstreamResponse, shape: type[W], sought: MissingTarget | None = None) -> W:
     """Return the body of a successful response; raise the error of any other one, which names what was *sought*."""
-    if answer.accepted:
-        return answer.read(shape)
-    refusal = refusal_of(answer, sought)
+    if answer.is_success:
+        return answer.decode(shape)
+    refusal = to_gateway_error(answer, sought)
     named = sought is not None and refusal in {sought.refusal, errors.BoardNotAuthorised}
     names = [{"parameter": sought.parameter, "value": sought.value}] if sought and named else []
     raise ERRORS.create_error(answer, refusal, *names)

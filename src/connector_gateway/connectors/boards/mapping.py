@@ -9,8 +9,8 @@ from typing import Any
 from connector_gateway.connectors.boards import models, wire
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.errors.suggestions import nearest_first
-from connector_gateway.kit.shapes import timestamp
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.kit.write_steps import StepInput
 
 Kept = dict[str, Any]
 """A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
@@ -89,13 +89,13 @@ def new_card(list_id: str, wanted: models.CreateCard, labels: Sequence[str]) -> 
     return {"idList": list_id, "name": wanted.name, "pos": "bottom", **given}
 
 
-def kept_card(card: wire.NewCard) -> Kept:
+def stored_card(card: wire.NewCard) -> Kept:
     """What is kept of a card that was made."""
     due, labels = card.due and stamp(card.due), [label.name for label in card.labels]
     return {"id": card.id, "shortUrl": card.short_url, "idList": card.id_list, "due": due, "labels": labels}
 
 
-def told_card(kept: Kept) -> Kept:
+def public_card(kept: Kept) -> Kept:
     """What callers are told of a card when something else fails."""
     return {"card_id": kept["id"]}
 
@@ -128,7 +128,7 @@ def kept_move(card_id: str, moved_at: datetime) -> Kept:
     return {"id": card_id, "moved_at": stamp(moved_at)}
 
 
-def assumed_move(intent: Intent) -> Kept:
+def dry_run_move(intent: StepInput) -> Kept:
     """What a dry run takes for a card that was moved."""
     return {"id": intent["card_id"], "moved_at": stamp(datetime.fromtimestamp(0, UTC))}
 
@@ -162,7 +162,9 @@ def comment(kept: Kept) -> models.Comment:
 # Boards
 
 
-def board(board: wire.Board, lists: Iterable[wire.BoardList], cards: Iterable[wire.Placed]) -> models.BoardDescription:
+def board(
+    board: wire.Board, lists: Iterable[wire.BoardList], cards: Iterable[wire.CardLocation]
+) -> models.BoardDescription:
     """The description of a board with these open *lists* and *cards*; with labels if they were asked for."""
     counts = Counter(card.id_list for card in cards)
     return models.BoardDescription(
@@ -180,7 +182,7 @@ def board(board: wire.Board, lists: Iterable[wire.BoardList], cards: Iterable[wi
 # Checklists
 
 
-def called(name: str, checklists: Iterable[wire.Checklist]) -> list[wire.Checklist]:
+def named(name: str, checklists: Iterable[wire.Checklist]) -> list[wire.Checklist]:
     """The checklists of that name."""
     return [checklist for checklist in checklists if same_text(checklist.name, name)]
 
@@ -191,7 +193,7 @@ def kept_checklist(checklist: wire.Checklist) -> Kept:
     return {"id": checklist.id, "name": checklist.name, "checkItems": items}
 
 
-def assumed_checklist(intent: Intent) -> Kept:
+def assumed_checklist(intent: StepInput) -> Kept:
     """What a dry run takes for a checklist that was made."""
     return {"id": "new-checklist", "name": intent["name"], "checkItems": []}
 
@@ -249,7 +251,7 @@ def missing_items(kept: Kept, wanted: Sequence[str]) -> list[tuple[int, str, int
 # Recognising what a write has made
 
 
-def is_by(action: wire.Action, member_id: str, app_id: str | None) -> bool:
+def created_by(action: wire.Action, member_id: str, app_id: str | None) -> bool:
     """Whether the member acted through an application, and through ours if its identifier is known; not by hand."""
     app = action.app_creator
     # Comments and cards have no place for a mark, so who made them is the only evidence (decision 20).
@@ -261,7 +263,7 @@ def same_text(one: str, other: str) -> bool:
     return one.strip() == other.strip()
 
 
-def is_card(card: wire.Card, wanted: Intent) -> bool:
+def is_card(card: wire.Card, wanted: StepInput) -> bool:
     """Whether a card is exactly what was *wanted*; everything that was not asked for must be empty."""
     due = card.due and stamp(card.due)
     return (
@@ -272,7 +274,7 @@ def is_card(card: wire.Card, wanted: Intent) -> bool:
     )
 
 
-def is_item(item: wire.CheckItem, wanted: Intent) -> bool:
+def is_item(item: wire.CheckItem, wanted: StepInput) -> bool:
     """Whether an item of a checklist is the one that was *wanted* at its place."""
     return same_text(item.name, wanted["name"]) and bool(item.pos == wanted["place"])
 
@@ -287,4 +289,4 @@ def instant(text: str) -> datetime:
 
 def stamp(moment: datetime) -> str:
     """An instant as the vendor writes it: UTC, to the millisecond."""
-    return timestamp(moment)
+    return format_timestamp(moment)

@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from connector_gateway.connectors.boards import urls
-from connector_gateway.kit.pasted_urls import identifier_or_address
-from connector_gateway.kit.shapes import FILLED, Form, IdempotencyKey, Instant, Mentions, Params, Result
+from connector_gateway.kit.pasted_urls import id_or_url
+from connector_gateway.kit.shapes import NON_EMPTY, IdempotencyKey, Mentions, Params, Result, TextPattern, UtcDatetime
 
 MAX_TEXT = 16_384
 """Characters, not bytes, of a name, a description or a comment."""
 
-Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), FILLED]
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), NON_EMPTY]
 """Some text; white space alone is none."""
 
 MENTION = re.compile(r"(?<![\w.+-])@(?=\w)")
@@ -30,14 +30,14 @@ ListId = Annotated[str, Field(min_length=1, max_length=200)]
 
 BoardsId = Annotated[
     str,
-    Form(
+    TextPattern(
         r"^(?:[0-9a-fA-F]{24}|[A-Za-z0-9]{8})$",
         "Should be an identifier of 24 hexadecimal digits, or a short one of 8 letters and digits",
     ),
 ]
 
-CardId = Annotated[BoardsId, identifier_or_address("a card", *urls.CARD)]
-BoardId = Annotated[BoardsId, identifier_or_address("a board", *urls.BOARD)]
+CardId = Annotated[BoardsId, id_or_url("a card", *urls.CARD)]
+BoardId = Annotated[BoardsId, id_or_url("a board", *urls.BOARD)]
 
 
 class CreateCard(Params):
@@ -52,7 +52,7 @@ class CreateCard(Params):
     desc: Annotated[str, Field(max_length=MAX_TEXT)] | None = None
     """Description in Markdown."""
 
-    due: Instant | None = None
+    due: UtcDatetime | None = None
     """Due date; stored in UTC, to the millisecond."""
 
     labels: list[Text] = Field(default_factory=list, max_length=1000)
@@ -65,7 +65,7 @@ class CreatedCard(Result):
     card_id: str
     short_url: str
     list_id: str
-    due: Instant | None
+    due: UtcDatetime | None
     labels_applied: list[str]
     """Label names, in the order they were given."""
 
@@ -95,7 +95,7 @@ class MovedCard(Result):
     comment_posted: bool
     """False if none was given, or if it could not be posted; the move stands all the same."""
 
-    moved_at: Instant
+    moved_at: UtcDatetime
     """When it was moved, by the application's clock."""
 
 
@@ -115,7 +115,7 @@ class Comment(Result):
 
     card_id: str
     comment_id: str
-    posted_at: Instant
+    posted_at: UtcDatetime
 
 
 class DescribeBoard(Params):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from connector_gateway.connectors.boards.client import BoardsClient, expired
 from connector_gateway.connectors.boards.wire import Permission
-from connector_gateway.kit.oauth import Account, Endpoint, OAuth, TokenPage
+from connector_gateway.kit.oauth import Account, Endpoint, OAuthConfig, TokenPage
 
 EVERY = ("create_card", "move_card", "comment_on_card", "describe_board", "attach_checklist")
 
@@ -29,7 +29,7 @@ sent back with an error is seen, not documented.
 Source: developer.atlassian.com/cloud/trello/guides/rest-api/authorization/, read 2026-11.
 """
 
-OAUTH = OAuth(
+OAUTH = OAuthConfig(
     application="Trello",
     authorize=Endpoint("consent", "/authorize"),
     token=Endpoint("consent", "/oauth/token"),

@@ -6,19 +6,19 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from connector_gateway.kit.wire import Wire
+from connector_gateway.kit.wire import WireModel
 
 Moment = Annotated[datetime, Meta(tz=True)]
 """An instant; the vendor writes it in UTC, to the millisecond."""
 
 
-class Named(Wire):
+class ObjectRef(WireModel):
     """A thing of which no more is read than its identifier: a board, a card, a checklist, an application."""
 
     id: str
 
 
-class Me(Wire, rename="camel"):
+class Me(WireModel, rename="camel"):
     """The account itself."""
 
     id: str
@@ -26,7 +26,7 @@ class Me(Wire, rename="camel"):
     full_name: str | None = None
 
 
-class Permission(Wire, rename="camel"):
+class Permission(WireModel, rename="camel"):
     """What a token allows of one kind of thing."""
 
     model_type: str
@@ -34,21 +34,21 @@ class Permission(Wire, rename="camel"):
     write: bool
 
 
-class Token(Wire, rename="camel"):
+class Token(WireModel, rename="camel"):
     """A token of the key and token kind; without an end it stays good."""
 
     permissions: Sequence[Permission]
     date_expires: Moment | None = None
 
 
-class Label(Wire):
+class Label(WireModel):
     """A label of a board."""
 
     id: str
     name: str
 
 
-class CardList(Wire, rename="camel"):
+class CardList(WireModel, rename="camel"):
     """A list, asked for by itself."""
 
     id: str
@@ -57,20 +57,20 @@ class CardList(Wire, rename="camel"):
     id_board: str
 
 
-class Home(Wire):
+class CardListRef(WireModel):
     """The list of a card, inside it."""
 
     name: str
 
 
-class Placed(Wire, rename="camel"):
+class CardLocation(WireModel, rename="camel"):
     """A card of which only the list is read."""
 
     id: str
     id_list: str
 
 
-class NewCard(Placed, rename="camel"):
+class NewCard(CardLocation, rename="camel"):
     """A card as it is told once it was made."""
 
     due: Moment | None
@@ -78,7 +78,7 @@ class NewCard(Placed, rename="camel"):
     short_url: str
 
 
-class MovedCard(Wire, rename="camel"):
+class MovedCard(WireModel, rename="camel"):
     """A card as it is told once it was moved."""
 
     id: str
@@ -92,17 +92,17 @@ class Card(NewCard, rename="camel"):
     desc: str
     id_board: str
     date_last_activity: Moment
-    list: Home | None = None
+    list: CardListRef | None = None
 
 
-class Board(Wire):
+class Board(WireModel):
     """A board; its labels where they were asked for."""
 
     name: str
     labels: Sequence[Label] | None = None
 
 
-class BoardList(Wire):
+class BoardList(WireModel):
     """A list of a board."""
 
     id: str
@@ -110,7 +110,7 @@ class BoardList(Wire):
     pos: float
 
 
-class CheckItem(Wire):
+class CheckItem(WireModel):
     """An item of a checklist."""
 
     id: str
@@ -118,7 +118,7 @@ class CheckItem(Wire):
     pos: float
 
 
-class Checklist(Wire, rename="camel"):
+class Checklist(WireModel, rename="camel"):
     """A checklist; a new one tells of no items."""
 
     id: str
@@ -126,32 +126,32 @@ class Checklist(Wire, rename="camel"):
     check_items: Sequence[CheckItem] = ()
 
 
-class About(Wire):
+class ActionData(WireModel):
     """What an action was done to, as far as its kind tells."""
 
     card: "Subject | None" = None
-    checklist: Named | None = None
+    checklist: ObjectRef | None = None
     text: str = ""
 
 
-class Subject(Wire):
+class Subject(WireModel):
     """The card of an action, as it was then."""
 
     id: str
     name: str = ""
 
 
-class Action(Wire, rename="camel"):
+class Action(WireModel, rename="camel"):
     """Something that was done, and by whom."""
 
     id: str
     date: Moment
     id_member_creator: str
-    data: About
-    app_creator: Named | None = None
+    data: ActionData
+    app_creator: ObjectRef | None = None
 
 
-class Refusal(Wire):
+class Refusal(WireModel):
     """A refusal, where it is JSON; mostly it is plain text. Either field may be of any type."""
 
     message: object = ""

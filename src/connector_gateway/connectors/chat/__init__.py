@@ -2,9 +2,9 @@
 
 from connector_gateway.connectors.chat import client, events, operations
 from connector_gateway.connectors.chat.errors import ERRORS
-from connector_gateway.connectors.chat.models import Watching
+from connector_gateway.connectors.chat.models import WatchSettings
 from connector_gateway.connectors.chat.oauth import OAUTH, identify
-from connector_gateway.kit.events import Observing
+from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.operation import Connector, SampleCall
 
 CHAT = Connector(
@@ -20,15 +20,15 @@ CHAT = Connector(
         operations.add_reaction,
         operations.read_events,
     ),
-    throttled=client.throttled,
+    parse_throttle=client.throttled,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,
-    settings=Watching,
-    observing=Observing(
+    settings=WatchSettings,
+    observing=EventSource(
         poll=events.polls.poll,
-        every_seconds=60.0,
+        poll_interval_seconds=60.0,
         signed_with="signing_secret",
         receive=events.deliveries.receive,
         addressed=events.deliveries.addressed,

@@ -11,21 +11,21 @@ from typing import Any, TypeVar
 
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.errors import (
-    BLINDNESS,
     DONE_BEFORE,
     ERRORS,
+    EVIDENCE_ERROR_MAP,
     THROTTLES,
     Refusals,
     code_of,
     require_accepted,
+    response_status,
     unwrap,
-    verdict_of,
 )
 from connector_gateway.kit.errors import MessageNotFound, OutcomeUnknown, ThreadNotFound
-from connector_gateway.kit.pagination import Pages, fitting
+from connector_gateway.kit.pagination import PageIterator, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import DEFAULT_PAUSE_SECONDS, Upstream, retry_after
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.client import DEFAULT_PAUSE_SECONDS, UpstreamClient, retry_after
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 ADDRESS = "https://slack.com"
 
@@ -95,24 +95,24 @@ ENDED = (b"token_expired", b"token_revoked")
 """Codes of refusal that say that a token has ended: by its time, or because two newer ones have been issued."""
 
 
-def throttled(answer: Answer) -> float | None:
+def throttled(answer: UpstreamResponse) -> float | None:
     """Seconds to wait when the vendor throttles: by status, whatever the body, or in a body of status 200."""
     # A throttle of a post may come with status 200, in either of two spellings.
-    if answer.status != 429 and code_of(verdict_of(answer)) not in THROTTLES:
+    if answer.status != 429 and code_of(response_status(answer)) not in THROTTLES:
         return None
     return retry_after(answer, DEFAULT_PAUSE_SECONDS)
 
 
-def expired(answer: Answer) -> bool:
+def expired(answer: UpstreamResponse) -> bool:
     """Whether an answer says that a token which rotates has ended."""
     # Every answer comes here, and hardly any holds such a word: none is read twice for it.
-    return any(code in answer.body for code in ENDED) and code_of(verdict_of(answer)).encode() in ENDED
+    return any(code in answer.body for code in ENDED) and code_of(response_status(answer)).encode() in ENDED
 
 
 class ChatClient:
     """The vendor's requests that the operations are made of."""
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
     async def auth_test(self) -> tuple[wire.Identity, Scopes]:
@@ -126,7 +126,7 @@ class ChatClient:
         metadata = {"event_type": MARK, "event_payload": {"k": marker}}
         body = {"channel": channel_id, "text": text, "metadata": metadata}
         thread = {"thread_ts": thread_ts} if thread_ts else {}
-        charges = (Charge("posts"), Charge("posts of a channel", on=channel_id))
+        charges = (Charge("posts"), Charge("posts of a channel", scope_key=channel_id))
         return unwrap(await self._write("chat.postMessage", body | thread, *charges), wire.Posted)
 
     async def update_message(self, channel_id: str, ts: str, text: str) -> wire.Updated:
@@ -159,10 +159,10 @@ class ChatClient:
         # The vendor filters after it has cut a page: short and empty pages come before the last.
         query = {"types": types, "exclude_archived": "true"} | _from(cursor)
 
-        async def fetch(size: int) -> Answer:
+        async def fetch(size: int) -> UpstreamResponse:
             return await self._read("conversations.list", "channels", {**query, "limit": size})
 
-        answer = await fitting(fetch, limit)
+        answer = await with_smaller_pages(fetch, limit)
         return unwrap(answer, wire.Conversations), scopes_of(answer)
 
     async def channels(self) -> tuple[Sequence[wire.Conversation], bool]:
@@ -173,19 +173,19 @@ class ChatClient:
         found = [channel for pages in (own, seen) async for page in pages for channel in page.channels]
         return found, seen.complete
 
-    def own_conversations(self, types: str) -> Pages[wire.Conversations]:
+    def own_conversations(self, types: str) -> PageIterator[wire.Conversations]:
         """Pages of what the app is in, archived or not; any may be short or empty. Source: users.conversations."""
         return self._pages(
             "users.conversations", "own channels", {"types": types}, wire.Conversations, most=CHANNEL_PAGES
         )
 
-    def history_pages(self, channel_id: str) -> Pages[wire.Messages]:
+    def history_pages(self, channel_id: str) -> PageIterator[wire.Messages]:
         """Pages of the messages of a channel, newest first, without replies. Source: conversations.history."""
         return self._pages(
             "conversations.history", "history", {"channel": channel_id}, wire.Messages, most=MESSAGE_PAGES
         )
 
-    def reply_pages(self, channel_id: str, ts: str, oldest: str) -> Pages[wire.Messages]:
+    def reply_pages(self, channel_id: str, ts: str, oldest: str) -> PageIterator[wire.Messages]:
         """Pages of a thread: its first message, then replies after *oldest*. Source: conversations.replies."""
         query = {"channel": channel_id, "ts": ts, "oldest": oldest}
         return self._pages("conversations.replies", "replies", query, wire.Messages, most=MESSAGE_PAGES)
@@ -203,7 +203,7 @@ class ChatClient:
     async def retrieve_message(self, channel_id: str, ts: str) -> wire.Message:
         """One message, in a thread or not; ``OutcomeUnknown`` if it cannot be read. Source: as above."""
         answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
-        page = unwrap(answer, wire.Messages, {**BLINDNESS, "thread_not_found": MessageNotFound})
+        page = unwrap(answer, wire.Messages, {**EVIDENCE_ERROR_MAP, "thread_not_found": MessageNotFound})
         for message in page.messages:
             if message.ts == ts:
                 return message
@@ -212,7 +212,7 @@ class ChatClient:
     async def thread_root(self, channel_id: str, ts: str) -> str:
         """The message that begins the thread of another; ``OutcomeUnknown`` if it cannot be read. Source: as above."""
         answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
-        page = unwrap(answer, wire.Messages, {**BLINDNESS, "message_not_found": ThreadNotFound})
+        page = unwrap(answer, wire.Messages, {**EVIDENCE_ERROR_MAP, "message_not_found": ThreadNotFound})
         if not page.messages:
             raise ERRORS.create_error(answer, ThreadNotFound)
         return page.messages[0].thread_ts or page.messages[0].ts
@@ -220,7 +220,7 @@ class ChatClient:
     async def _messages(self, method: str, budget: str, query: Mapping[str, Any]) -> AsyncIterator[wire.Message]:
         """The messages of a list with all their metadata; ``OutcomeUnknown`` if there are too many to read."""
         whole = {**query, "include_all_metadata": "true"}
-        pages = self._pages(method, budget, whole, wire.Messages, most=MESSAGE_PAGES, refusals=BLINDNESS)
+        pages = self._pages(method, budget, whole, wire.Messages, most=MESSAGE_PAGES, refusals=EVIDENCE_ERROR_MAP)
         async for page in pages:
             for message in page.messages:
                 yield message
@@ -236,26 +236,26 @@ class ChatClient:
         *,
         most: int,
         refusals: Refusals | None = None,
-    ) -> Pages[L]:
+    ) -> PageIterator[L]:
         """The pages of a list, at most so many, since the vendor lets few be read in a minute."""
 
-        async def ask(cursor: str | None, size: int) -> Answer:
+        async def ask(cursor: str | None, size: int) -> UpstreamResponse:
             return await self._read(method, budget, {**query, "limit": size} | _from(cursor))
 
         async def fetch(cursor: str | None) -> tuple[L, str | None]:
-            page = unwrap(await fitting(partial(ask, cursor), PAGE_SIZE), shape, refusals)
+            page = unwrap(await with_smaller_pages(partial(ask, cursor), PAGE_SIZE), shape, refusals)
             return page, next_cursor(page)
 
-        return Pages(fetch, most=most)
+        return PageIterator(fetch, most=most)
 
-    async def _read(self, method: str, budget: str, query: Mapping[str, Any]) -> Answer:
+    async def _read(self, method: str, budget: str, query: Mapping[str, Any]) -> UpstreamResponse:
         return await self._upstream.send("GET", f"/api/{method}", Charge(budget), writes=False, query=query)
 
-    async def _write(self, method: str, body: Mapping[str, Any], *charges: Charge) -> Answer:
+    async def _write(self, method: str, body: Mapping[str, Any], *charges: Charge) -> UpstreamResponse:
         return await self._upstream.send("POST", f"/api/{method}", *charges, writes=True, json=body, headers=JSON)
 
 
-def scopes_of(answer: Answer) -> Scopes:
+def scopes_of(answer: UpstreamResponse) -> Scopes:
     """The permissions that the token of a request has, as its answer tells them."""
     told = answer.headers.get("X-OAuth-Scopes", "")
     return frozenset(filter(None, (scope.strip() for scope in told.split(","))))

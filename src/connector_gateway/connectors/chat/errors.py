@@ -6,7 +6,7 @@ from typing import TypeVar
 from connector_gateway.connectors.chat import wire
 from connector_gateway.kit import errors
 from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
 Refusals = Mapping[str, type[errors.GatewayError]]
@@ -25,7 +25,7 @@ FAILURES = frozenset(
 )
 """Codes of failures, which come with status 200 as well."""
 
-REFUSALS: Refusals = {
+ERROR_MAP: Refusals = {
     "access_denied": errors.UpstreamForbidden,
     "accesslimited": errors.UpstreamForbidden,
     "account_inactive": errors.ConnectionRevoked,
@@ -101,7 +101,7 @@ UNMAPPED = frozenset(
 )
 """Documented codes of requests that this connector does not send, so that none has an error of its own."""
 
-BLINDNESS: Refusals = {
+EVIDENCE_ERROR_MAP: Refusals = {
     "channel_not_found": errors.OutcomeUnknown,
     "is_archived": errors.OutcomeUnknown,
     "is_inactive": errors.OutcomeUnknown,
@@ -122,34 +122,34 @@ METHODS = (
 LIMITS = "docs.slack.dev/apis/web-api/rate-limits, read 2026-11"
 
 
-def verdict_of(answer: Answer) -> wire.Verdict:
+def response_status(answer: UpstreamResponse) -> wire.ResponseStatus:
     """What the vendor says of a request; nothing where that cannot be read."""
-    return answer.glance(wire.Verdict) or wire.Verdict()
+    return answer.try_decode(wire.ResponseStatus) or wire.ResponseStatus()
 
 
-def code_of(verdict: wire.Verdict) -> str:
+def code_of(verdict: wire.ResponseStatus) -> str:
     """The vendor's code of a refusal; empty where there is none, or none that can be read."""
     return verdict.error if isinstance(verdict.error, str) else ""
 
 
-def read_reason(answer: Answer) -> Reason | None:
+def read_reason(answer: UpstreamResponse) -> Reason | None:
     """Return code and remarks of an error in the vendor's shape, or of a throttled request, which needs no body."""
     if answer.status == 429 and "Retry-After" in answer.headers:
         return Reason(THROTTLED)
-    verdict = verdict_of(answer)
+    verdict = response_status(answer)
     code = code_of(verdict)
-    return Reason(code, remarks_of(answer)) if verdict.ok is False and code else None
+    return Reason(code, response_warnings(answer)) if verdict.ok is False and code else None
 
 
-def remarks_of(answer: Answer) -> str:
+def response_warnings(answer: UpstreamResponse) -> str:
     """Return what the vendor remarks on a request, in one sentence after the other."""
-    told = answer.glance(wire.Remarked)
+    told = answer.try_decode(wire.Remarked)
     return "" if told is None else "; ".join(told.response_metadata.messages)
 
 
 ERRORS = ErrorTable(
     read_reason,
-    by_code=REFUSALS,
+    by_code=ERROR_MAP,
     messages={
         errors.ChannelArchived: "The channel is archived.",
         errors.ChannelNotFound: "The channel does not exist, or is private and the app was not invited.",
@@ -175,7 +175,7 @@ ERRORS = ErrorTable(
         "too_many_reactions": "Remove a reaction of the app from the message first.",
     },
     rejections=(
-        Rejection({200}, METHODS, "|".join([*REFUSALS, *UNMAPPED, DONE_BEFORE])),
+        Rejection({200}, METHODS, "|".join([*ERROR_MAP, *UNMAPPED, DONE_BEFORE])),
         Rejection({200, 429}, LIMITS, "|".join(THROTTLES)),
         # Part of the work may have been done before they were raised, and nothing comes after them. Those that speak
         # of time or load may be said in front of those who do the work, so they are not here.
@@ -184,21 +184,21 @@ ERRORS = ErrorTable(
 )
 
 
-def unwrap(answer: Answer, shape: type[W], refusals: Refusals | None = None) -> W:
+def unwrap(answer: UpstreamResponse, shape: type[W], refusals: Refusals | None = None) -> W:
     """Return the body of a successful response; raise the error of any other one, first by *refusals*."""
     require_accepted(answer, refusals)
-    return answer.read(shape)
+    return answer.decode(shape)
 
 
-def require_accepted(answer: Answer, refusals: Refusals | None = None) -> None:
+def require_accepted(answer: UpstreamResponse, refusals: Refusals | None = None) -> None:
     """Raise the error of a request that failed, first by *refusals*."""
-    verdict = verdict_of(answer)
+    verdict = response_status(answer)
     if verdict.ok is True:
         return
     if code_of(verdict) in FAILURES:
         raise errors.UpstreamError("The application failed over the request.", private=answer.text)
     # Neither accepted nor refused in words that are known: after a write, this must not pass for a refusal.
-    if answer.accepted and (verdict.ok is not False or not verdict.error):
+    if answer.is_success and (verdict.ok is not False or not verdict.error):
         raise errors.UpstreamError(
             "The application answered something unreadable.", private=answer.text, doubt=answer.doubt
         )

@@ -7,21 +7,32 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.chat import urls
-from connector_gateway.kit.pasted_urls import identifier_or_address, name_or_address
-from connector_gateway.kit.shapes import FILLED, Cursor, Form, IdempotencyKey, Instant, Mentions, Params, Result
+from connector_gateway.kit.pasted_urls import id_or_url, name_or_url
+from connector_gateway.kit.shapes import (
+    NON_EMPTY,
+    Cursor,
+    IdempotencyKey,
+    Mentions,
+    Params,
+    Result,
+    TextPattern,
+    UtcDatetime,
+)
 
 ChannelName = Annotated[
     str,
     Field(min_length=1, max_length=100),
-    Form(r"^#?[^\s#]+$", "Should be a name or an identifier in one word, in which only the first character may be #"),
-    name_or_address(*urls.CHANNEL),
+    TextPattern(
+        r"^#?[^\s#]+$", "Should be a name or an identifier in one word, in which only the first character may be #"
+    ),
+    name_or_url(*urls.CHANNEL),
 ]
 """A channel's identifier or name, or the identifier of a person."""
 
 MessageTs = Annotated[
     str,
-    Form(r"^[0-9]{10}\.[0-9]{6}$", "Should be ten digits, a dot and six digits"),
-    identifier_or_address("a message", *urls.MESSAGE),
+    TextPattern(r"^[0-9]{10}\.[0-9]{6}$", "Should be ten digits, a dot and six digits"),
+    id_or_url("a message", *urls.MESSAGE),
 ]
 """A message's identifier: seconds and microseconds, as text."""
 
@@ -54,7 +65,7 @@ def _require_editable(text: str) -> str:
     return text
 
 
-TYPES = Form(
+TYPES = TextPattern(
     r"^ *(public|private|im) *(, *(public|private|im) *)*$",
     "Should be one or more of public, private and im, separated by commas",
 )
@@ -67,7 +78,7 @@ class PostMessage(Params):
     """Channel identifier, or name with or without ``#``; a person's identifier posts into the conversation with them.
     Private channels work once the app has been invited."""
 
-    text: Annotated[str, Field(max_length=40_000), FILLED, Mentions(_without_mentions)]
+    text: Annotated[str, Field(max_length=40_000), NON_EMPTY, Mentions(_without_mentions)]
     """Body in the application's own markup; what is longer than 4,000 characters cannot be edited as a whole."""
 
     thread_ts: MessageTs | None = None
@@ -86,7 +97,7 @@ class PostedMessage(Result):
 
     channel_id: str
     permalink: str
-    posted_at: Instant
+    posted_at: UtcDatetime
 
 
 class EditMessage(Params):
@@ -99,7 +110,7 @@ class EditMessage(Params):
     """Channel holding the message, named as for posting."""
 
     text: Annotated[
-        str, Field(max_length=EDIT_LENGTH), FILLED, AfterValidator(_require_editable), Mentions(_without_mentions)
+        str, Field(max_length=EDIT_LENGTH), NON_EMPTY, AfterValidator(_require_editable), Mentions(_without_mentions)
     ]
     """Replaces the whole body. Its characters are counted as the application escapes them: ``&`` as 5, ``<`` and ``>``
     as 4, unless they are part of its markup."""
@@ -110,7 +121,7 @@ class EditedMessage(Result):
 
     message_ts: str
     channel_id: str
-    edited_at: Instant
+    edited_at: UtcDatetime
 
 
 class ListChannels(Params):
@@ -147,7 +158,9 @@ class AddReaction(Params):
     emoji: Annotated[
         str,
         Field(max_length=120),
-        Form(r"^:?[^\s:]+(::[^\s:]+)?:?$", "Should be the short name of an emoji, with or without colons around it"),
+        TextPattern(
+            r"^:?[^\s:]+(::[^\s:]+)?:?$", "Should be the short name of an emoji, with or without colons around it"
+        ),
     ]
     """Short name, with or without colons; a skin tone is part of it, as in ``wave::skin-tone-3``."""
 
@@ -169,7 +182,7 @@ class ReadChatEvents(Params):
     channel: ChannelName | None = None
     """Only messages of this channel; otherwise of every channel that is watched."""
 
-    since: Instant | None = None
+    since: UtcDatetime | None = None
     type: Literal["message.keyword", "message.posted"] | None = None
     """Only events of this type."""
 
@@ -189,14 +202,14 @@ class ChatEvent(Result):
 
     text: str
     matched_keyword: str | None
-    observed_at: Instant
+    observed_at: UtcDatetime
 
 
-class Watching(Params):
+class WatchSettings(Params):
     """What a connection watches for."""
 
     channels: list[ChannelName] = Field(default_factory=list, max_length=1000)
     """Channels to watch; none means every channel the app is in."""
 
-    keywords: list[Annotated[str, Field(max_length=100), FILLED]] = Field(default_factory=list, max_length=100)
+    keywords: list[Annotated[str, Field(max_length=100), NON_EMPTY]] = Field(default_factory=list, max_length=100)
     """Words to look for in messages, whatever their case; none means every message."""

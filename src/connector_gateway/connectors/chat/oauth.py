@@ -6,11 +6,11 @@ Source: docs.slack.dev/authentication, on installing with OAuth and on token rot
 from dataclasses import replace
 
 from connector_gateway.connectors.chat.client import ChatClient, expired
-from connector_gateway.connectors.chat.errors import code_of, verdict_of
+from connector_gateway.connectors.chat.errors import code_of, response_status
 from connector_gateway.connectors.chat.mapping.events import account
-from connector_gateway.kit.oauth import Account, Endpoint, Grant, OAuth, standard_grant
-from connector_gateway.kit.upstream.pool import Answer
-from connector_gateway.kit.wire import Wire
+from connector_gateway.kit.oauth import Account, Endpoint, IssuedTokens, OAuthConfig, parse_token_response
+from connector_gateway.kit.upstream.pool import UpstreamResponse
+from connector_gateway.kit.wire import WireModel
 
 NAMED = ("post_message", "edit_message", "list_channels", "add_reaction", "read_events")
 """Operations to which a channel may be named, which is then looked for."""
@@ -29,24 +29,24 @@ SCOPES = {
 }
 
 
-def refused(answer: Answer) -> str | None:
+def refused(answer: UpstreamResponse) -> str | None:
     """The code of a refused request for tokens, whose status is 200 all the same."""
-    verdict = verdict_of(answer)
-    return None if answer.accepted and verdict.ok is True else code_of(verdict)
+    verdict = response_status(answer)
+    return None if answer.is_success and verdict.ok is True else code_of(verdict)
 
 
-class Installed(Wire):
+class Installed(WireModel):
     """The app that tokens were issued to, and for whom."""
 
     app_id: str | None = None
 
 
-def granted(answer: Answer) -> Grant:
+def granted(answer: UpstreamResponse) -> IssuedTokens:
     """Read the tokens of an accepted request, and which app they belong to."""
-    return replace(standard_grant(answer), app_id=answer.read(Installed).app_id)
+    return replace(parse_token_response(answer), app_id=answer.decode(Installed).app_id)
 
 
-OAUTH = OAuth(
+OAUTH = OAuthConfig(
     application="Slack",
     authorize=Endpoint("base", "/oauth/v2/authorize"),
     token=Endpoint("base", "/api/oauth.v2.access"),

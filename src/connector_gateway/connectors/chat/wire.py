@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from connector_gateway.kit.wire import Wire
+from connector_gateway.kit.wire import WireModel
 
 Ts = Annotated[str, Meta(pattern=r"\A[0-9]{10}\.[0-9]{6}\Z")]
 """A message's identifier, and the instant it was written at: seconds and microseconds, as text."""
@@ -17,32 +17,32 @@ Minute = Annotated[int, Meta(ge=0, lt=10**10)]
 # What every answer has
 
 
-class Verdict(Wire):
+class ResponseStatus(WireModel):
     """Whether a request was accepted, which the status does not tell; both may be anything where the vendor errs."""
 
     ok: Any = None
     error: Any = None
 
 
-class Remarks(Wire):
+class ResponseMetadata(WireModel):
     """What the vendor remarks on a request."""
 
     messages: Sequence[str]
 
 
-class Remarked(Wire):
+class Remarked(WireModel):
     """A refusal with remarks, where it has any."""
 
-    response_metadata: Remarks
+    response_metadata: ResponseMetadata
 
 
-class Paging(Wire):
+class Paging(WireModel):
     """Where the next page of a list begins; empty or absent after the last."""
 
     next_cursor: str = ""
 
 
-class Listing(Wire):
+class Listing(WireModel):
     """A page of a list."""
 
     response_metadata: Paging | None = None
@@ -51,7 +51,7 @@ class Listing(Wire):
 # The application in its workspace
 
 
-class Identity(Wire):
+class Identity(WireModel):
     """Whose a token is, and where."""
 
     url: str
@@ -64,19 +64,19 @@ class Identity(Wire):
 # Conversations
 
 
-class Place(Wire):
+class Place(WireModel):
     """A conversation of which no more is read than its identifier."""
 
     id: str
 
 
-class Opened(Wire):
+class Opened(WireModel):
     """The answer to opening a conversation."""
 
     channel: Place
 
 
-class Conversation(Wire):
+class Conversation(WireModel):
     """A channel, or a conversation with one person, who stands in place of a name.
 
     Lists of what the app is in tell neither membership nor the number of members.
@@ -109,27 +109,27 @@ class Conversations(Listing, kw_only=True):
 # Messages
 
 
-class Edit(Wire):
+class Edit(WireModel):
     """When a message was edited last."""
 
     ts: Ts
 
 
-class Metadata(Wire):
+class Metadata(WireModel):
     """What an app has noted with a message; the payload is of that app's own making."""
 
     event_type: str = ""
     event_payload: Mapping[str, Any] = {}
 
 
-class Reaction(Wire):
+class Reaction(WireModel):
     """A reaction to a message, and some of those who reacted."""
 
     name: str
     users: Sequence[str]
 
 
-class Said(Wire):
+class BaseMessage(WireModel):
     """What tells whether somebody wrote something, and what: *subtype* tells messages from news of the channel."""
 
     ts: Ts
@@ -140,7 +140,7 @@ class Said(Wire):
     bot_id: str | None = None
 
 
-class Message(Said):
+class Message(BaseMessage):
     """A message of a channel.
 
     Its thread may be named by anything that some app once sent, since the vendor does not check that.
@@ -160,20 +160,20 @@ class Messages(Listing, kw_only=True):
     messages: Sequence[Message]
 
 
-class Posted(Wire):
+class Posted(WireModel):
     """The answer to a post: the channel it went to, and the message."""
 
     channel: str
     message: Message
 
 
-class Change(Wire):
+class Change(WireModel):
     """The new state of a message; the vendor does not always say when it was edited."""
 
     edited: Edit | None = None
 
 
-class Updated(Wire):
+class Updated(WireModel):
     """The answer to an edit."""
 
     ts: Ts
@@ -183,7 +183,7 @@ class Updated(Wire):
 # Deliveries
 
 
-class Authorization(Wire):
+class Authorization(WireModel):
     """An installation of the app that may see the event, and as whom the app is there."""
 
     user_id: str
@@ -193,7 +193,7 @@ class Authorization(Wire):
     is_enterprise_install: bool = False
 
 
-class Envelope(Wire):
+class Envelope(WireModel):
     """A delivery; what it carries depends on its type, and that of an event on the event's own type."""
 
     type: str = ""
@@ -208,33 +208,33 @@ class Envelope(Wire):
     event: Mapping[str, Any] | None = None
 
 
-class Kind(Wire):
+class Kind(WireModel):
     """The type of an event."""
 
     type: str = ""
 
 
-class Spoken(Said, kw_only=True):
+class MessageEvent(BaseMessage, kw_only=True):
     """The event of a message."""
 
     channel: str
     channel_type: str | None = None
 
 
-class Joined(Wire):
+class Joined(WireModel):
     """The event of somebody who entered a channel."""
 
     user: str | None = None
 
 
-class Tokens(Wire):
+class Tokens(WireModel):
     """The users and bots whose tokens were withdrawn."""
 
     bot: Sequence[str] | None = None
     oauth: Sequence[str] | None = None
 
 
-class Revoked(Wire):
+class Revoked(WireModel):
     """The event of tokens that were withdrawn."""
 
     tokens: Tokens | None = None

@@ -18,7 +18,7 @@ CRM = Connector(
         operations.update_deal,
         operations.list_properties,
     ),
-    throttled=client.throttled,
+    parse_throttle=client.throttled,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,

@@ -81,7 +81,7 @@ def plain(number: Decimal) -> str:
 
 def timestamp(moment: datetime) -> str:
     """*moment* as the vendor writes instants."""
-    return shapes.timestamp(moment)
+    return shapes.format_timestamp(moment)
 
 
 def _word(value: Any) -> str:
@@ -113,7 +113,7 @@ def _moment(text: str) -> datetime:
 # Searching
 
 
-def wanted(definition: Definition, value: str) -> str:
+def filter_value(definition: Definition, value: str) -> str:
     """The value for a search filter: instants and days as milliseconds since the epoch, others as they are stored."""
     kind = definition.type
     if kind in {"enumeration", "string"}:

@@ -13,10 +13,10 @@ from urllib.parse import quote
 from connector_gateway.connectors.crm import wire
 from connector_gateway.connectors.crm.errors import refuse_taken, refused_within, unwrap
 from connector_gateway.kit import errors
-from connector_gateway.kit.pagination import Pages, fitting, walk
+from connector_gateway.kit.pagination import PageIterator, iter_items, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import Upstream, retry_after
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.client import UpstreamClient, retry_after
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 ADDRESS = "https://api.hubapi.com"
 CONSENT_ADDRESS = "https://app.hubspot.com"
@@ -81,7 +81,7 @@ NOTE_TO_DEAL = 214
 """Association types have a direction; these are the vendor's own, without a label."""
 
 
-def throttled(answer: Answer) -> float | None:
+def throttled(answer: UpstreamResponse) -> float | None:
     """Seconds to wait when a budget is spent (429), records are locked (423) or the portal is being moved (477)."""
     if answer.status == 423:
         return retry_after(answer, LOCK_SECONDS)
@@ -89,7 +89,7 @@ def throttled(answer: Answer) -> float | None:
         return retry_after(answer, MOVING_SECONDS)
     if answer.status != 429:
         return None
-    told = answer.glance(wire.Refusal) or wire.Refusal()
+    told = answer.try_decode(wire.Refusal) or wire.Refusal()
     # ``Retry-After`` is not promised; the name of the broken policy is.
     return retry_after(answer, PAUSES.get(str(told.policy_name), 1.0))
 
@@ -97,7 +97,7 @@ def throttled(answer: Answer) -> float | None:
 class CrmClient:
     """The vendor's requests that the operations are made of."""
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
     # Records
@@ -129,7 +129,7 @@ class CrmClient:
         found: list[wire.Record] = []
         rest = ids
         while rest:
-            records, rest = await fitting(partial(fetch, rest), min(len(rest), PAGE_SIZE))
+            records, rest = await with_smaller_pages(partial(fetch, rest), min(len(rest), PAGE_SIZE))
             found += records
         return found
 
@@ -139,10 +139,10 @@ class CrmClient:
         """A page of records behind the id *after*, in order of their ids. Source: objects/contacts/guide."""
         query = {"properties": ",".join(properties)} | _behind(after)
 
-        async def fetch(size: int) -> Answer:
+        async def fetch(size: int) -> UpstreamResponse:
             return await self._read(f"/crm/objects/{VERSION}/{kind}", {"limit": size, **query})
 
-        return unwrap(await fitting(fetch, limit), wire.Page[wire.Record])
+        return unwrap(await with_smaller_pages(fetch, limit), wire.Page[wire.Record])
 
     async def objects_behind(self, kind: str, properties: Sequence[str], after: str | None) -> list[wire.Record]:
         """The next records behind the id *after*, some hundreds at most: what is not there proves nothing."""
@@ -151,7 +151,7 @@ class CrmClient:
             page = await self.list_objects(kind, properties, PAGE_SIZE, cursor)
             return page.results, page.after
 
-        return [record async for page in Pages(fetch, most=PAGES_BEHIND, start=after) for record in page]
+        return [record async for page in PageIterator(fetch, most=PAGES_BEHIND, start=after) for record in page]
 
     async def search_every(self, kind: str, search: Callable[[str | None], Mapping[str, Any]]) -> list[wire.Record]:
         """Every record that a search finds which goes on behind an id. Source: as of ``search_objects``."""
@@ -163,15 +163,15 @@ class CrmClient:
             # By identifier: the vendor's positions shift when records change, and end at ten thousand.
             return page.results, page.results[-1].id if page.after else None
 
-        return [record async for record in walk(fetch, most=MAX_PAGES)]
+        return [record async for record in iter_items(fetch, most=MAX_PAGES)]
 
     async def search_objects(self, kind: str, body: Mapping[str, Any]) -> wire.Page[wire.Record]:
         """A page of records that a filter finds; new and changed ones appear late. Source: search-the-crm."""
 
-        async def fetch(size: int) -> Answer:
+        async def fetch(size: int) -> UpstreamResponse:
             return await self._ask(f"/crm/objects/{VERSION}/{kind}/search", {**body, "limit": size}, SEARCH)
 
-        return unwrap(await fitting(fetch, body.get("limit", PAGE_SIZE)), wire.Page[wire.Record])
+        return unwrap(await with_smaller_pages(fetch, body.get("limit", PAGE_SIZE)), wire.Page[wire.Record])
 
     async def upsert_contact(self, email: str, properties: Mapping[str, str]) -> wire.Upserted:
         """A contact by its address, changed or new. Source: objects/contacts/batch/upsert-contacts."""
@@ -239,7 +239,7 @@ class CrmClient:
             # Numbers here and texts everywhere else, by the vendor's own document.
             return [str(far.to_object_id) for row in rows for far in row.to], next((row.after for row in rows), None)
 
-        return [one async for one in walk(fetch, most=MAX_PAGES)]
+        return [one async for one in iter_items(fetch, most=MAX_PAGES)]
 
     # What a portal is made of
 
@@ -255,30 +255,30 @@ class CrmClient:
         """Everybody who owns records, those who have left last. Source: owners/guide."""
 
         async def fetch(archived: str, after: str | None) -> tuple[Sequence[wire.Owner], str | None]:
-            async def ask(size: int) -> Answer:
+            async def ask(size: int) -> UpstreamResponse:
                 query = {"limit": size, "archived": archived} | _behind(after)
                 return await self._read(f"/crm/owners/{VERSION}", query)
 
-            page = unwrap(await fitting(ask, PAGE_SIZE), wire.Page[wire.Owner])
+            page = unwrap(await with_smaller_pages(ask, PAGE_SIZE), wire.Page[wire.Owner])
             return page.results, page.after
 
         # Deactivated owners are listed only on request, and still own what they owned.
         for archived in ("false", "true"):
-            async for owner in walk(partial(fetch, archived), most=MAX_PAGES):
+            async for owner in iter_items(partial(fetch, archived), most=MAX_PAGES):
                 yield owner
 
     async def read_account(self) -> wire.Account:
         """The portal itself. Source: developers.hubspot.com/docs/api-reference, account information, read 2026-11."""
         return unwrap(await self._read(f"/account-info/{VERSION}/details"), wire.Account)
 
-    async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
+    async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> UpstreamResponse:
         return await self._upstream.send("GET", path, PORTAL, writes=False, query=query or {})
 
-    async def _ask(self, path: str, body: Mapping[str, Any], charge: Charge = PORTAL) -> Answer:
+    async def _ask(self, path: str, body: Mapping[str, Any], charge: Charge = PORTAL) -> UpstreamResponse:
         """A question that is too long for an address."""
         return await self._upstream.send("POST", path, charge, writes=False, json=body)
 
-    async def _write(self, method: str, path: str, body: Mapping[str, Any] | None) -> Answer:
+    async def _write(self, method: str, path: str, body: Mapping[str, Any] | None) -> UpstreamResponse:
         return await self._upstream.send(method, path, PORTAL, writes=True, json=body)
 
 

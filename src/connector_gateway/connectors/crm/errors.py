@@ -8,8 +8,8 @@ from typing import TypeVar
 from connector_gateway.connectors.crm import wire
 from connector_gateway.kit import errors
 from connector_gateway.kit.errors.table import EXPLAINED, ErrorTable, Reason, Rejection, vendor_reason
-from connector_gateway.kit.upstream.pool import Answer
-from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
+from connector_gateway.kit.upstream.pool import UpstreamResponse
+from connector_gateway.kit.wire import UnexpectedShape, convert, decode_json
 
 W = TypeVar("W")
 
@@ -23,7 +23,7 @@ CODES: Mapping[str, type[errors.GatewayError]] = {
 DANGLING = "INVALID_OBJECT_IDS"
 """The code of an association with a record that is not there."""
 
-HOLDER = re.compile(r"Existing ID:\s*(\d+)")
+EXISTING_ID = re.compile(r"Existing ID:\s*(\d+)")
 """The only place where the vendor tells which contact has an address."""
 
 
@@ -31,16 +31,16 @@ COORDINATES, TAKEN = "propertyName=", " already has that value"
 """The words around the name, the value and the holder of a unique value, which only the vendor's text tells."""
 
 
-def told_by(answer: Answer) -> wire.Refusal | None:
+def told_by(answer: UpstreamResponse) -> wire.Refusal | None:
     """Return what the vendor says of an error; of a batch of one, of its only error."""
-    if not answer.accepted:
-        return answer.glance(wire.Refusal)
-    batch = answer.glance(wire.Batch[object])
+    if not answer.is_success:
+        return answer.try_decode(wire.Refusal)
+    batch = answer.try_decode(wire.Batch[object])
     faults = [] if batch is None or batch.results else _each(batch.errors, wire.Refusal)
     return faults[0] if faults else None
 
 
-def read_reason(answer: Answer) -> Reason | None:
+def read_reason(answer: UpstreamResponse) -> Reason | None:
     """Return the category and message of an error in the vendor's shape."""
     told = told_by(answer)
     if told is None:
@@ -86,18 +86,21 @@ class ContactExists(errors.UpstreamConflict):
 
 
 def unwrap(
-    answer: Answer, shape: type[W], missing: type[errors.GatewayError] = errors.UpstreamUnexpected, sought: str = ""
+    answer: UpstreamResponse,
+    shape: type[W],
+    missing: type[errors.GatewayError] = errors.UpstreamUnexpected,
+    sought: str = "",
 ) -> W:
     """Return the body of a success or raise the error: *missing* if the vendor does not know what was *sought*."""
-    if answer.accepted:
-        return answer.read(shape)
+    if answer.is_success:
+        return answer.decode(shape)
     raise _refusal(answer, answer.status, missing, sought)
 
 
-def refuse_taken(answer: Answer) -> None:
+def refuse_taken(answer: UpstreamResponse) -> None:
     """Raise ``ContactExists`` if that is why the write was refused."""
     # The vendor has no field for it. If the words change, the refusal is a plain conflict and nothing is guessed.
-    holder = HOLDER.search(answer.text) if answer.status == 409 else None
+    holder = EXISTING_ID.search(answer.text) if answer.status == 409 else None
     if holder:
         raise ContactExists(holder[1], answer.text)
 
@@ -117,7 +120,7 @@ def _value_taken(told: wire.Refusal, private: str) -> errors.UniqueValueTaken | 
     )
 
 
-def refused_within(answer: Answer) -> errors.GatewayError:
+def refused_within(answer: UpstreamResponse) -> errors.GatewayError:
     """Return the error of a successful batch of one in which nothing was done: a doubt if it does not say why."""
     if told_by(answer) is not None:
         return _refusal(answer, 400, errors.UpstreamUnexpected, "")
@@ -125,7 +128,9 @@ def refused_within(answer: Answer) -> errors.GatewayError:
     return errors.OutcomeUnknown(message, private=answer.text, doubt="garbled")
 
 
-def _refusal(answer: Answer, status: int, missing: type[errors.GatewayError], sought: str) -> errors.GatewayError:
+def _refusal(
+    answer: UpstreamResponse, status: int, missing: type[errors.GatewayError], sought: str
+) -> errors.GatewayError:
     told = told_by(answer)
     told_of = told or wire.Refusal()
     taken = _value_taken(told_of, answer.text) if status == 409 else None
@@ -172,7 +177,7 @@ def _faults(told: wire.Refusal) -> Sequence[wire.Fault]:
     # The vendor puts JSON into the text of a message, and leaves ``errors`` empty then.
     _, bracket, rest = told.message.partition("[")
     try:
-        embedded = _each(decoded((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
+        embedded = _each(decode_json((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
     except UnexpectedShape:
         return []
     return [
@@ -186,5 +191,5 @@ def _each(listed: object, shape: type[W]) -> list[W]:
     found = []
     for one in listed if isinstance(listed, list) else ():
         with suppress(UnexpectedShape):
-            found.append(converted(one, shape))
+            found.append(convert(one, shape))
     return found

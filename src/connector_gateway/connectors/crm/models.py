@@ -16,8 +16,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.crm import urls
-from connector_gateway.kit.pasted_urls import identifier_or_address, name_or_address
-from connector_gateway.kit.shapes import FILLED, Cursor, Form, Instant, Name, Params, Result
+from connector_gateway.kit.pasted_urls import id_or_url, name_or_url
+from connector_gateway.kit.shapes import NON_EMPTY, Cursor, Name, Params, Result, TextPattern, UtcDatetime
 
 MAX_TEXT = 65_536
 """Characters of a note or of any other text the application keeps."""
@@ -57,7 +57,7 @@ Email = Annotated[str, Field(min_length=3, max_length=320), AfterValidator(_emai
 WantedEmail = Annotated[
     str,
     Field(min_length=3, max_length=320),
-    Form(r"^\s*[^@\s]+@[^@\s]+\s*$", "Should be an e-mail address"),
+    TextPattern(r"^\s*[^@\s]+@[^@\s]+\s*$", "Should be an e-mail address"),
     AfterValidator(_trimmed_lower),
 ]
 """An e-mail address to look for; trimmed and lower-cased."""
@@ -73,16 +73,16 @@ Number = Annotated[Decimal, PlainSerializer(_number, return_type=int | float), W
 CompanyReference = Annotated[
     str,
     Field(min_length=1, max_length=300),
-    Form(r"^\s*[^\s@,;]+\s*$", "Should be a domain or an identifier"),
-    name_or_address(*urls.COMPANY),
+    TextPattern(r"^\s*[^\s@,;]+\s*$", "Should be a domain or an identifier"),
+    name_or_url(*urls.COMPANY),
 ]
 """A company's domain (anything with a dot; scheme, ``www.`` and path are ignored) or identifier."""
 
-CrmId = Annotated[str, Field(max_length=200), Form(r"^[0-9]+$", "Should be an identifier of decimal digits")]
-ContactId = Annotated[CrmId, identifier_or_address("a contact", *urls.CONTACT)]
-DealId = Annotated[CrmId, identifier_or_address("a deal", *urls.DEAL)]
+CrmId = Annotated[str, Field(max_length=200), TextPattern(r"^[0-9]+$", "Should be an identifier of decimal digits")]
+ContactId = Annotated[CrmId, id_or_url("a contact", *urls.CONTACT)]
+DealId = Annotated[CrmId, id_or_url("a deal", *urls.DEAL)]
 
-Title = Annotated[str, Field(min_length=1, max_length=1000), FILLED]
+Title = Annotated[str, Field(min_length=1, max_length=1000), NON_EMPTY]
 
 Properties = dict[str, Any]
 
@@ -134,7 +134,7 @@ class LookUpContacts(Params):
     property: Name | None = None
     """Alternative property to match on; ``owner_email`` matches the address of the contact's owner."""
 
-    value: Annotated[str, Field(max_length=2000), FILLED] | None = None
+    value: Annotated[str, Field(max_length=2000), NON_EMPTY] | None = None
     """Value to match against ``property``: for an enumeration the option's value."""
 
     limit: Annotated[int, Field(ge=1, le=100)] = 25
@@ -247,7 +247,7 @@ class UpdatedDeal(Result):
     note_logged: bool
     """False where no note was asked for, or where it could not be logged after the change was made."""
 
-    updated_at: Instant
+    updated_at: UtcDatetime
 
 
 class ListProperties(Params):

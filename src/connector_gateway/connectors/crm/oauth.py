@@ -5,8 +5,8 @@ Source: developers.hubspot.com/docs, on working with OAuth and on managing its t
 
 from connector_gateway.connectors.crm import wire
 from connector_gateway.connectors.crm.client import VERSION, CrmClient
-from connector_gateway.kit.oauth import Account, Endpoint, Grant, OAuth
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.oauth import Account, Endpoint, IssuedTokens, OAuthConfig
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 CONTACTS = ("create_or_update_contact", "look_up_contacts", "create_deal", "list_properties")
 DEALS = ("create_deal", "update_deal")
@@ -23,13 +23,13 @@ SCOPES = {
 }
 
 
-def granted(answer: Answer) -> Grant:
+def granted(answer: UpstreamResponse) -> IssuedTokens:
     """The tokens of an answer."""
-    issued = answer.read(wire.Issued)
-    return Grant(issued.access_token, issued.refresh_token, issued.expires_in, issued.scopes)
+    issued = answer.decode(wire.Issued)
+    return IssuedTokens(issued.access_token, issued.refresh_token, issued.expires_in, issued.scopes)
 
 
-OAUTH = OAuth(
+OAUTH = OAuthConfig(
     application="HubSpot",
     authorize=Endpoint("consent", "/oauth/authorize"),
     token=Endpoint("base", f"/oauth/{VERSION}/token"),

@@ -7,7 +7,7 @@ from typing import Annotated, Generic, TypeVar
 
 from msgspec import Meta
 
-from connector_gateway.kit.wire import Wire
+from connector_gateway.kit.wire import WireModel
 
 T = TypeVar("T")
 
@@ -18,19 +18,19 @@ Moment = Annotated[datetime, Meta(tz=True)]
 # Lists
 
 
-class Next(Wire):
+class Next(WireModel):
     """Where the next page begins."""
 
     after: str
 
 
-class Paging(Wire):
+class Paging(WireModel):
     """What a page tells of those around it."""
 
     next: Next | None = None
 
 
-class Page(Wire, Generic[T]):
+class Page(WireModel, Generic[T]):
     """A page of a list; lists that are always whole have the same form."""
 
     results: Sequence[T]
@@ -45,7 +45,7 @@ class Page(Wire, Generic[T]):
 # Records
 
 
-class Record(Wire, rename="camel"):
+class Record(WireModel, rename="camel"):
     """A contact, company, deal or note: every value is text, and an empty one is null or absent."""
 
     id: str
@@ -69,24 +69,24 @@ class Deal(Record, rename="camel"):
             raise ValueError("Expected a finite number as amount")
 
 
-class Associated(Wire):
+class Associated(WireModel):
     """An association that was made, of which nothing is read."""
 
 
-class Batch(Wire, Generic[T]):
+class Batch(WireModel, Generic[T]):
     """What became of a batch: what was done, and of what was not, why; the latter in the form of refusals."""
 
     results: Sequence[T]
     errors: object = None
 
 
-class Linked(Wire, rename="camel"):
+class Linked(WireModel, rename="camel"):
     """The far end of an association; its identifier is a number here, unlike everywhere else."""
 
     to_object_id: int | str
 
 
-class Links(Wire):
+class Links(WireModel):
     """The associations of one record, which are paged for each record by itself."""
 
     to: Sequence[Linked]
@@ -101,20 +101,20 @@ class Links(Wire):
 # What a portal is made of
 
 
-class Option(Wire):
+class Option(WireModel):
     """One choice of an enumeration."""
 
     value: str
     label: str = ""
 
 
-class Modification(Wire, rename="camel"):
+class Modification(WireModel, rename="camel"):
     """What may be changed of a property."""
 
     read_only_value: bool = False
 
 
-class Definition(Wire, rename="camel"):
+class Definition(WireModel, rename="camel"):
     """A property; types other than those that are known here are told as they are."""
 
     name: str
@@ -131,13 +131,13 @@ class Definition(Wire, rename="camel"):
     modification_metadata: Modification = Modification()
 
 
-class StageMetadata(Wire, rename="camel"):
+class StageMetadata(WireModel, rename="camel"):
     """What a stage means; the vendor writes its values as texts."""
 
     is_closed: str = ""
 
 
-class Stage(Wire):
+class Stage(WireModel):
     """A stage of a pipeline."""
 
     id: str
@@ -146,7 +146,7 @@ class Stage(Wire):
     metadata: StageMetadata = StageMetadata()
 
 
-class Pipeline(Wire):
+class Pipeline(WireModel):
     """A pipeline of deals with its stages."""
 
     id: str
@@ -155,7 +155,7 @@ class Pipeline(Wire):
     archived: bool = False
 
 
-class Owner(Wire):
+class Owner(WireModel):
     """An owner of records; a queue has no address, and an archived owner is a deactivated user."""
 
     id: str
@@ -164,13 +164,13 @@ class Owner(Wire):
     email: str | None = None
 
 
-class Account(Wire, rename="camel"):
+class Account(WireModel, rename="camel"):
     """The portal itself."""
 
     portal_id: int
 
 
-class Issued(Wire):
+class Issued(WireModel):
     """The tokens that were issued; unlike others, this vendor lists scopes."""
 
     access_token: str
@@ -182,7 +182,7 @@ class Issued(Wire):
 # Refusals, in which nothing is certain
 
 
-class Refusal(Wire, rename="camel"):
+class Refusal(WireModel, rename="camel"):
     """A refusal, whatever its fields are: each is looked at by itself."""
 
     category: object = None
@@ -192,7 +192,7 @@ class Refusal(Wire, rename="camel"):
     errors: object = None
 
 
-class Context(Wire, rename="camel"):
+class Context(WireModel, rename="camel"):
     """What a fault is about."""
 
     property_name: Sequence[str] = ()
@@ -200,7 +200,7 @@ class Context(Wire, rename="camel"):
     required_granular_scopes: Sequence[str] = ()
 
 
-class Fault(Wire):
+class Fault(WireModel):
     """One fault of a refusal."""
 
     code: str | None = None
@@ -208,7 +208,7 @@ class Fault(Wire):
     context: Context | None = None
 
 
-class EmbeddedFault(Wire):
+class EmbeddedFault(WireModel):
     """One fault of those that stand as JSON within the message of a refusal."""
 
     error: str

@@ -19,11 +19,11 @@ from pydantic_core import to_json
 from connector_gateway.connectors.mail import wire
 from connector_gateway.connectors.mail.errors import reason_of, refuse, unwrap
 from connector_gateway.kit import errors
-from connector_gateway.kit.pagination import walk
+from connector_gateway.kit.pagination import iter_items
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import Pause, Upstream, retry_after
-from connector_gateway.kit.upstream.pool import Answer
-from connector_gateway.kit.wire import UnexpectedShape, decoded
+from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, retry_after
+from connector_gateway.kit.upstream.pool import UpstreamResponse
+from connector_gateway.kit.wire import UnexpectedShape, decode_json
 
 ADDRESS = "https://gmail.googleapis.com"
 CONSENT_ADDRESS = "https://accounts.google.com"
@@ -98,7 +98,7 @@ THREADING_HEADERS = ("Subject", "Message-ID", "Message-Id", "Message-id", "Refer
 W = TypeVar("W")
 
 
-def throttled(answer: Answer) -> Pause | None:
+def throttled(answer: UpstreamResponse) -> ThrottleDelay | None:
     """How long to rest when the vendor throttles, which it says with 429 and with some of its 403."""
     if answer.status not in {403, 429}:
         return None
@@ -107,19 +107,19 @@ def throttled(answer: Answer) -> Pause | None:
     if answer.status == 403 and reason not in THROTTLES:
         return None
     if reason == "dailyLimitExceeded":
-        return Pause(DAILY_PAUSE_SECONDS, {"user"})
+        return ThrottleDelay(DAILY_PAUSE_SECONDS, {"user"})
     until = _resting_until(answer)
     if until is None:
-        return Pause(retry_after(answer, PAUSE_SECONDS), {"user"})
+        return ThrottleDelay(retry_after(answer, PAUSE_SECONDS), {"user"})
     seconds = max(PAUSE_SECONDS, (until - (answer.date or datetime.now(UTC))).total_seconds())
     # The day of sending and the minute of reading are refused in the same words. Only the length tells them apart.
-    return Pause(seconds, {"sending"} if seconds > LONGEST_REST_SECONDS else {"user"})
+    return ThrottleDelay(seconds, {"sending"} if seconds > LONGEST_REST_SECONDS else {"user"})
 
 
 class MailClient:
     """The vendor's requests that the operations are made of."""
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
     async def list_messages(self, query: Mapping[str, Any], page_token: str | None = None) -> wire.MessageList:
@@ -135,7 +135,7 @@ class MailClient:
             page = await self.list_messages({**query, "maxResults": PAGE_SIZE}, page_token)
             return page.messages, page.next_page_token
 
-        return walk(fetch, most=MAX_PAGES)
+        return iter_items(fetch, most=MAX_PAGES)
 
     async def get_message(self, message_id: str, fields: str = "") -> wire.Message:
         """A message with its parts. Source: users.messages/get."""
@@ -158,9 +158,9 @@ class MailClient:
         """
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
         async with self._upstream.stream(path, _units(20), at_once=at_once) as answer:
-            if not answer.accepted:
+            if not answer.is_success:
                 refuse(answer, errors.AttachmentNotFound, named=True)
-            content, ready = Content(), b""
+            content, ready = Base64JsonReader(), b""
             async for piece in answer.pieces:
                 if ready:
                     yield ready
@@ -225,7 +225,7 @@ class MailClient:
         """Delete a draft for good. Source: users.drafts/delete."""
         path = f"{PREFIX}/drafts/{_quoted(draft_id)}"
         answer = await self._upstream.send("DELETE", path, _units(10), writes=True)
-        if not answer.accepted and answer.status != 404:
+        if not answer.is_success and answer.status != 404:
             refuse(answer)
 
     def list_drafts(self) -> AsyncIterator[wire.Draft]:
@@ -236,20 +236,22 @@ class MailClient:
             page = unwrap(await self._read("/drafts", 5, query), wire.DraftList)
             return page.drafts, page.next_page_token
 
-        return walk(fetch, most=MAX_PAGES)
+        return iter_items(fetch, most=MAX_PAGES)
 
     async def _get_message(self, message_id: str, form: str, shape: type[W], fields: str = "") -> W:
         query = {"format": form} | ({"fields": fields} if fields else {})
         answer = await self._read(f"/messages/{_quoted(message_id)}", 20, query)
         return unwrap(answer, shape, errors.MessageNotFound, named=True)
 
-    async def _read(self, path: str, units: int, query: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()) -> Answer:
+    async def _read(
+        self, path: str, units: int, query: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
+    ) -> UpstreamResponse:
         return await self._upstream.send("GET", PREFIX + path, _units(units), writes=False, query=query)
 
-    async def _write(self, path: str, units: int, body: Mapping[str, Any], *more: Charge) -> Answer:
+    async def _write(self, path: str, units: int, body: Mapping[str, Any], *more: Charge) -> UpstreamResponse:
         return await self._upstream.send("POST", PREFIX + path, _units(units), *more, writes=True, json=body)
 
-    async def _upload(self, path: str, units: int, metadata: Mapping[str, Any], letter: bytes) -> Answer:
+    async def _upload(self, path: str, units: int, metadata: Mapping[str, Any], letter: bytes) -> UpstreamResponse:
         parts = [(b"application/json", to_json(metadata)), (b"message/rfc822", letter)]
         opened = [b"--%b\r\nContent-Type: %b\r\n\r\n%b\r\n" % (BOUNDARY, kind, part) for kind, part in parts]
         return await self._upstream.send(
@@ -271,7 +273,7 @@ def _quoted(identifier: str) -> str:
     return quote(identifier, safe="")
 
 
-def _resting_until(answer: Answer) -> datetime | None:
+def _resting_until(answer: UpstreamResponse) -> datetime | None:
     """The moment that a throttled request is told to wait for; None where none is told that can be read."""
     # There is no header: the time stands within the message alone, and whoever comes sooner is made to wait longer.
     told = RETRY_AFTER.search(answer.text)
@@ -303,7 +305,7 @@ MAX_FRAME_BYTES = 64 * 1024
 """How much there may be around the content."""
 
 
-class Content:
+class Base64JsonReader:
     """Reads the bytes that a JSON answer carries as base64 under ``data``, without ever holding all of it."""
 
     def __init__(self) -> None:
@@ -354,7 +356,7 @@ def _bytes_of(encoded: bytes) -> bytes:
 
 def _says_empty(text: bytes) -> bool:
     try:
-        content = decoded(text, wire.Content)
+        content = decode_json(text, wire.Content)
     except UnexpectedShape:
         return False
     # What stands under ``data`` was not looked at: a text would have been read as content, and a number is none.

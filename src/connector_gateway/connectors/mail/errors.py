@@ -5,24 +5,24 @@ from typing import NoReturn, TypeVar
 from connector_gateway.connectors.mail import wire
 from connector_gateway.kit import errors
 from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
 
 
-def fault_of(answer: Answer) -> wire.Fault:
+def fault_of(answer: UpstreamResponse) -> wire.Fault:
     """What the vendor says of its refusal; nothing where that is not told as the vendor does."""
-    told = answer.glance(wire.Refusal)
+    told = answer.try_decode(wire.Refusal)
     return wire.Fault() if told is None else told.error
 
 
-def reason_of(answer: Answer) -> str:
+def reason_of(answer: UpstreamResponse) -> str:
     """The vendor's word for why it refused; empty where it gives none."""
     fault = fault_of(answer)
     return next((told.reason for told in (*fault.errors, *fault.details) if told.reason), "")
 
 
-def read_reason(answer: Answer) -> Reason | None:
+def read_reason(answer: UpstreamResponse) -> Reason | None:
     """Return the reason or status of an error in the vendor's shape, which repeats the HTTP status."""
     fault = fault_of(answer)
     code = reason_of(answer) or fault.status
@@ -64,15 +64,17 @@ ERRORS = ErrorTable(
 
 
 def unwrap(
-    answer: Answer, shape: type[W], missing: type[errors.GatewayError] | None = None, *, named: bool = False
+    answer: UpstreamResponse, shape: type[W], missing: type[errors.GatewayError] | None = None, *, named: bool = False
 ) -> W:
     """Return the body of a successful response; raise the error of any other one, as ``refuse`` does."""
-    if not answer.accepted:
+    if not answer.is_success:
         refuse(answer, missing, named=named)
-    return answer.read(shape)
+    return answer.decode(shape)
 
 
-def refuse(answer: Answer, missing: type[errors.GatewayError] | None = None, *, named: bool = False) -> NoReturn:
+def refuse(
+    answer: UpstreamResponse, missing: type[errors.GatewayError] | None = None, *, named: bool = False
+) -> NoReturn:
     """Raise the error of a failed request.
 
     That is *missing* for a 404, and for a 400 if nothing but an identifier was *named*.

@@ -41,7 +41,7 @@ MAX_DEPTH = 20
 NO_TEXT = "(This message has no text.)"
 
 
-def plain_text(body_html: str) -> str:
+def html_to_text(body_html: str) -> str:
     """What *body_html* says; never empty, which filters would take for spam."""
     writer = _Writer()
     for piece in _pieces(body_html):

@@ -16,11 +16,11 @@ from string import ascii_letters
 from msgspec import Raw
 from msgspec.structs import replace
 
-from connector_gateway.connectors.mail.html_text import plain_text
+from connector_gateway.connectors.mail.html_text import html_to_text
 from connector_gateway.connectors.mail.wire import Message as WireMessage
 from connector_gateway.connectors.mail.wire import Part
 from connector_gateway.kit.errors import UpstreamUnexpected
-from connector_gateway.kit.wire import decoded as decoded_json
+from connector_gateway.kit.wire import decode_json as decoded_json
 
 NOWHERE = Part()
 """What is around the outermost part."""
@@ -71,19 +71,19 @@ def in_characters(content: bytes, charset: str) -> str:
         return content.decode("latin-1")
 
 
-def leaves(part: Part, around: Part = NOWHERE) -> Iterator[tuple[Part, Part]]:
+def leaf_parts(part: Part, around: Part = NOWHERE) -> Iterator[tuple[Part, Part]]:
     """Every part without parts of its own, with the part around it; an attached message counts as one part."""
     # The parts of an attached message are not those of the message that it is attached to.
     inner = () if part.mime_type == "message/rfc822" else part.parts
     if not inner:
         yield part, around
     for below in inner:
-        yield from leaves(below, part)
+        yield from leaf_parts(below, part)
 
 
 def attachments(payload: Part) -> list[Part]:
     """The parts that a reader would call attachments."""
-    return [part for part, around in leaves(payload) if is_attachment(part, around)]
+    return [part for part, around in leaf_parts(payload) if is_attachment(part, around)]
 
 
 def is_attachment(part: Part, around: Part) -> bool:
@@ -219,7 +219,7 @@ class Mailbox:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class OutgoingMessage:
     """A message to be sent."""
 
     sender: Mailbox
@@ -234,7 +234,7 @@ class Letter:
     references: Sequence[str] = field(default=())
 
 
-def written(letter: Letter) -> bytes:
+def written(letter: OutgoingMessage) -> bytes:
     """*letter* in the format of RFC 5322, its HTML beside the same in plain text.
 
     The headers are folded here, since the standard library breaks long identifiers and encoded words at wrong places.
@@ -253,7 +253,7 @@ def written(letter: Letter) -> bytes:
         ("Content-Type", f'multipart/alternative; boundary="=_{token}"'),
     ]
     head = "".join(f"{name}: {value}\r\n" for name, value in headers)
-    parts = [("plain", plain_text(letter.body_html)), ("html", letter.body_html)]
+    parts = [("plain", html_to_text(letter.body_html)), ("html", letter.body_html)]
     body = "".join(f"--=_{token}\r\n{_text_part(kind, content)}\r\n" for kind, content in parts)
     return f"{head}\r\n{body}--=_{token}--\r\n".encode("ascii")
 

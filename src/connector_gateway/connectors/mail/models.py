@@ -7,14 +7,14 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.mail import urls
-from connector_gateway.kit.pasted_urls import identifier_or_address
-from connector_gateway.kit.shapes import Base64, Cursor, Form, Instant, Params, Result
+from connector_gateway.kit.pasted_urls import id_or_url
+from connector_gateway.kit.shapes import Base64, Cursor, Params, Result, TextPattern, UtcDatetime
 
 _LINE_ENDS = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 """Everything that some system takes for the end of a line."""
 
-ONE_LINE = Form(rf"^[^{_LINE_ENDS}]*$", "Should stand on one line")
-FILLED_LINE = Form(rf"^[^{_LINE_ENDS}]*\S[^{_LINE_ENDS}]*$", "Should not be blank")
+ONE_LINE = TextPattern(rf"^[^{_LINE_ENDS}]*$", "Should stand on one line")
+FILLED_LINE = TextPattern(rf"^[^{_LINE_ENDS}]*\S[^{_LINE_ENDS}]*$", "Should not be blank")
 
 Recipients = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(min_length=1, max_length=500)]
 """Addresses, bare or as ``Name <address>``."""
@@ -28,7 +28,7 @@ LabelNames = Annotated[list[LabelName], Field(max_length=100)]
 AttachmentId = Annotated[
     str,
     Field(min_length=1, max_length=2000),
-    Form(r"^[A-Za-z0-9_\-]+$", "Should consist of letters, digits, hyphens and underscores"),
+    TextPattern(r"^[A-Za-z0-9_\-]+$", "Should consist of letters, digits, hyphens and underscores"),
 ]
 
 
@@ -36,9 +36,11 @@ def _absent(value: Any) -> bool:
     return value is None
 
 
-MailId = Annotated[str, Field(max_length=200), Form(r"^[0-9a-fA-F]+$", "Should be an identifier of hexadecimal digits")]
-MessageId = Annotated[MailId, identifier_or_address("a message", *urls.MESSAGE)]
-ThreadId = Annotated[MailId, identifier_or_address("a thread", *urls.THREAD)]
+MailId = Annotated[
+    str, Field(max_length=200), TextPattern(r"^[0-9a-fA-F]+$", "Should be an identifier of hexadecimal digits")
+]
+MessageId = Annotated[MailId, id_or_url("a message", *urls.MESSAGE)]
+ThreadId = Annotated[MailId, id_or_url("a thread", *urls.THREAD)]
 
 
 class SearchMessages(Params):
@@ -80,7 +82,7 @@ class Message(Result):
     thread_id: str
     sender: str = Field(alias="from")
     subject: str
-    received_at: Instant
+    received_at: UtcDatetime
     has_attachments: bool
     labels: list[str]
     """Label names."""
@@ -116,7 +118,7 @@ class SentMessage(Result):
     to: list[str]
     """Addresses, each once."""
 
-    sent_at: Instant
+    sent_at: UtcDatetime
 
 
 class ChangeMessageLabels(Params):
@@ -173,7 +175,7 @@ class FetchedAttachment(Result):
     download_url: str | None = Field(default=None, exclude_if=_absent)
     """Where the file can be had without a key until ``expires_at``, any number of times."""
 
-    expires_at: Instant | None = Field(default=None, exclude_if=_absent)
+    expires_at: UtcDatetime | None = Field(default=None, exclude_if=_absent)
     content_base64: Base64 | None = Field(default=None, exclude_if=_absent)
     """The content, instead of the address, where ``base64`` was asked for."""
 
@@ -194,4 +196,4 @@ class CreatedDraft(Result):
 
     draft_id: str
     message_id: str
-    created_at: Instant
+    created_at: UtcDatetime

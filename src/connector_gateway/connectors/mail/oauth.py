@@ -4,11 +4,11 @@ Source: developers.google.com/identity/protocols/oauth2/web-server, read 2026-11
 """
 
 from connector_gateway.connectors.mail.client import MailClient
-from connector_gateway.kit.oauth import Account, Endpoint, OAuth
+from connector_gateway.kit.oauth import Account, Endpoint, OAuthConfig
 
 MODIFY = "https://www.googleapis.com/auth/gmail.modify"
 
-OAUTH = OAuth(
+OAUTH = OAuthConfig(
     application="Gmail",
     authorize=Endpoint("consent", "/o/oauth2/v2/auth"),
     token=Endpoint("tokens", "/token"),

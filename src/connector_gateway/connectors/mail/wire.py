@@ -5,33 +5,33 @@ from typing import Annotated
 
 from msgspec import Meta, Raw
 
-from connector_gateway.kit.wire import Wire
+from connector_gateway.kit.wire import WireModel
 
 Milliseconds = Annotated[str, Meta(pattern=r"^(-?\d{1,13}|\d{14})$")]
 """An instant since the epoch, which the vendor writes as text; no more digits than a calendar has years for."""
 
 
-class Listed(Wire):
+class Listed(WireModel):
     """A message in a list, of which the vendor tells no more that is read."""
 
     id: str
 
 
-class MessageList(Wire, rename="camel"):
+class MessageList(WireModel, rename="camel"):
     """A page of messages; an empty one has no ``messages``, and the last one no token."""
 
     messages: Sequence[Listed] = ()
     next_page_token: str | None = None
 
 
-class Header(Wire):
+class Header(WireModel):
     """A header of a part."""
 
     name: str = ""
     value: str = ""
 
 
-class Content(Wire, rename="camel"):
+class Content(WireModel, rename="camel"):
     """What a part holds: ``data`` in URL-safe base64, or the name under which the vendor hands it out.
 
     ``data`` stays JSON in the answer, and is no copy of it: it may be nearly all that is large there (decision 71).
@@ -42,7 +42,7 @@ class Content(Wire, rename="camel"):
     attachment_id: str | None = None
 
 
-class Part(Wire, rename="camel"):
+class Part(WireModel, rename="camel"):
     """A message or a part of it; what has ``parts`` holds nothing else."""
 
     part_id: str = ""
@@ -53,14 +53,14 @@ class Part(Wire, rename="camel"):
     parts: Sequence["Part"] = ()
 
 
-class Labelled(Wire, rename="camel"):
+class Labelled(WireModel, rename="camel"):
     """A message of which only the labels are read; one without any has no ``labelIds``."""
 
     id: str
     label_ids: Sequence[str] = ()
 
 
-class Message(Wire, rename="camel"):
+class Message(WireModel, rename="camel"):
     """A message with its headers, and in the full form with its parts."""
 
     id: str
@@ -70,53 +70,53 @@ class Message(Wire, rename="camel"):
     payload: Part = Part()
 
 
-class Threaded(Wire, rename="camel"):
+class Threaded(WireModel, rename="camel"):
     """A message that was just written, of which only its place is read."""
 
     id: str
     thread_id: str
 
 
-class Thread(Wire):
+class Thread(WireModel):
     """The messages of a conversation, oldest first."""
 
     messages: Sequence[Message] = ()
 
 
-class Draft(Wire):
+class Draft(WireModel):
     """A draft; its message changes with every edit, and is another once it is sent."""
 
     id: str
     message: Threaded
 
 
-class DraftList(Wire, rename="camel"):
+class DraftList(WireModel, rename="camel"):
     """A page of drafts, as of ``MessageList``."""
 
     drafts: Sequence[Draft] = ()
     next_page_token: str | None = None
 
 
-class Label(Wire):
+class Label(WireModel):
     """A label."""
 
     id: str
     name: str
 
 
-class LabelList(Wire):
+class LabelList(WireModel):
     """All labels."""
 
     labels: Sequence[Label] = ()
 
 
-class Profile(Wire, rename="camel"):
+class Profile(WireModel, rename="camel"):
     """The account itself."""
 
     email_address: str
 
 
-class SendAs(Wire, rename="camel"):
+class SendAs(WireModel, rename="camel"):
     """An address that the account sends from."""
 
     send_as_email: str
@@ -124,19 +124,19 @@ class SendAs(Wire, rename="camel"):
     is_primary: bool = False
 
 
-class SendAsList(Wire, rename="camel"):
+class SendAsList(WireModel, rename="camel"):
     """All addresses that the account sends from."""
 
     send_as: Sequence[SendAs] = ()
 
 
-class Reason(Wire):
+class Reason(WireModel):
     """One of the reasons of a refusal; some kinds of them have no word for it."""
 
     reason: str = ""
 
 
-class Fault(Wire):
+class Fault(WireModel):
     """Why a request was refused."""
 
     code: int | None = None
@@ -146,7 +146,7 @@ class Fault(Wire):
     details: Sequence[Reason] = ()
 
 
-class Refusal(Wire):
+class Refusal(WireModel):
     """A refusal, where it is JSON; an edge in front of the application answers in HTML."""
 
     error: Fault = Fault()

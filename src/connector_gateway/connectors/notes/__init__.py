@@ -3,7 +3,7 @@
 from connector_gateway.connectors.notes import client, events, operations
 from connector_gateway.connectors.notes.errors import ERRORS
 from connector_gateway.connectors.notes.oauth import OAUTH, identify
-from connector_gateway.kit.events import Observing
+from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.operation import Connector, SampleCall
 
 NOTES = Connector(
@@ -11,7 +11,7 @@ NOTES = Connector(
     summary="Databases and pages of a notes workspace.",
     addresses={"base": client.ADDRESS},
     budgets={"integration": client.BUDGET},
-    authorise=client.authorise,
+    auth_headers=client.authorise,
     client=client.NotesClient,
     operations=(
         operations.list_databases,
@@ -20,14 +20,14 @@ NOTES = Connector(
         operations.search_pages,
         operations.read_events,
     ),
-    throttled=client.throttled,
+    parse_throttle=client.throttled,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
-    observing=Observing(
+    observing=EventSource(
         poll=events.polls.poll,
-        every_seconds=60.0,
+        poll_interval_seconds=60.0,
         signed_with="verification_token",
-        hands_over=True,
+        vendor_issues_secret=True,
         receive=events.deliveries.receive,
         addressed=events.deliveries.addressed,
     ),

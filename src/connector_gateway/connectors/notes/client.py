@@ -13,13 +13,13 @@ from urllib.parse import quote, unquote
 
 from connector_gateway.connectors.notes import wire
 from connector_gateway.connectors.notes.errors import Names, collides, unwrap
-from connector_gateway.kit.clock import ahead
+from connector_gateway.kit.clock import clock_skew
 from connector_gateway.kit.errors import DatabaseNotShared, PageNotFound
-from connector_gateway.kit.pagination import fitting, walk, walk_pages
+from connector_gateway.kit.pagination import iter_items, iter_pages, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import Upstream, failed, retry_after
-from connector_gateway.kit.upstream.pool import Answer
-from connector_gateway.kit.wire import Wire
+from connector_gateway.kit.upstream.client import UpstreamClient, retry_after, server_error
+from connector_gateway.kit.upstream.pool import UpstreamResponse
+from connector_gateway.kit.wire import WireModel
 
 ADDRESS = "https://api.notion.com"
 VERSION = "2026-03-11"
@@ -54,7 +54,7 @@ Body = dict[str, Any]
 Query = Callable[[datetime | None], AsyncIterator[wire.Listing[wire.Page]]]
 """Asks for rows from a minute on."""
 
-T = TypeVar("T", bound=Wire)
+T = TypeVar("T", bound=WireModel)
 
 
 BLOCKED = "public_api_request_blocked"
@@ -68,11 +68,11 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {credentials['token']}", "Notion-Version": VERSION}
 
 
-def throttled(answer: Answer) -> float | None:
+def throttled(answer: UpstreamResponse) -> float | None:
     """Seconds to wait when the vendor throttles (429) or is overloaded (529); a block is no throttling."""
     if answer.status not in {429, 529}:
         return None
-    told = answer.glance(wire.Throttled)
+    told = answer.try_decode(wire.Throttled)
     # Waiting does not lift a block.
     if told and told.additional_data and told.additional_data.rate_limit_reason == BLOCKED:
         return None
@@ -82,7 +82,7 @@ def throttled(answer: Answer) -> float | None:
 class NotesClient:
     """The vendor's requests that the operations are made of."""
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
     async def search_data_sources(self) -> AsyncIterator[wire.DataSource]:
@@ -167,13 +167,13 @@ class NotesClient:
             items = unwrap(await self._read_page(path, cursor), wire.Items, PageNotFound)
             return [items] if items.results is None else items.results, items.next_cursor
 
-        return walk(fetch, most=MAX_PAGES)
+        return iter_items(fetch, most=MAX_PAGES)
 
     async def update_page(self, page_id: str, body: Mapping[str, Any], names: Names) -> wire.PageState:
         """A page after a change, *names* as for a new one. Source: patch-page."""
         answer = await self._write("PATCH", f"/v1/pages/{page_id}", body)
         if answer.status == 503:
-            raise failed(answer, "edge")
+            raise server_error(answer, "edge")
         return unwrap(answer, wire.PageState, PageNotFound, names)
 
     async def append_block_children(self, block_id: str, children: Sequence[Body]) -> Sequence[str]:
@@ -192,7 +192,7 @@ class NotesClient:
             blocks = unwrap(answer, wire.Blocks, PageNotFound)
             return blocks.results, blocks.next_cursor
 
-        return walk(fetch, most=MAX_PAGES)
+        return iter_items(fetch, most=MAX_PAGES)
 
     def list_users(self) -> AsyncIterator[wire.User]:
         """Every user of the workspace but its guests. Source: get-users."""
@@ -201,7 +201,7 @@ class NotesClient:
             users = unwrap(await self._read_page("/v1/users", cursor), wire.Listing[wire.User])
             return users.results, users.next_cursor
 
-        return walk(fetch, most=MAX_PAGES)
+        return iter_items(fetch, most=MAX_PAGES)
 
     async def retrieve_me(self) -> wire.Me:
         """The integration's own user. Source: get-self."""
@@ -214,35 +214,35 @@ class NotesClient:
         Source: as of the user.
         """
         answer = await self._read("/v1/users/me")
-        return unwrap(answer, wire.Me), ahead(answer.headers.get("Date"), now)
+        return unwrap(answer, wire.Me), clock_skew(answer.headers.get("Date"), now)
 
     def _listed(
         self, path: str, body: Mapping[str, Any], kind: type[T], query: Sequence[tuple[str, str]] = ()
     ) -> AsyncIterator[wire.Listing[T]]:
         """Every page of a list that is asked for by POST, with those of its items that are of one kind."""
 
-        async def ask(cursor: str | None, size: int) -> Answer:
+        async def ask(cursor: str | None, size: int) -> UpstreamResponse:
             paged = {**body, **_page_at(cursor, size)}
             return await self._upstream.send("POST", path, CHARGE, writes=False, query=query, json=paged)
 
         async def fetch(cursor: str | None) -> tuple[wire.Listing[T], str | None]:
-            listing = _listing(await fitting(partial(ask, cursor), PAGE_SIZE), kind)
+            listing = _listing(await with_smaller_pages(partial(ask, cursor), PAGE_SIZE), kind)
             return listing, listing.next_cursor
 
-        return walk_pages(fetch, most=MAX_PAGES)
+        return iter_pages(fetch, most=MAX_PAGES)
 
-    async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
+    async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> UpstreamResponse:
         return await self._upstream.send("GET", path, CHARGE, writes=False, query=query or {})
 
-    async def _read_page(self, path: str, cursor: str | None) -> Answer:
+    async def _read_page(self, path: str, cursor: str | None) -> UpstreamResponse:
         """A page of a list, with as many items as can be read at once."""
 
-        async def ask(size: int) -> Answer:
+        async def ask(size: int) -> UpstreamResponse:
             return await self._read(path, _page_at(cursor, size))
 
-        return await fitting(ask, PAGE_SIZE)
+        return await with_smaller_pages(ask, PAGE_SIZE)
 
-    async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> Answer:
+    async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> UpstreamResponse:
         return await self._upstream.send(method, path, CHARGE, writes=True, json=body, expects={503}, collides=collides)
 
 
@@ -292,15 +292,15 @@ class _Rows:
         return stuck
 
 
-def _listing(answer: Answer, kind: type[T]) -> wire.Listing[T]:
+def _listing(answer: UpstreamResponse, kind: type[T]) -> wire.Listing[T]:
     """A page of a list, with those of its items that are of one kind."""
-    listing: wire.Listing[T] | None = answer.glance(LISTS[kind]) if answer.accepted else None
+    listing: wire.Listing[T] | None = answer.try_decode(LISTS[kind]) if answer.is_success else None
     if listing is not None:
         return listing
     # The vendor may mix kinds of which only some are wanted: then each item is read by itself.
     mixed = unwrap(answer, LISTS[wire.Raw], DatabaseNotShared)
-    parts = [Answer(answer.status, answer.headers, bytes(raw), doubt=answer.doubt) for raw in mixed.results]
-    wanted = [part.read(kind) for part in parts if part.read(wire.Listed).object == kind.__struct_config__.tag]
+    parts = [UpstreamResponse(answer.status, answer.headers, bytes(raw), doubt=answer.doubt) for raw in mixed.results]
+    wanted = [part.decode(kind) for part in parts if part.decode(wire.Listed).object == kind.__struct_config__.tag]
     return wire.Listing(results=wanted, next_cursor=mixed.next_cursor, request_status=mixed.request_status)
 
 
@@ -328,9 +328,9 @@ def _in_order(condition: Body | None, start: datetime | None, *, newest_first: b
     return body
 
 
-def _saved(answer: Answer, shape: type[W]) -> W:
+def _saved(answer: UpstreamResponse, shape: type[W]) -> W:
     """What a 503 says was done all the same; without it, the failure is raised."""
-    told = answer.glance(shape)
+    told = answer.try_decode(shape)
     if told is None:
-        raise failed(answer, "edge")
+        raise server_error(answer, "edge")
     return told

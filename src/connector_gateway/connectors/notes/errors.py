@@ -8,7 +8,7 @@ from uuid import UUID
 from connector_gateway.connectors.notes import wire
 from connector_gateway.kit import errors
 from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection, vendor_reason
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
 Names = Mapping[str, tuple[str, str]]
@@ -20,9 +20,9 @@ _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b"
 COLLISION = "conflict_error"
 
 
-def read_reason(answer: Answer) -> Reason | None:
+def read_reason(answer: UpstreamResponse) -> Reason | None:
     """Return the code and message of an error in the vendor's shape; the front end's HTML has none."""
-    told = answer.glance(wire.Refusal)
+    told = answer.try_decode(wire.Refusal)
     if told is None or told.object != "error" or told.status not in {None, answer.status}:
         return None
     return Reason(told.code, told.message) if isinstance(told.code, str) else None
@@ -59,29 +59,29 @@ ERRORS = ErrorTable(
 )
 
 
-def collides(answer: Answer) -> bool:
+def collides(answer: UpstreamResponse) -> bool:
     """Return True if another change was being saved; other conflicts, such as a limit of rows, last."""
     return answer.status == 409 and ERRORS.reason(answer).code == COLLISION
 
 
 def unwrap(
-    answer: Answer, shape: type[W], missing: type[errors.GatewayError] | None = None, names: Names = NO_NAMES
+    answer: UpstreamResponse, shape: type[W], missing: type[errors.GatewayError] | None = None, names: Names = NO_NAMES
 ) -> W:
     """Return the body of a successful response; raise the error of any other one, *missing* for a 404.
 
     If a value names something unknown, the error tells its property.
     """
-    if not answer.accepted:
+    if not answer.is_success:
         # The vendor's front end answers in HTML: such a 403 says nothing about rights.
         if answer.raw is None:
             raise errors.UpstreamError("The application's doorkeeper turned the request away.", private=answer.text)
-        told = answer.glance(wire.Refusal) or wire.Refusal()
+        told = answer.try_decode(wire.Refusal) or wire.Refusal()
         if named := _named(answer, told, names):
             raise _unknown_value(answer, told, named)
     return ERRORS.unwrap(answer, shape, missing)
 
 
-def _named(answer: Answer, told: wire.Refusal, names: Names) -> Names:
+def _named(answer: UpstreamResponse, told: wire.Refusal, names: Names) -> Names:
     """Those of the identifiers sent that a refusal is about; all of them where a 404 names nothing at all."""
     said = told.message if isinstance(told.message, str) else ""
     mentioned = {str(UUID(found)) for found in _UUID.findall(said)} if answer.status in {400, 404} else set()
@@ -91,7 +91,7 @@ def _named(answer: Answer, told: wire.Refusal, names: Names) -> Names:
     return {identifier: named for identifier, named in names.items() if identifier in mentioned}
 
 
-def _unknown_value(answer: Answer, told: wire.Refusal, names: Names) -> errors.GatewayError:
+def _unknown_value(answer: UpstreamResponse, told: wire.Refusal, names: Names) -> errors.GatewayError:
     details = [{"property": name, "value": identifier} for identifier, (_, name) in names.items()]
     listed = ", ".join(dict.fromkeys(f'"{name}"' for _, name in names.values()))
     if answer.status == 404 and {kind for kind, _ in names.values()} == {"relation"}:

@@ -6,16 +6,16 @@ from pydantic import Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from connector_gateway.connectors.notes import urls
-from connector_gateway.kit.pasted_urls import identifier_or_address
-from connector_gateway.kit.shapes import Cursor, Form, IdempotencyKey, Instant, Name, Params, Result
+from connector_gateway.kit.pasted_urls import id_or_url
+from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Name, Params, Result, TextPattern, UtcDatetime
 
 UUID_FORM = r"^(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
 
-NotesId = Annotated[str, Form(UUID_FORM, "Should be a UUID, with or without dashes")]
+NotesId = Annotated[str, TextPattern(UUID_FORM, "Should be a UUID, with or without dashes")]
 """A UUID, with or without dashes."""
 
-PageId = Annotated[NotesId, identifier_or_address("a page", *urls.PAGE)]
-DatabaseId = Annotated[NotesId, identifier_or_address("a database", *urls.DATABASE)]
+PageId = Annotated[NotesId, id_or_url("a page", *urls.PAGE)]
+DatabaseId = Annotated[NotesId, id_or_url("a database", *urls.DATABASE)]
 
 Properties = dict[str, Any]
 
@@ -61,7 +61,7 @@ class NotesDatabase(Result):
     properties: list[str]
     """Property names."""
 
-    last_edited_at: Instant
+    last_edited_at: UtcDatetime
 
 
 class CreatePage(Params):
@@ -86,7 +86,7 @@ class CreatedPage(Result):
 
     page_id: str
     url: str
-    created_at: Instant
+    created_at: UtcDatetime
     properties_written: int
     properties_skipped: list[str]
     """Names of computed properties, which cannot be written."""
@@ -102,7 +102,7 @@ class UpdatePage(Params):
     archived: bool | None = None
     """True moves the page to the trash, false restores it."""
 
-    if_unmodified_since: Instant | None = None
+    if_unmodified_since: UtcDatetime | None = None
     """If the page changed after this instant, nothing is written; the application keeps whole minutes only."""
 
     @model_validator(mode="after")
@@ -122,7 +122,7 @@ class UpdatedPage(Result):
     """Names of the properties written."""
 
     archived: bool
-    last_edited_at: Instant
+    last_edited_at: UtcDatetime
 
 
 class SearchPages(Params):
@@ -157,7 +157,7 @@ class FoundPages(Result):
 class ReadNotesEvents(Params):
     """Which observed events to read."""
 
-    since: Instant | None = None
+    since: UtcDatetime | None = None
     type: Literal["page.created", "page.property_updated"] | None = None
     """Only events of this type."""
 
@@ -175,4 +175,4 @@ class NotesEvent(Result):
     property: str | None
     before: str | None = Field(alias="from")
     after: str | None = Field(alias="to")
-    observed_at: Instant
+    observed_at: UtcDatetime

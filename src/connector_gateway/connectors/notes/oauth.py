@@ -4,9 +4,9 @@ Source: developers.notion.com/docs/authorization and the reference pages of its 
 """
 
 from connector_gateway.connectors.notes.client import NotesClient
-from connector_gateway.kit.oauth import Account, Endpoint, OAuth
+from connector_gateway.kit.oauth import Account, Endpoint, OAuthConfig
 
-OAUTH = OAuth(
+OAUTH = OAuthConfig(
     application="Notion",
     authorize=Endpoint("base", "/v1/oauth/authorize"),
     token=Endpoint("base", "/v1/oauth/token"),

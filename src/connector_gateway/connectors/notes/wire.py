@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
-from connector_gateway.kit.wire import Wire
+from connector_gateway.kit.wire import WireModel
 
 T = TypeVar("T")
 
@@ -17,17 +17,17 @@ Raw = msgspec.Raw
 """A part that is read later, or not at all."""
 
 
-class Reference(Wire):
+class Reference(WireModel):
     """A thing of which no more is read than its identifier: a user, a related page, a data source, a new block."""
 
     id: str
 
 
-class Present(Wire):
+class Present(WireModel):
     """A thing of which no more is read than that it is there."""
 
 
-class RichText(Wire):
+class RichText(WireModel):
     """A piece of a text."""
 
     plain_text: str
@@ -36,14 +36,14 @@ class RichText(Wire):
 # Values of properties
 
 
-class Option(Wire):
+class Option(WireModel):
     """An option of a select, multi-select or status."""
 
     id: str
     name: str
 
 
-class Period(Wire):
+class Period(WireModel):
     """A day or an instant, or two of them; their form differs, so that they are read where they are compared."""
 
     start: str
@@ -51,13 +51,13 @@ class Period(Wire):
     time_zone: str | None = None
 
 
-class Person(Wire):
+class Person(WireModel):
     """What is told of a user who is no bot."""
 
     email: str | None = None
 
 
-class User(Wire):
+class User(WireModel):
     """A user, with name and address where the connection may read them."""
 
     id: str
@@ -65,13 +65,13 @@ class User(Wire):
     person: Person | None = None
 
 
-class Bot(Wire):
+class Bot(WireModel):
     """What is told of a user who is no person."""
 
     workspace_name: str | None = None
 
 
-class Me(Wire):
+class Me(WireModel):
     """The integration's own user."""
 
     id: str
@@ -79,13 +79,13 @@ class Me(Wire):
     bot: Bot | None = None
 
 
-class Link(Wire):
+class Link(WireModel):
     """Where a file is."""
 
     url: str
 
 
-class File(Wire):
+class File(WireModel):
     """A file; one that was uploaded and one that is linked have their address under different names."""
 
     name: str | None = None
@@ -93,14 +93,14 @@ class File(Wire):
     file: Link | None = None
 
 
-class UniqueId(Wire):
+class UniqueId(WireModel):
     """A number that the vendor counts up."""
 
     number: int | None = None
     prefix: str | None = None
 
 
-class Place(Wire):
+class Place(WireModel):
     """A place on earth."""
 
     lat: float | int
@@ -109,13 +109,13 @@ class Place(Wire):
     address: str | None = None
 
 
-class Verification(Wire):
+class Verification(WireModel):
     """Whether somebody vouches for a page."""
 
     state: str
 
 
-class Computed(Wire):
+class Computed(WireModel):
     """What a formula or a rollup results in, under the name of its type."""
 
     type: str
@@ -126,7 +126,7 @@ class Computed(Wire):
     array: "Sequence[Value]" = ()
 
 
-class Value(Wire):
+class Value(WireModel):
     """A property value, under the name of its type; of a type that is not known here, no more than that name."""
 
     type: str
@@ -157,7 +157,7 @@ class Value(Wire):
     verification: Verification | None = None
 
 
-class Item(Wire):
+class Item(WireModel):
     """One item of a long property value, under the name of its type."""
 
     title: RichText | None = None
@@ -176,14 +176,14 @@ class Items(Item):
 # Pages
 
 
-class Parent(Wire):
+class Parent(WireModel):
     """Where a page or a data source lies."""
 
     data_source_id: str | None = None
     database_id: str | None = None
 
 
-class NewPage(Wire):
+class NewPage(WireModel):
     """A page that was just made."""
 
     id: str
@@ -191,7 +191,7 @@ class NewPage(Wire):
     created_time: At
 
 
-class PageState(Wire):
+class PageState(WireModel):
     """A page, as far as it can be changed as a whole."""
 
     id: str
@@ -212,13 +212,13 @@ class Page(PageState, tag_field="object", tag="page"):
     cover: Present | None = None
 
 
-class Listed(Wire):
+class Listed(WireModel):
     """An item of a list that mixes pages and data sources."""
 
     object: str
 
 
-class Listing(Wire, Generic[T]):
+class Listing(WireModel, Generic[T]):
     """A page of a list: of items of one kind, or of parts whose kind has to be seen first."""
 
     results: Sequence[T]
@@ -226,7 +226,7 @@ class Listing(Wire, Generic[T]):
     request_status: "Progress | None" = None
 
 
-class Progress(Wire):
+class Progress(WireModel):
     """Whether a query listed all that there is."""
 
     type: str
@@ -235,20 +235,20 @@ class Progress(Wire):
 # Databases
 
 
-class Database(Wire):
+class Database(WireModel):
     """A database, which consists of data sources."""
 
     title: Sequence[RichText]
     data_sources: Sequence[Reference]
 
 
-class Choices(Wire):
+class Choices(WireModel):
     """What can be chosen."""
 
     options: Sequence[Option]
 
 
-class Property(Wire):
+class Property(WireModel):
     """A property as its data source describes it, with its options if it has any."""
 
     id: str
@@ -259,7 +259,7 @@ class Property(Wire):
     multi_select: Choices | None = None
 
 
-class DataSource(Wire, tag_field="object", tag="data_source"):
+class DataSource(WireModel, tag_field="object", tag="data_source"):
     """A data source with its schema."""
 
     id: str
@@ -274,13 +274,13 @@ class DataSource(Wire, tag_field="object", tag="data_source"):
 # Blocks
 
 
-class Text(Wire):
+class Text(WireModel):
     """What a block says."""
 
     rich_text: Sequence[RichText] = ()
 
 
-class Block(Wire):
+class Block(WireModel):
     """A block of a body; of kinds that are never written here, no more is read than the name of the kind."""
 
     type: str
@@ -291,14 +291,14 @@ class Block(Wire):
     callout: Text | None = None
 
 
-class Blocks(Wire):
+class Blocks(WireModel):
     """A page of blocks."""
 
     results: Sequence[Block]
     next_cursor: str | None = None
 
 
-class Appended(Wire):
+class Appended(WireModel):
     """The blocks that were added, as they are listed by the answer."""
 
     results: Sequence[Reference]
@@ -307,7 +307,7 @@ class Appended(Wire):
 # Refusals
 
 
-class Refusal(Wire):
+class Refusal(WireModel):
     """Why a request was refused; for its status it is believed, whatever else it holds."""
 
     code: Any = None
@@ -316,37 +316,37 @@ class Refusal(Wire):
     status: Any = None
 
 
-class Throttle(Wire):
+class Throttle(WireModel):
     """Which limit was reached, in a refusal."""
 
     rate_limit_reason: str = ""
 
 
-class Throttled(Wire):
+class Throttled(WireModel):
     """A refusal that may say which limit was reached."""
 
     additional_data: Throttle | None = None
 
 
-class SavedPage(Wire):
+class SavedPage(WireModel):
     """The page that was saved, in a failure."""
 
     committed_resource_id: str
 
 
-class SavedBlocks(Wire):
+class SavedBlocks(WireModel):
     """The blocks that were saved, in a failure."""
 
     committed_child_ids: Sequence[str]
 
 
-class FailureWithPage(Wire):
+class FailureWithPage(WireModel):
     """A failure that says which page was saved all the same."""
 
     additional_data: SavedPage
 
 
-class FailureWithBlocks(Wire):
+class FailureWithBlocks(WireModel):
     """A failure that says which blocks were saved all the same."""
 
     additional_data: SavedBlocks
@@ -355,39 +355,39 @@ class FailureWithBlocks(Wire):
 # Deliveries
 
 
-class Handshake(Wire, forbid_unknown_fields=True):
+class Handshake(WireModel, forbid_unknown_fields=True):
     """What is delivered first: the key of all signatures to come, and nothing else."""
 
     verification_token: str
 
 
-class Entity(Wire):
+class Entity(WireModel):
     """What a delivery is about."""
 
     id: str = ""
     type: str = ""
 
 
-class Surroundings(Wire):
+class Surroundings(WireModel):
     """Where that lies."""
 
     parent: Parent | None = None
 
 
-class Subject(Wire):
+class Subject(WireModel):
     """A delivery, as far as it says where something changed."""
 
     entity: Entity | None = None
     data: Surroundings | None = None
 
 
-class Audience(Wire):
+class Audience(WireModel):
     """A delivery, as far as it says who can see that; only those of public connections do."""
 
     accessible_by: "Sequence[Viewer] | None" = None
 
 
-class Viewer(Wire):
+class Viewer(WireModel):
     """Somebody who can see it."""
 
     id: str

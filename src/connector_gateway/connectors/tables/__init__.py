@@ -18,7 +18,7 @@ TABLES = Connector(
         operations.attach_file,
         operations.list_tables,
     ),
-    throttled=client.throttled,
+    parse_throttle=client.throttled,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,

@@ -13,10 +13,10 @@ from urllib.parse import quote
 from connector_gateway.connectors.tables import wire
 from connector_gateway.connectors.tables.errors import ERRORS, PLAN_USED_UP, unwrap
 from connector_gateway.kit.errors import BaseNotFound, RecordNotFound, TableNotFound
-from connector_gateway.kit.pagination import fitting, walk
+from connector_gateway.kit.pagination import iter_items, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import Pause, Upstream, retry_after
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, retry_after
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 ADDRESS = "https://api.airtable.com"
 CONSENT_ADDRESS = "https://airtable.com"
@@ -50,21 +50,21 @@ MAX_PAGES = 200
 Values = Mapping[str, Any]
 
 
-def throttled(answer: Answer) -> Pause | None:
+def throttled(answer: UpstreamResponse) -> ThrottleDelay | None:
     """How long the base has to rest after a 429, or after a 503 that asks for a repeat; a used-up plan is neither."""
     kind = ERRORS.reason(answer).code
     if answer.status == 429 and kind != PLAN_USED_UP:
-        return Pause(retry_after(answer, LOCKOUT_SECONDS), {"base"})
+        return ThrottleDelay(retry_after(answer, LOCKOUT_SECONDS), {"base"})
     # The vendor says that nothing was done, so that even a write may be sent again.
     if answer.status == 503 and kind == "RETRIABLE_ERROR":
-        return Pause(retry_after(answer, RETRIABLE_SECONDS), {"base"})
+        return ThrottleDelay(retry_after(answer, RETRIABLE_SECONDS), {"base"})
     return None
 
 
 class TablesClient:
     """The vendor's requests that the operations are made of; fields are named by their identifiers but in a list."""
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
     async def get_user(self) -> wire.Me:
@@ -79,7 +79,7 @@ class TablesClient:
             page = unwrap(answer, wire.Bases)
             return page.bases, page.offset
 
-        return walk(fetch, most=MAX_PAGES)
+        return iter_items(fetch, most=MAX_PAGES)
 
     async def get_base_schema(self, base_id: str) -> Sequence[wire.Table]:
         """The tables of a base with fields and views. Source: get-base-schema."""
@@ -151,27 +151,27 @@ class TablesClient:
             page = await self._list(base_id, table_id, [*query, *_from(offset)])
             return page.records, page.offset
 
-        return walk(fetch, most=MAX_PAGES)
+        return iter_items(fetch, most=MAX_PAGES)
 
     async def _list(
         self, base_id: str, table_id: str, query: Sequence[tuple[str, Any]], most: int = PAGE_SIZE
     ) -> wire.Records:
         path = _table(base_id, table_id)
 
-        async def fetch(size: int) -> Answer:
+        async def fetch(size: int) -> UpstreamResponse:
             sized = [*query, ("pageSize", size)]
             return await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=sized)
 
-        return unwrap(await fitting(fetch, most), wire.Records, TableNotFound)
+        return unwrap(await with_smaller_pages(fetch, most), wire.Records, TableNotFound)
 
-    async def _write(self, method: str, base_id: str, path: str, body: Values, host: str = "base") -> Answer:
+    async def _write(self, method: str, base_id: str, path: str, body: Values, host: str = "base") -> UpstreamResponse:
         return await self._upstream.send(method, path, *_charges(base_id), writes=True, json=body, host=host)
 
 
 def _charges(base_id: str) -> tuple[Charge, Charge]:
     """What a request to a base takes: of the base's budget, whoever asks, and of the account's."""
     # All connections that reach a base share its five requests a second.
-    return Charge("base", on=base_id), ACCOUNT
+    return Charge("base", scope_key=base_id), ACCOUNT
 
 
 def _from(offset: str | None) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from typing import TypeVar
 from connector_gateway.connectors.tables import wire
 from connector_gateway.kit import errors
 from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
 
@@ -16,19 +16,19 @@ NOT_THERE = "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"
 """A base or table that does not exist, or not for this token: the vendor does not say which."""
 
 
-def read_reason(answer: Answer) -> Reason | None:
+def read_reason(answer: UpstreamResponse) -> Reason | None:
     """Return type and message of an error in one of the vendor's three envelopes."""
     # The vendor's throttle answers in an envelope of its own.
-    limits = answer.glance(wire.Refusals)
+    limits = answer.try_decode(wire.Refusals)
     if limits is not None and limits.errors:
         return Reason(limits.errors[0].error, limits.errors[0].message)
-    refusal = answer.glance(wire.Refusal)
+    refusal = answer.try_decode(wire.Refusal)
     told = refusal.error if refusal else ""
     reason = Reason(told) if isinstance(told, str) else Reason(told.type, told.message)
     return reason if reason.code else None
 
 
-def private_text(answer: Answer) -> str:
+def private_text(answer: UpstreamResponse) -> str:
     """Return type and message, in which the vendor names fields and values; the body where there are none."""
     reason = read_reason(answer)
     return f"{reason.code}: {reason.message}" if reason else answer.text
@@ -74,7 +74,7 @@ ERRORS = ErrorTable(
 
 
 def unwrap(
-    answer: Answer,
+    answer: UpstreamResponse,
     shape: type[W],
     missing: type[errors.GatewayError] = errors.RecordNotFound,
     model: type[errors.GatewayError] = errors.TableNotFound,

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from connector_gateway.connectors.tables import urls
-from connector_gateway.kit.pasted_urls import identifier_or_address, name_or_address
-from connector_gateway.kit.shapes import Cursor, Form, Instant, Name, Params, Result
+from connector_gateway.kit.pasted_urls import id_or_url, name_or_url
+from connector_gateway.kit.shapes import Cursor, Name, Params, Result, TextPattern, UtcDatetime
 
 MAX_RECORDS = 10
 """Records per call; more are refused by the operation, under a code of their own."""
@@ -18,17 +18,17 @@ Fields = dict[str, Any]
 BaseId = Annotated[
     str,
     Field(max_length=200),
-    Form(r"^app[A-Za-z0-9]+$", "Should be an identifier of `app` and letters and digits"),
-    identifier_or_address("a base", *urls.BASE),
+    TextPattern(r"^app[A-Za-z0-9]+$", "Should be an identifier of `app` and letters and digits"),
+    id_or_url("a base", *urls.BASE),
 ]
 RecordId = Annotated[
     str,
     Field(max_length=200),
-    Form(r"^rec[A-Za-z0-9]+$", "Should be an identifier of `rec` and letters and digits"),
-    identifier_or_address("a record", *urls.RECORD),
+    TextPattern(r"^rec[A-Za-z0-9]+$", "Should be an identifier of `rec` and letters and digits"),
+    id_or_url("a record", *urls.RECORD),
 ]
-TableName = Annotated[Name, name_or_address(*urls.TABLE)]
-ViewName = Annotated[Name, name_or_address(*urls.VIEW)]
+TableName = Annotated[Name, name_or_url(*urls.TABLE)]
+ViewName = Annotated[Name, name_or_url(*urls.VIEW)]
 
 
 def _absent(value: object) -> bool:
@@ -59,7 +59,7 @@ class Record(Result):
     fields: Fields
     """Field name to value; empty fields are left out."""
 
-    created_at: Instant
+    created_at: UtcDatetime
 
 
 class CreateRecords(Params):
@@ -114,7 +114,7 @@ class CreatedRecords(Result):
         return not self.failed
 
     @property
-    def undone(self) -> list[FailedRecord]:
+    def failed_parts(self) -> list[FailedRecord]:
         """What is wrong with the others."""
         return self.failed
 
@@ -140,7 +140,7 @@ class UpdatedRecord(Result):
     updated_fields: list[str]
     """Names of the fields written."""
 
-    updated_at: Instant
+    updated_at: UtcDatetime
 
 
 class AttachFile(Params):

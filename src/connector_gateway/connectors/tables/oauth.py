@@ -4,11 +4,11 @@ Source: airtable.com/developers/web/api/oauth-reference, read 2026-11.
 """
 
 from connector_gateway.connectors.tables.client import TablesClient
-from connector_gateway.kit.oauth import Account, Endpoint, OAuth
+from connector_gateway.kit.oauth import Account, Endpoint, OAuthConfig
 
 EVERY = ("read_records", "create_records", "update_record", "attach_file", "list_tables")
 
-OAUTH = OAuth(
+OAUTH = OAuthConfig(
     application="Airtable",
     authorize=Endpoint("consent", "/oauth2/v1/authorize"),
     token=Endpoint("consent", "/oauth2/v1/token"),

@@ -6,19 +6,19 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
-from connector_gateway.kit.wire import Wire, converted
+from connector_gateway.kit.wire import WireModel, convert
 
 Cells = Mapping[str, Any]
 """The values of a record by field; their shapes are as many as the vendor has types, so they stay JSON."""
 
 
-class User(Wire):
+class User(WireModel):
     """A person in a cell."""
 
     id: str
 
 
-class Me(Wire):
+class Me(WireModel):
     """The user of the token; what it allows is told of tokens by OAuth only."""
 
     id: str
@@ -26,27 +26,27 @@ class Me(Wire):
     scopes: list[str] | None = None
 
 
-class Base(Wire, rename="camel"):
+class Base(WireModel, rename="camel"):
     """A base."""
 
     id: str
     permission_level: str = ""
 
 
-class Bases(Wire):
+class Bases(WireModel):
     """A page of bases."""
 
     bases: Sequence[Base]
     offset: str | None = None
 
 
-class Choice(Wire):
+class Choice(WireModel):
     """An option of a select."""
 
     name: str
 
 
-class Options(Wire, rename="camel"):
+class Options(WireModel, rename="camel"):
     """How a field is set up; every type has some of these, or none."""
 
     choices: Sequence[Choice] = ()
@@ -64,7 +64,7 @@ SET_UP = frozenset(
 """The types whose options are read; those of others, which may be new, can look like anything."""
 
 
-class Field(Wire):
+class Field(WireModel):
     """A field of a table."""
 
     id: str
@@ -78,17 +78,17 @@ class Field(Wire):
 
     def options(self) -> Options:
         """How the field is set up."""
-        return NO_OPTIONS if self.told is None or self.type not in SET_UP else converted(self.told, Options)
+        return NO_OPTIONS if self.told is None or self.type not in SET_UP else convert(self.told, Options)
 
 
-class View(Wire):
+class View(WireModel):
     """A view of a table."""
 
     id: str
     name: str
 
 
-class Table(Wire, rename="camel"):
+class Table(WireModel, rename="camel"):
     """A table with its fields and views."""
 
     id: str
@@ -98,26 +98,26 @@ class Table(Wire, rename="camel"):
     views: Sequence[View] = ()
 
 
-class Schema(Wire):
+class Schema(WireModel):
     """The tables of a base."""
 
     tables: Sequence[Table]
 
 
-class Row(Wire):
+class Row(WireModel):
     """A record of which it is not read when it was made."""
 
     id: str
     fields: Cells = field(default_factory=dict)
 
 
-class Rows(Wire):
+class Rows(WireModel):
     """The records that one request has made, in its order."""
 
     records: Sequence[Row]
 
 
-class Record(Wire, rename="camel"):
+class Record(WireModel, rename="camel"):
     """A record."""
 
     id: str
@@ -125,14 +125,14 @@ class Record(Wire, rename="camel"):
     fields: Cells
 
 
-class Records(Wire):
+class Records(WireModel):
     """A page of records."""
 
     records: Sequence[Record]
     offset: str | None = None
 
 
-class Attachment(Wire):
+class Attachment(WireModel):
     """A file in a cell; the vendor tells the size of a link's file once it has fetched it."""
 
     id: str
@@ -140,27 +140,27 @@ class Attachment(Wire):
     size: int | None = None
 
 
-class Reason(Wire):
+class Reason(WireModel):
     """Why a request was refused."""
 
     type: str = ""
     message: str = ""
 
 
-class Refusal(Wire):
+class Refusal(WireModel):
     """A refusal as most are written; some have no more than a word."""
 
     error: Reason | str
 
 
-class Fault(Wire):
+class Fault(WireModel):
     """One of several reasons."""
 
     error: str = ""
     message: str = ""
 
 
-class Refusals(Wire):
+class Refusals(WireModel):
     """A refusal as limits are told."""
 
     errors: Sequence[Fault]

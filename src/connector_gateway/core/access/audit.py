@@ -20,7 +20,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.access.audited_actions import Actor, Entry, recorded
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -114,7 +114,7 @@ class Audit:
         key, sequence, mac = secrets.token_bytes(KEY_BYTES), last.sequence if last else 0, last.mac if last else NO_MAC
         row = {
             "name": CHAIN,
-            "sealed": self._vault.seal({"key": key.hex()}, CHAIN),
+            "sealed": self._vault.encrypt({"key": key.hex()}, CHAIN),
             "sequence": sequence,
             "mac": mac,
             "seal": _seal(key, sequence, mac),
@@ -124,7 +124,7 @@ class Audit:
         return writing.execute(_LOCKED).one()
 
     def _key(self, chain: Row[Any]) -> bytes:
-        return bytes.fromhex(self._vault.open(chain.sealed, CHAIN)["key"])
+        return bytes.fromhex(self._vault.decrypt(chain.sealed, CHAIN)["key"])
 
     async def restart(self) -> dict[str, Any]:
         """Begin a new chain behind the present entries, for want of the secret that sealed its key."""
@@ -208,7 +208,7 @@ class Audit:
         conditions += [] if since is None else [_audit.at >= since]
         conditions += [] if until is None else [_audit.at < until]
         query = select(tables.audit).where(*conditions).order_by(_audit.sequence.desc()).limit(limit + 1)
-        rows = await self._database.browse(lambda reading: reading.execute(query).mappings().all())
+        rows = await self._database.read_slow(lambda reading: reading.execute(query).mappings().all())
         shown = [_public(row) for row in rows[:limit]]
         return shown, shown[-1]["sequence"] if len(rows) > limit else None
 
@@ -222,9 +222,9 @@ class Audit:
 
         Entries that are appended meanwhile are checked as well.
         """
-        chain = await self._database.browse(lambda reading: reading.execute(_PRESENT).first())
+        chain = await self._database.read_slow(lambda reading: reading.execute(_PRESENT).first())
         if chain is None:
-            last = await self._database.browse(
+            last = await self._database.read_slow(
                 lambda reading: reading.execute(select(func.max(_audit.sequence))).scalar()
             )
             return Verdict(0, None) if last is None else Verdict(0, None, last, "The end of the chain is missing.")
@@ -246,12 +246,14 @@ class Audit:
     async def _mac_of(self, sequence: int) -> bytes | None:
         """The HMAC of an entry, which the next one covers; None if there is no such entry."""
         query = select(_audit.mac).where(_audit.sequence == sequence)
-        return NO_MAC if not sequence else await self._database.browse(lambda reading: reading.execute(query).scalar())
+        return (
+            NO_MAC if not sequence else await self._database.read_slow(lambda reading: reading.execute(query).scalar())
+        )
 
     async def _rows(self, after: int) -> AsyncIterator[Mapping[Any, Any]]:
         while True:
             query = select(tables.audit).where(_audit.sequence > after).order_by(_audit.sequence).limit(VERIFY_STEP)
-            rows = await self._database.browse(_all_of(query))
+            rows = await self._database.read_slow(_all_of(query))
             for row in rows:
                 yield row
             if len(rows) < VERIFY_STEP:
@@ -287,4 +289,4 @@ def _fault(key: bytes, before: int, mac: bytes, row: Mapping[Any, Any], chain: R
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
-    return {**row, "at": instant(row["at"]), "mac": row["mac"].hex()}
+    return {**row, "at": utc_datetime(row["at"]), "mac": row["mac"].hex()}

@@ -14,15 +14,15 @@ from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, se
 from connector_gateway.core.access.audited_actions import recorded
 from connector_gateway.core.access.last_used import LastUsed
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, require_below
-from connector_gateway.core.calls.error_details import cut
-from connector_gateway.core.secrets.secret_keys import digest
+from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.kit import errors
-from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.errors.suggestions import MEANT, nearest
+from connector_gateway.kit.clock import Clock, utc_datetime
+from connector_gateway.kit.errors.suggestions import MEANT, closest_match
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
 from connector_gateway.kit.operation import AnyOperation, Scope
-from connector_gateway.kit.shapes import timestamp
+from connector_gateway.kit.shapes import format_timestamp
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
@@ -81,7 +81,7 @@ class Caller:
 
 
 @dataclass(eq=False, repr=False)
-class Keys:
+class ApiKeys:
     """Issues, recognises and revokes API keys; look-ups are trusted for a while by the *steady* clock."""
 
     database: Database
@@ -100,14 +100,14 @@ class Keys:
 
     async def authenticate(self, authorization: str | None) -> Caller:
         """The caller of an ``Authorization`` header."""
-        key = bearer(authorization)
-        found = digest(key)
+        key = parse_bearer(authorization)
+        found = token_digest(key)
         caller = await self._callers.get(found, partial(self._look_up, key, found), TRUSTED_SECONDS)
         # Also where it is remembered: an answer of three seconds ago may have expired since (decision 25).
         if caller is None:
             raise errors.InvalidApiKey("The API key is unknown or revoked.")
         if caller.expires_at is not None and caller.expires_at <= self.clock.now():
-            raise errors.InvalidApiKey(f"The API key expired at {timestamp(instant(caller.expires_at))}.")
+            raise errors.InvalidApiKey(f"The API key expired at {format_timestamp(utc_datetime(caller.expires_at))}.")
         self.last_used.note(caller.key_id)
         return caller
 
@@ -119,7 +119,7 @@ class Keys:
                 {
                     "parameter": "expires_at",
                     "message": "Should be in the future",
-                    "value": timestamp(instant(expires_at)),
+                    "value": format_timestamp(utc_datetime(expires_at)),
                 },
             )
 
@@ -140,11 +140,11 @@ class Keys:
         _check_rights(connection_ids, manages_connections=manages_connections)
         _check_operations(operations or (), self.operations)
         self._require_ahead(expires_at)
-        key, now = new_key(), self.clock.now()
+        key, now = generate_key(), self.clock.now()
         row: dict[str, Any] = {
             "key_id": f"key_{ulid()}",
             "workspace_id": workspace_id,
-            "digest": digest(key),
+            "digest": token_digest(key),
             "ending": key[-4:],
             "name": name,
             "scope": scope,
@@ -191,8 +191,10 @@ class Keys:
 
     async def identify(self, key: str) -> KeyId | None:
         """The identifier of *key* itself, revoked or not; None if it is no key of this installation."""
-        query = select(_keys.key_id).where(_keys.digest == digest(key))
-        return await self.database.read(lambda reading: reading.execute(query).scalar()) if well_formed(key) else None
+        query = select(_keys.key_id).where(_keys.digest == token_digest(key))
+        return (
+            await self.database.read(lambda reading: reading.execute(query).scalar()) if is_well_formed(key) else None
+        )
 
     async def revoke(self, key_id: KeyId) -> dict[str, Any]:
         """Revoke a key: at once in this process, within seconds in others."""
@@ -216,7 +218,7 @@ class Keys:
 
     async def _look_up(self, key: str, found: bytes) -> Caller | None:
         # The checksum keeps guesses and typing errors away from the database.
-        if not well_formed(key):
+        if not is_well_formed(key):
             raise errors.InvalidApiKey(_what_is_wrong(key))
         row = await self.database.read(lambda connection: connection.execute(USABLE, {"_digest": found}).first())
         if row is None or not hmac.compare_digest(row.digest, found):
@@ -234,22 +236,22 @@ def _count(workspace_id: str, now: float) -> Select[Any]:
 
 
 def _not_found(key_id: str) -> errors.KeyNotFound:
-    return errors.KeyNotFound(f"There is no key {cut(key_id)}.", {"parameter": "key_id", "value": key_id})
+    return errors.KeyNotFound(f"There is no key {truncate(key_id)}.", {"parameter": "key_id", "value": key_id})
 
 
-def new_key(prefix: str = PREFIX) -> str:
+def generate_key(prefix: str = PREFIX) -> str:
     """A new key: prefix, 43 random characters, checksum; so that scanners recognise it and typing errors show."""
     body = prefix + secrets.token_urlsafe(32)
     return body + _checksum(body)
 
 
-def well_formed(key: str, prefix: str = PREFIX) -> bool:
+def is_well_formed(key: str, prefix: str = PREFIX) -> bool:
     """Whether *key* has the form and checksum of a key of ours; it may still be unknown."""
     body = key[: len(prefix) + SECRET_LENGTH]
     return key.isascii() and body.startswith(prefix) and key == body + _checksum(body)
 
 
-def bearer(authorization: str | None) -> str:
+def parse_bearer(authorization: str | None) -> str:
     """The token of an ``Authorization: Bearer`` header; ``MissingApiKey`` without one."""
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
@@ -308,9 +310,9 @@ def _check_operations(wanted: Sequence[str], known: Collection[str]) -> None:
     """Refuse names and patterns that no operation has: a key would be limited to less than was meant."""
     unknown = [pattern for pattern in wanted if not any(fnmatchcase(name, pattern) for name in known)]
     if unknown:
-        faults = [(pattern, nearest(pattern, known)) for pattern in unknown]
+        faults = [(pattern, closest_match(pattern, known)) for pattern in unknown]
         raise errors.InvalidParameters(
-            f"There is no operation {', '.join(map(cut, unknown[:MOST_NAMED]))}.",
+            f"There is no operation {', '.join(map(truncate, unknown[:MOST_NAMED]))}.",
             *({"parameter": "operations", "value": name} | ({MEANT: meant} if meant else {}) for name, meant in faults),
         )
 
@@ -330,5 +332,5 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
     )
     times = ("created_at", "expires_at", "revoked_at", "last_used_at")
     return {name: row[name] for name in shown} | {
-        name: None if row[name] is None else instant(row[name]) for name in times
+        name: None if row[name] is None else utc_datetime(row[name]) for name in times
     }

@@ -10,11 +10,11 @@ from typing import Any, Literal
 from sqlalchemy import Connection, func, insert, or_, select, update
 
 from connector_gateway.core.access.audited_actions import recorded
-from connector_gateway.core.access.keys import new_key, well_formed
-from connector_gateway.core.calls.error_details import cut
-from connector_gateway.core.secrets.secret_keys import digest
+from connector_gateway.core.access.keys import generate_key, is_well_formed
+from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
-from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import AdminRoleRequired, InvalidParameters, OperatorNotFound
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.storage import tables
@@ -71,20 +71,20 @@ class Operators:
         """The operator whose token this is; None if it is nobody's, or was revoked."""
         if hmac.compare_digest(token.encode(errors="replace"), self._operator_token):
             return BUILT_IN
-        if not well_formed(token, PREFIX):
+        if not is_well_formed(token, PREFIX):
             return None
-        found = digest(token)
+        found = token_digest(token)
         return await self._known.get(found, partial(self._look_up, found), TRUSTED_SECONDS)
 
     async def create(self, name: str, role: Role) -> dict[str, Any]:
         """A new operator, the only time with the ``token`` itself."""
         _check(name)
-        token = new_key(PREFIX)
+        token = generate_key(PREFIX)
         row = {
             "operator_id": f"opr_{ulid()}",
             "name": name,
             "role": role,
-            "digest": digest(token),
+            "digest": token_digest(token),
             "created_at": self._clock.now(),
             "revoked_at": None,
         }
@@ -157,15 +157,17 @@ def _check(name: str) -> None:
 
 def _refused(name: str, why: str) -> InvalidParameters:
     return InvalidParameters(
-        f"No operator can be called {cut(name)}.", {"parameter": "name", "value": cut(name), "message": why}
+        f"No operator can be called {truncate(name)}.", {"parameter": "name", "value": truncate(name), "message": why}
     )
 
 
 def _not_found(wanted: str) -> OperatorNotFound:
-    return OperatorNotFound(f"There is no operator {cut(wanted)}.", {"parameter": "operator_id", "value": cut(wanted)})
+    return OperatorNotFound(
+        f"There is no operator {truncate(wanted)}.", {"parameter": "operator_id", "value": truncate(wanted)}
+    )
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("operator_id", "name", "role")} | {
-        name: None if row[name] is None else instant(row[name]) for name in ("created_at", "revoked_at")
+        name: None if row[name] is None else utc_datetime(row[name]) for name in ("created_at", "revoked_at")
     }

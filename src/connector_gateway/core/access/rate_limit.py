@@ -7,27 +7,27 @@ from connector_gateway.core.access.keys import Caller
 from connector_gateway.kit.errors import RateLimited
 from connector_gateway.kit.identifiers import KeyId
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared.interface import Allowance, Shared, Take
+from connector_gateway.storage.shared.interface import RateLimitWindow, ResolvedCharge, SharedState
 
 WINDOW_SECONDS = 60
 
 
-class Limits:
+class KeyRateLimiter:
     """Counts the calls of every key; refused calls do not count."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedState) -> None:
         self._shared = shared
 
-    def spend(self, caller: Caller) -> Awaitable[Allowance]:
+    def consume(self, caller: Caller) -> Awaitable[RateLimitWindow]:
         """Count one call and return what is left; with ``retry_after`` above 0 it was one too many."""
-        return self._shared.spend(_take(caller.key_id, caller.calls_per_minute))
+        return self._shared.consume(_take(caller.key_id, caller.calls_per_minute))
 
-    def peek(self, caller: Caller) -> Awaitable[Allowance]:
+    def peek(self, caller: Caller) -> Awaitable[RateLimitWindow]:
         """What is left, counting nothing."""
         return self._shared.peek(_take(caller.key_id, caller.calls_per_minute))
 
 
-def require(allowance: Allowance | None) -> None:
+def raise_if_exceeded(allowance: RateLimitWindow | None) -> None:
     """Refuse the call that was one too many; one that counts against no key never is."""
     if allowance is not None and allowance.retry_after > 0:
         raise RateLimited(
@@ -36,5 +36,5 @@ def require(allowance: Allowance | None) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _take(key_id: KeyId, calls_per_minute: int) -> Take:
-    return Take(f"key:{key_id}", Budget(calls_per_minute, WINDOW_SECONDS))
+def _take(key_id: KeyId, calls_per_minute: int) -> ResolvedCharge:
+    return ResolvedCharge(f"key:{key_id}", Budget(calls_per_minute, WINDOW_SECONDS))

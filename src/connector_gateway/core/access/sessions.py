@@ -20,7 +20,7 @@ from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 from connector_gateway.core.access.audited_actions import recorded
 from connector_gateway.core.access.operators import BUILT_IN, Operator
 from connector_gateway.core.history.retention import PURGE_STEP
-from connector_gateway.core.secrets.secret_keys import SecretKeys, digest
+from connector_gateway.core.secrets.secret_keys import SecretKeys, token_digest
 from connector_gateway.kit.clock import Clock
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -127,13 +127,15 @@ class Sessions:
         identifier = self._identifier(token)
         if identifier is None:
             return None
-        query = _WITH_OPERATOR.where(_sessions.digest == digest(identifier))
+        query = _WITH_OPERATOR.where(_sessions.digest == token_digest(identifier))
         row = await self._database.read(lambda reading: reading.execute(query).first())
         now = self._clock.now()
         if row is None or row.expires_at <= now or row.seen_at + self._idle_seconds <= now:
             return None
         if in_use and now - row.seen_at >= self._idle_seconds / SEEN_PARTS:
-            seen = update(tables.console_sessions).where(_sessions.digest == digest(identifier)).values(seen_at=now)
+            seen = (
+                update(tables.console_sessions).where(_sessions.digest == token_digest(identifier)).values(seen_at=now)
+            )
             await self._database.write(lambda writing: writing.execute(seen).rowcount)
         return self._session(
             identifier, BUILT_IN if row.operator_id is None else Operator(row.name, row.role, row.operator_id)
@@ -142,7 +144,7 @@ class Sessions:
     async def end(self, session: Session) -> None:
         """End a session: what the browser holds is worthless from now on, and so is any copy."""
         identifier = self._identifier(session.token) or b""
-        forget = delete(tables.console_sessions).where(_sessions.digest == digest(identifier))
+        forget = delete(tables.console_sessions).where(_sessions.digest == token_digest(identifier))
 
         def end(writing: Connection) -> int | None:
             return writing.execute(forget).rowcount or None
@@ -166,7 +168,7 @@ class Sessions:
     def _new_row(self, operator: Operator) -> tuple[bytes, dict[str, Any]]:
         identifier, now = secrets.token_bytes(ID_BYTES), self._clock.now()
         return identifier, {
-            "digest": digest(identifier),
+            "digest": token_digest(identifier),
             "expires_at": now + SESSION_SECONDS,
             "seen_at": now,
             "operator_id": operator.operator_id,
@@ -194,4 +196,4 @@ class Sessions:
 
 def _link_digest(token: str) -> bytes:
     """Return a digest that is not that of any session."""
-    return digest(b"link\0" + token.encode(errors="replace"))
+    return token_digest(b"link\0" + token.encode(errors="replace"))

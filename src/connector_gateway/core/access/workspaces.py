@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from connector_gateway.core.access.audited_actions import recorded
 from connector_gateway.core.access.return_urls import wrong_with
 from connector_gateway.core.history.filters import workspace_not_found
-from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.identifiers import WorkspaceId, ulid
 from connector_gateway.storage import tables
@@ -114,4 +114,4 @@ def require_workspace(connection: Connection, workspace_id: WorkspaceId) -> None
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
-    return dict(row) | {"created_at": instant(row["created_at"])}
+    return dict(row) | {"created_at": utc_datetime(row["created_at"])}

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from msgspec import Struct
 from pydantic import ValidationError
 
-from connector_gateway.core.calls.error_details import cut, faults_of, listing, without_values
+from connector_gateway.core.calls.error_details import listing, truncate, validation_details, without_values
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters, PayloadTooLarge
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Mentions, Params
@@ -27,7 +27,7 @@ MAX_VALUES = 10_000
 MAX_QUERY = 200
 """Parameters of a query; several times what any operation has."""
 
-MAX_NAMED = 10
+MAX_REPORTED_NAMES = 10
 """Parameters that the sentence about faults names; details list more of them."""
 
 MAX_EXPONENT = 330
@@ -77,14 +77,14 @@ class Arguments(Struct):
     key: KeyText | None = None
     """The key that travels beside the body; that of the body as well, once the arguments were read."""
 
-    def kept(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """These arguments as JSON, just as they came."""
         body = None if self.body is None else self.body.text.decode()
         neutralises = {"neutralises_mentions": True} if self.neutralises_mentions else {}
         return {"path": dict(self.path), "query": list(self.query), "body": body, **neutralises}
 
     @classmethod
-    def restored(cls, kept: Mapping[str, Any]) -> "Arguments":
+    def from_json(cls, kept: Mapping[str, Any]) -> "Arguments":
         """Arguments as they were ``kept``."""
         body = None if kept["body"] is None else Body(kept["body"].encode())
         query = [(name, text) for name, text in kept["query"]]
@@ -118,7 +118,7 @@ class Arguments(Struct):
             read = params.model_validate(values)
         except ValidationError as fault:
             known = [CONNECTION, *self._parameters(params)] if connection else self._parameters(params)
-            raise _refusal(params, [*faults, *listing(faults_of(fault), known)]) from fault
+            raise _refusal(params, [*faults, *listing(validation_details(fault), known)]) from fault
         if faults:
             raise _refusal(params, faults)
         return read
@@ -221,7 +221,7 @@ def _refusal(params: type[Params], faults: Sequence[Detail]) -> InvalidParameter
 
 def _summary(faults: Sequence[Detail]) -> str:
     names = list(dict.fromkeys(str(fault["parameter"]) for fault in faults))
-    listed = ", ".join(map(cut, names[:MAX_NAMED]))
+    listed = ", ".join(map(truncate, names[:MAX_REPORTED_NAMES]))
     return f"{'Parameters' if len(names) > 1 else 'Parameter'} {listed} cannot be used as given."
 
 
@@ -229,7 +229,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"the key {cut(twice)!r} stands twice")
+        raise ValueError(f"the key {truncate(twice)!r} stands twice")
     return value
 
 
@@ -310,7 +310,7 @@ def _check_fitness(value: Any, path: str, depth: int, faults: list[Detail]) -> N
     elif isinstance(value, list):
         for index, item in enumerate(value):
             if not (isinstance(item, str) and item.isprintable()):
-                _check_fitness(item, cut(f"{path}.{index}"), depth + 1, faults)
+                _check_fitness(item, truncate(f"{path}.{index}"), depth + 1, faults)
     elif isinstance(value, int | Decimal) and _beyond_measure(value):
         faults.append({"parameter": path, "message": "Is a number beyond all measure", "value": value})
 
@@ -321,7 +321,7 @@ def _check_members(value: Mapping[str, Any], path: str, depth: int, faults: list
             faults.append({"parameter": path or "body", "message": "Has a name with control characters"})
         # Most values are texts that are fit, whose place need not be told (decision 45).
         elif not (isinstance(item, str) and item.isprintable()):
-            _check_fitness(item, cut(f"{path}.{name}" if path else name), depth + 1, faults)
+            _check_fitness(item, truncate(f"{path}.{name}" if path else name), depth + 1, faults)
 
 
 def _beyond_measure(value: int | Decimal) -> bool:

@@ -13,9 +13,9 @@ RETRY_AFTER_SECONDS = 1
 
 DOWNLOAD_RETRY_AFTER_SECONDS = 5
 
-OF_ONE_LINK = 4
-OF_ONE_CONNECTION = 16
-ONE_LARGE_IN = 4
+MAX_PER_LINK = 4
+MAX_PER_CONNECTION = 16
+LARGE_SLOT_RATIO = 4
 """Of so many places one is for an answer that is read whole, so that others go on beside it.
 
 With eight answers of 12 MiB at once a process grew by 300 MiB, and stood still for 60 ms.
@@ -32,7 +32,7 @@ class ConcurrencyLimit:
         self._most = self._free = most
 
     @property
-    def inside(self) -> int:
+    def in_use(self) -> int:
         """How many calls are inside."""
         return self._most - self._free
 
@@ -55,7 +55,7 @@ class Downloads:
     @contextmanager
     def one(self, link: str, connection_id: str) -> Iterator[None]:
         """Take a place for one download while inside; ``Overloaded`` where there is none."""
-        limits = {"": DOWNLOADS, connection_id: OF_ONE_CONNECTION, link: OF_ONE_LINK}
+        limits = {"": DOWNLOADS, connection_id: MAX_PER_CONNECTION, link: MAX_PER_LINK}
         if any(self._under_way[name] >= most for name, most in limits.items()):
             raise Overloaded(
                 "More downloads are under way than this service takes of one link, of one connection, or in all.",
@@ -69,19 +69,19 @@ class Downloads:
             self._under_way = +self._under_way
 
 
-class Places:
+class AccountSlots:
     """So many requests of one account at once; one more waits, in order."""
 
     def __init__(self, most: int) -> None:
         self._free = asyncio.Semaphore(most)
-        self._large = asyncio.Semaphore(max(1, most // ONE_LARGE_IN))
+        self._large = asyncio.Semaphore(max(1, most // LARGE_SLOT_RATIO))
 
-    def one(self, seconds: float) -> AbstractAsyncContextManager[None]:
+    def slot(self, seconds: float) -> AbstractAsyncContextManager[None]:
         """Take a place while inside; ``UpstreamRateLimited`` where none gets free for so long."""
         return _inside(self._free, seconds)
 
     @asynccontextmanager
-    async def large(self, seconds: float) -> AsyncIterator[None]:
+    async def large_slot(self, seconds: float) -> AsyncIterator[None]:
         """Take a place for an answer that is read whole, of which there are few; raises as ``one`` does."""
         until = asyncio.get_running_loop().time() + seconds
         async with _inside(self._large, seconds), _inside(self._free, until - asyncio.get_running_loop().time()):
@@ -104,19 +104,19 @@ async def _inside(places: asyncio.Semaphore, seconds: float) -> AsyncIterator[No
         places.release()
 
 
-class PlacesByAccount:
+class AccountSlotPool:
     """The places of each account of one third party, as long as somebody uses them; each process has its part."""
 
     def __init__(self, most: int, processes: Callable[[], int]) -> None:
         self._most = most
         self._processes = processes
-        self._used: WeakValueDictionary[tuple[str, int], Places] = WeakValueDictionary()
+        self._used: WeakValueDictionary[tuple[str, int], AccountSlots] = WeakValueDictionary()
 
-    def of(self, account: str) -> Places:
+    def of(self, account: str) -> AccountSlots:
         """Those of one account."""
         # By their number too: when processes come or go, calls that begin from then on have other places.
         most = max(1, self._most // max(1, self._processes()))
         places = self._used.get((account, most))
         if places is None:
-            places = self._used[account, most] = Places(most)
+            places = self._used[account, most] = AccountSlots(most)
         return places

@@ -15,7 +15,7 @@ from connector_gateway.kit.shapes import Position
 SIGNATURE_BYTES = 16
 
 
-class Cursors:
+class CursorSigner:
     """Issues cursors, and reads those it issued."""
 
     def __init__(self, secrets: SecretKeys) -> None:

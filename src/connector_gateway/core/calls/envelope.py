@@ -67,23 +67,25 @@ class Envelope(Struct):
         return [b"%b%b%b" % (head, bytes(first), end)] if whole else [head, first, *more, end]
 
 
-def refusal(run: "Run", connector: "AnyConnector | None", error: GatewayError) -> dict[str, Any]:
+def error_envelope(run: "Run", connector: "AnyConnector | None", error: GatewayError) -> dict[str, Any]:
     """Return the body of an error response, in the words of the surface of *run*."""
     body: dict[str, Any] = {
         "run_id": run.run_id,
         "connector": connector.name if connector else None,
-        "error": described(error, run.surface, connector),
+        "error": error_payload(error, run.surface, connector),
     }
     return body if error.retry_after is None else body | {"retry_after": error.retry_after}
 
 
-def reasoned(error: GatewayError) -> str:
+def message_with_reason(error: GatewayError) -> str:
     """The message of *error*, with the application's own reason as a further sentence."""
     reasons = [str(detail[name]) for detail in error.details for name in REASON if name in detail]
     return " ".join([error.message[:MAX_MESSAGE], *reasons])
 
 
-def described(error: GatewayError, surface: str = "http", connector: "AnyConnector | None" = None) -> dict[str, Any]:
+def error_payload(
+    error: GatewayError, surface: str = "http", connector: "AnyConnector | None" = None
+) -> dict[str, Any]:
     """Return the public fields of *error* for *surface*; values that the caller sent are cut if they are long."""
     details = details_of(error)
     return {

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from connector_gateway.kit.errors import Detail, GatewayError
-from connector_gateway.kit.errors.suggestions import MEANT, meant
-from connector_gateway.kit.shapes import NO_INSTANT, timestamp
+from connector_gateway.kit.errors.suggestions import MEANT, did_you_mean
+from connector_gateway.kit.shapes import NO_INSTANT, format_timestamp
 
 MAX_FAULTS = 20
 """Faults that one answer lists; of the others it says how many they are."""
@@ -63,7 +63,7 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 # What is wrong
 
 
-def faults_of(fault: ValidationError, *prefix: str) -> list[Detail]:
+def validation_details(fault: ValidationError, *prefix: str) -> list[Detail]:
     """The faults of a pydantic validation: paths, messages, values as sent, and what is allowed where that is few."""
     errors = fault.errors(include_url=False)
     return [_fault(error, prefix) for error in errors if error["type"] != _NO_UNICODE]
@@ -90,7 +90,7 @@ def _fault(error: Any, prefix: Sequence[str]) -> Detail:
 
 def _path(prefix: Sequence[str], error: Any) -> str:
     """Where a fault is; one of the whole names the parameter in its context."""
-    parts = (cut(step) if isinstance(step, str) else str(step) for step in error["loc"])
+    parts = (truncate(step) if isinstance(step, str) else str(step) for step in error["loc"])
     return ".".join([*prefix, *parts]) or error.get("ctx", {}).get("parameter", "body")
 
 
@@ -116,7 +116,7 @@ def without_values(faults: Iterable[Detail], parameters: Iterable[str]) -> list[
 # How much is told
 
 
-def shortened(details: Sequence[Detail]) -> list[Detail]:
+def truncate_details(details: Sequence[Detail]) -> list[Detail]:
     """What is told of *details*: so many faults, each cut, the steps that stand, and how many faults more there are."""
     # Steps that stand are told however many faults there are: who repeats the call has to know them.
     faults = [detail for detail in details if DONE not in detail]
@@ -132,7 +132,7 @@ PLACES = {"parameter", "property", "field", "header", "place"}
 
 def details_of(error: GatewayError) -> list[Detail]:
     """Return the details of *error* as callers see them: in a 4xx every fault has its code and its place."""
-    details = shortened(error.details)
+    details = truncate_details(error.details)
     if error.status >= 500:
         return details
     placed = [detail if DONE in detail else _placed(detail, error) for detail in details]
@@ -147,16 +147,16 @@ def _placed(detail: Detail, error: GatewayError) -> Detail:
 
 def _suggesting(told: Detail, detail: Detail) -> Detail:
     """*told* of *detail*, with the name that was probably meant, where one is."""
-    name = meant(detail)
+    name = did_you_mean(detail)
     known = {key: value for key, value in told.items() if key != MEANT}
-    return known if name is None else {**known, MEANT: cut(name)}
+    return known if name is None else {**known, MEANT: truncate(name)}
 
 
-def names_and_codes(details: Sequence[Detail]) -> list[Detail]:
+def loggable_details(details: Sequence[Detail]) -> list[Detail]:
     """What may be kept of *details*: which names and places they are about, and codes; no value and no text."""
     kept = [
         {
-            name: cut(value) if isinstance(value, str) else value
+            name: truncate(value) if isinstance(value, str) else value
             for name, value in detail.items()
             if name in KEPT and isinstance(value, str | int)
         }
@@ -165,7 +165,7 @@ def names_and_codes(details: Sequence[Detail]) -> list[Detail]:
     return [detail for detail in kept if detail]
 
 
-def cut(text: str) -> str:
+def truncate(text: str) -> str:
     """*text*, or its beginning where it is long; halves of surrogate pairs, which no answer can carry, as ``?``."""
     if len(text) <= MAX_TEXT and text.isascii():
         return text
@@ -184,14 +184,14 @@ class _Cut:
 
     def value(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
-            return self._spent(cut(value))
+            return self._spent(truncate(value))
         if isinstance(value, datetime):
-            return timestamp(value)
+            return format_timestamp(value)
         if isinstance(value, int | Decimal):
             return self._number(value)
         if isinstance(value, Mapping):
             items = self._within(value.items(), depth)
-            return {self._spent(cut(str(name))): self.value(item, depth - 1) for name, item in items}
+            return {self._spent(truncate(str(name))): self.value(item, depth - 1) for name, item in items}
         if isinstance(value, list | tuple | set | frozenset):
             return [self.value(item, depth - 1) for item in self._within(value, depth)]
         return value
@@ -203,7 +203,7 @@ class _Cut:
             self._left -= value.bit_length() // 3
             return value
         number = math.inf if isinstance(value, int) else float(value)
-        return number if math.isfinite(number) else self._spent(cut(str(value)))
+        return number if math.isfinite(number) else self._spent(truncate(str(value)))
 
     def _spent(self, text: str) -> str:
         self._left -= len(to_json(text))

@@ -7,40 +7,40 @@ from functools import partial
 from typing import Any
 
 from connector_gateway.core.access.keys import NEUTRALISE, Caller
-from connector_gateway.core.access.rate_limit import Limits, require
+from connector_gateway.core.access.rate_limit import KeyRateLimiter, raise_if_exceeded
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.calls.concurrency import ConcurrencyLimit, Downloads, PlacesByAccount
-from connector_gateway.core.calls.cursors import Cursors
-from connector_gateway.core.calls.download_links import Links
+from connector_gateway.core.calls.concurrency import AccountSlotPool, ConcurrencyLimit, Downloads
+from connector_gateway.core.calls.cursors import CursorSigner
+from connector_gateway.core.calls.download_links import DownloadLinkSigner
 from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.error_details import cut
-from connector_gateway.core.calls.prepared_operation import NoSteps, Work, binding, exclusive_to
-from connector_gateway.core.calls.shutdown import Stopping
-from connector_gateway.core.connections import Connecting, Connection, Connections
-from connector_gateway.core.connections.connection_cache import Memories
+from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, cursor_scope, object_lock
+from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.core.connections import Connection, ConnectionService, ConnectionStore
+from connector_gateway.core.connections.connection_cache import ConnectionCaches
 from connector_gateway.core.history.filters import DOWNLOAD
-from connector_gateway.core.history.runs import Recording, Run, Runs
-from connector_gateway.core.pacing.scheduler import ConnectionPacer, YieldingPacer, stretched
-from connector_gateway.core.pacing.upstreams import Site
-from connector_gateway.core.pacing.usage import Usage
-from connector_gateway.core.upstream_files.remote_files import Files
-from connector_gateway.core.writes.protocol import Writing
+from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
+from connector_gateway.core.pacing.scheduler import BackgroundPacer, ConnectionPacer, with_slack
+from connector_gateway.core.pacing.upstreams import UpstreamConfig
+from connector_gateway.core.pacing.usage import UsageTracker
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.core.writes.protocol import WriteProtocol
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.context import Call, Download
+from connector_gateway.kit.context import Download, OperationContext
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, LinkNotFound
 from connector_gateway.kit.events import Events
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import Params, Position
-from connector_gateway.kit.upstream.client import Timeouts, Upstream
-from connector_gateway.kit.upstream.memory_budget import HeldBytes, Holding, uncounted
+from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient
+from connector_gateway.kit.upstream.memory_budget import MemoryBudget, MemoryReservation, unmetered
 from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.kit.upstream.redaction import conceal
-from connector_gateway.storage.shared.interface import Shared
+from connector_gateway.storage.shared.interface import SharedState
 
 OPEN_LINK = "Have the account's user open reconnect_url in details and allow the access, then call again."
 """The remedy of a withdrawn authorisation for callers that get a link."""
 
-WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
+POLL_TIMEOUTS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
 """Longer time-outs for polls, since no caller waits for them."""
 
 
@@ -48,16 +48,16 @@ WATCHERS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
 class Gateway:
     """Carries out operations for callers."""
 
-    sites: Mapping[str, Site]
-    runs: Runs
-    limits: Limits
-    connections: Connections
-    connecting: Connecting
-    writing: Writing
-    cursors: Cursors
-    links: Links
-    files: Files
-    shared: Shared
+    sites: Mapping[str, UpstreamConfig]
+    runs: RunStore
+    limits: KeyRateLimiter
+    connections: ConnectionStore
+    connecting: ConnectionService
+    writing: WriteProtocol
+    cursors: CursorSigner
+    links: DownloadLinkSigner
+    files: PublicFileFetcher
+    shared: SharedState
     transport: Transport
     clock: Clock
     timeouts: Timeouts
@@ -67,22 +67,22 @@ class Gateway:
     time: Callable[[], float]
     fence: Callable[[], Callable[[], None]]
     processes: Callable[[], int]
-    stopping: Stopping
-    usage: Usage
+    stopping: Shutdown
+    usage: UsageTracker
 
     def __post_init__(self) -> None:
         self._under_way = ConcurrencyLimit(self.max_calls)
-        self._held = HeldBytes(self.max_held_bytes)
+        self._held = MemoryBudget(self.max_held_bytes)
         self._downloads = Downloads()
-        self._memories = Memories(self.clock)
-        self._budgets = {name: stretched(site.budgets) for name, site in self.sites.items()}
+        self._memories = ConnectionCaches(self.clock)
+        self._budgets = {name: with_slack(site.budgets) for name, site in self.sites.items()}
         self._places = {
-            name: PlacesByAccount(site.connector.at_once, self.processes)
+            name: AccountSlotPool(site.connector.max_concurrent_requests, self.processes)
             for name, site in self.sites.items()
-            if site.connector.at_once
+            if site.connector.max_concurrent_requests
         }
         self._third_parties = {
-            name: site.third_party(self.transport, self.clock, self.time, partial(self.usage.exchanged, name))
+            name: site.third_party(self.transport, self.clock, self.time, partial(self.usage.record_response, name))
             for name, site in self.sites.items()
         }
 
@@ -103,21 +103,21 @@ class Gateway:
         )
         async with recording:
             if run.allowance is None:
-                run.allowance = await self.limits.spend(caller)
+                run.allowance = await self.limits.consume(caller)
             # The allowance is kept before it is required, so that the refusal can tell what is left.
-            require(run.allowance)
+            raise_if_exceeded(run.allowance)
             caller.require(connector, operation)
             if read_body is not None:
                 arguments.body = await read_body()
                 connection_id = arguments.connection_id
-                recording.concerns(connection_id)
+                recording.set_connection(connection_id)
             writes = operation.scope == "write"
             arguments.neutralises_mentions = writes and _neutralises_mentions(run, caller)
             params = arguments.read(operation.params, keyed=writes)
             run.parameters = operation.sent(params)
             connection = await self.connections.open(caller, connector, connection_id or "")
             try:
-                with self._under_way, Holding(self._held) as holding:
+                with self._under_way, MemoryReservation(self._held) as holding:
                     work = self._work(run, connection, operation, params, holding)
                     work.call.restored = arguments.key is not None and self.writing.restores.lost is not None
                     envelope = await self._carry_out(work, arguments, recording)
@@ -127,11 +127,11 @@ class Gateway:
                     await self._offer_link(connection, error)
                 raise
             except GatewayError as error:
-                error.point_at(vars(params))
+                error.attach_subject(vars(params))
                 raise
             # The third party has taken the credentials, so the connection lives, whatever was seen before (decision 5).
-            if connection.status != "active" and run.trace.exchanges:
-                await self.connections.observe(connection, "active")
+            if connection.status != "active" and run.trace.requests:
+                await self.connections.record_status(connection, "active")
             run.succeed(envelope.status)
             return envelope
 
@@ -154,13 +154,13 @@ class Gateway:
                         site.connector.client(self._upstream(run, connection)), linked.content
                     ) as download:
                         run.succeed("ok")
-                        yield replace(download, pieces=_to_the_end(download.pieces, run))
+                        yield replace(download, pieces=_track_download(download.pieces, run))
                 except ConnectionRevoked:
                     await self._note_revoked(connection)
                     raise
 
     async def _note_revoked(self, connection: Connection) -> None:
-        await self.connections.observe(connection, "revoked")
+        await self.connections.record_status(connection, "revoked")
 
     async def _offer_link(self, connection: Connection, error: ConnectionRevoked) -> None:
         """Add the link by which the account is connected again, for those who may bind an account to a connection."""
@@ -169,45 +169,47 @@ class Gateway:
             error.details.append({"reconnect_url": url})
             error.remedy = OPEN_LINK
 
-    def _carry_out(self, work: Work, arguments: Arguments, recording: Recording) -> Awaitable[Envelope]:
+    def _carry_out(self, work: PreparedOperation, arguments: Arguments, recording: RunRecorder) -> Awaitable[Envelope]:
         """Perform a read at once, and a write by the protocol of ``Writing``."""
         if work.operation.scope == "read":
             return work.read()
         return self.writing.write(work, arguments, recording, self.timeouts.queue_seconds)
 
     def _work(
-        self, run: Run, connection: Connection, operation: AnyOperation, params: Params, holding: Holding
-    ) -> Work:
+        self, run: Run, connection: Connection, operation: AnyOperation, params: Params, holding: MemoryReservation
+    ) -> PreparedOperation:
         site = self.sites[connection.connector]
         upstream = self._upstream(run, connection, holding=holding)
-        call = Call(
+        call = OperationContext(
             upstream=site.connector.client(upstream),
             connection_id=connection.connection_id,
             account_id=connection.whose.account_id,
             settings=connection.settings,
             position=self._position(connection, operation, params),
             memory=self._memories.of(connection.connection_id),
-            steps=NoSteps(),
+            steps=ReadOnlySteps(),
             clock=self.clock,
-            exclusive=exclusive_to(connection, self.shared, upstream),
+            exclusive=object_lock(connection, self.shared, upstream),
             files=self.files,
             links=self.links.of(connection),
             events=self.events,
             settle_seconds=site.settle_seconds,
             grace_seconds=self.timeouts.grace_seconds,
-            holding=holding,
+            memory_reservation=holding,
         )
-        return Work(operation, params, run, connection, call, upstream, self.cursors, site.connector, call.warnings)
+        return PreparedOperation(
+            operation, params, run, connection, call, upstream, self.cursors, site.connector, call.warnings
+        )
 
     def _position(self, connection: Connection, operation: AnyOperation, params: Params) -> Position | None:
         cursor = vars(params).get("cursor")
-        return None if cursor is None else self.cursors.read(cursor, *binding(connection, operation, params))
+        return None if cursor is None else self.cursors.read(cursor, *cursor_scope(connection, operation, params))
 
     @contextmanager
-    def watcher(self, run: Run, connection: Connection) -> Iterator[Any]:
+    def poll_client(self, run: Run, connection: Connection) -> Iterator[Any]:
         """The room's client for one poll of a connection; it lets calls go first and has longer time-outs."""
-        with Holding(self._held) as holding:
-            upstream = self._upstream(run, connection, YieldingPacer, WATCHERS, holding)
+        with MemoryReservation(self._held) as holding:
+            upstream = self._upstream(run, connection, BackgroundPacer, POLL_TIMEOUTS, holding)
             yield self.sites[connection.connector].connector.client(upstream)
 
     def _upstream(
@@ -216,13 +218,13 @@ class Gateway:
         connection: Connection,
         pacer: type[ConnectionPacer] = ConnectionPacer,
         timeouts: Timeouts | None = None,
-        holding: Holding | None = None,
-    ) -> Upstream:
+        holding: MemoryReservation | None = None,
+    ) -> UpstreamClient:
         """The authorised client for one run through one connection."""
         connector = connection.connector
         run.redaction = connection.redaction
         conceal(connection.redaction)
-        return Upstream(
+        return UpstreamClient(
             self._third_parties[connector],
             connection,
             pacer(
@@ -238,15 +240,15 @@ class Gateway:
             timeouts or self.timeouts,
             run.trace,
             self.fence(),
-            holding or uncounted(),
-            dry=run.dry_run,
+            holding or unmetered(),
+            dry_run=run.dry_run,
             places=self._places[connector].of(connection.account) if connector in self._places else None,
         )
 
     @property
     def under_way(self) -> int:
         """How many calls are being carried out."""
-        return self._under_way.inside
+        return self._under_way.in_use
 
 
 def _neutralises_mentions(run: Run, caller: Caller) -> bool:
@@ -254,12 +256,16 @@ def _neutralises_mentions(run: Run, caller: Caller) -> bool:
     if run.mentions not in {None, NEUTRALISE}:
         raise InvalidParameters(
             "The preference mentions has one value.",
-            {"parameter": "Prefer", "value": f"mentions={cut(run.mentions)}", "allowed": [f"mentions={NEUTRALISE}"]},
+            {
+                "parameter": "Prefer",
+                "value": f"mentions={truncate(run.mentions)}",
+                "allowed": [f"mentions={NEUTRALISE}"],
+            },
         )
     return NEUTRALISE in {run.mentions, caller.mentions}
 
 
-async def _to_the_end(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:
+async def _track_download(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:
     """Yields *pieces*; *run* counts as interrupted until the last one was taken."""
     run.status = "interrupted"
     async for piece in pieces:

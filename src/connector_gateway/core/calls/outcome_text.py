@@ -9,7 +9,7 @@ from connector_gateway.core.calls.error_details import DONE
 from connector_gateway.core.calls.remedies import remedy_of
 from connector_gateway.core.writes.key_outcomes import different_parameters
 from connector_gateway.core.writes.protocol import FOUND, SENT_AGAIN
-from connector_gateway.kit.errors import GatewayError, catalogue
+from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.operation import AnyConnector
 
 Tone = Literal["good", "warn", "bad"]
@@ -29,7 +29,7 @@ class Outcome:
 
 def error_of(code: str | None) -> type[GatewayError] | None:
     """Return the class of a code; None for codes of polls and deliveries, which are in no catalogue."""
-    return next((error for error in catalogue() if error.code == code), None)
+    return next((error for error in all_errors() if error.code == code), None)
 
 
 def explain_run(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome | None:

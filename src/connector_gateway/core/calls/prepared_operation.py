@@ -9,19 +9,19 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
-from connector_gateway.core.calls.cursors import Cursors
+from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.envelope import Envelope, Status
 from connector_gateway.core.calls.remedies import remedy_of
 from connector_gateway.core.connections import Connection
 from connector_gateway.core.history.runs import Run
-from connector_gateway.core.writes.claims import First
-from connector_gateway.kit.context import Call, Exclusive
+from connector_gateway.core.writes.claims import StoredResult
+from connector_gateway.kit.context import ObjectLock, OperationContext
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result, json_pieces
-from connector_gateway.kit.upstream.client import Upstream
-from connector_gateway.kit.write_steps import Cast, Intent, Learned, Step
-from connector_gateway.storage.shared.interface import Shared
+from connector_gateway.kit.upstream.client import UpstreamClient
+from connector_gateway.kit.write_steps import Cast, StepInput, StepResult, WriteStep
+from connector_gateway.storage.shared.interface import SharedState
 
 J = TypeVar("J")
 
@@ -31,53 +31,53 @@ UNBOUND = {"cursor", "limit"}
 AnyResult = Result | Page[Any] | Listing[Any]
 
 
-class NoSteps:
+class ReadOnlySteps:
     """The steps of an operation that changes nothing: there are none."""
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """Refuse to plan."""
         raise TypeError(f"An operation that reads has nothing to plan: {make}")
 
-    async def step(self, step: Step[Any], intent: Intent) -> Learned:
+    async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:
         """Refuse to send."""
         raise TypeError(f"An operation that reads sends no step: {step.name} {intent}")
 
     try_step = step
 
-    def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
+    def record_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
         """Do nothing: what is read is not written."""
 
-    async def before_asking(self) -> None:
+    async def before_first_request(self) -> None:
         """Do nothing: anything may be asked."""
 
-    async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
+    async def adopt(self, step: WriteStep[Any], intent: StepInput, object_id: str) -> bool:
         """Refuse to own anything."""
         raise TypeError(f"An operation that reads takes nothing over: {step.name} {intent} {object_id}")
 
-    async def undo(self, step: Step[Any], intent: Intent) -> None:
+    async def undo(self, step: WriteStep[Any], intent: StepInput) -> None:
         """Refuse to send."""
         await self.step(step, intent)
 
 
-class Work(Struct):
+class PreparedOperation(Struct):
     """One operation with everything it needs."""
 
     operation: AnyOperation
     params: Params
     run: Run
     connection: Connection
-    call: Call[Any]
-    upstream: Upstream
-    cursors: Cursors
+    call: OperationContext[Any]
+    upstream: UpstreamClient
+    cursors: CursorSigner
     connector: AnyConnector
     warnings: list[str | GatewayError] = field(default_factory=list)
     """Sentences, and errors of parts of the call, that callers should read although the call succeeded."""
 
     async def read(self) -> Envelope:
         """The envelope of an operation that changes nothing."""
-        return self.envelope(await self.operation.perform(self.call, self.params))
+        return self.envelope(await self.operation.handler(self.call, self.params))
 
-    def replay(self, first: First, answer: bytes) -> Envelope:
+    def replay(self, first: StoredResult, answer: bytes) -> Envelope:
         """The envelope of a first result, whose *answer* is given again."""
         status: Status = "partial" if first.status == "partial" else "ok"
         return Envelope(
@@ -85,7 +85,7 @@ class Work(Struct):
             self.connection.connector,
             status,
             [answer],
-            paged=self.operation.pages,
+            paged=self.operation.is_paged,
             replayed=True,
             warnings=self._told(),
         )
@@ -112,10 +112,10 @@ class Work(Struct):
         return f"{warning.message} {remedy_of(warning, self.run.surface, [self.connector])}"
 
     def _cursor(self, position: Position) -> str:
-        return self.cursors.issue(position, *binding(self.connection, self.operation, self.params))
+        return self.cursors.issue(position, *cursor_scope(self.connection, self.operation, self.params))
 
 
-def binding(connection: Connection, operation: AnyOperation, params: Params) -> tuple[Any, ...]:
+def cursor_scope(connection: Connection, operation: AnyOperation, params: Params) -> tuple[Any, ...]:
     """What a cursor is bound to, so that it only leads to another page of the same list."""
     return (
         connection.connection_id,
@@ -125,13 +125,13 @@ def binding(connection: Connection, operation: AnyOperation, params: Params) -> 
     )
 
 
-def scope_of(work: Work, step: Step[Any], intent: Intent) -> str:
+def scope_of(work: PreparedOperation, step: WriteStep[Any], intent: StepInput) -> str:
     """Return the scope of a step's objects: their identifiers are unique in the connector or in one account of it."""
     account, connector = step.within(intent), work.connection.connector
     return f"{connector}/{account}" if account else connector
 
 
-def exclusive_to(connection: Connection, shared: Shared, upstream: Upstream) -> Exclusive:
+def object_lock(connection: Connection, shared: SharedState, upstream: UpstreamClient) -> ObjectLock:
     """Locks objects of the connector by name, and keeps *upstream* from writing once a lock is lost.
 
     Names do not depend on the account: an account that is not known might be any account.
@@ -141,10 +141,12 @@ def exclusive_to(connection: Connection, shared: Shared, upstream: Upstream) -> 
 
 # Not within ``exclusive_to``: the decorator would run in each call, of which it was a hundredth (decision 73).
 @asynccontextmanager
-async def _exclusive(connection: Connection, shared: Shared, upstream: Upstream, name: str) -> AsyncIterator[None]:
-    if upstream.before_asking is not None:
-        await upstream.before_asking()
-    async with shared.exclusive(f"{connection.connector}:{name}") as lease:
+async def _exclusive(
+    connection: Connection, shared: SharedState, upstream: UpstreamClient, name: str
+) -> AsyncIterator[None]:
+    if upstream.before_request is not None:
+        await upstream.before_request()
+    async with shared.lock(f"{connection.connector}:{name}") as lease:
         if lease is not None:
             upstream.fence = _both(upstream.fence, lease.check)
         yield

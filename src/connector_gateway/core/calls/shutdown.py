@@ -12,7 +12,7 @@ RETRY_AFTER_SECONDS = 5
 """About how long it takes until another process answers in this one's place."""
 
 
-class Stopping:
+class Shutdown:
     """Whether this process is about to end."""
 
     def __init__(self) -> None:
@@ -25,11 +25,11 @@ class Stopping:
 
         self._waiting: set[asyncio.Timeout] = set()
 
-    def announce(self) -> None:
+    def start_draining(self) -> None:
         """Tell those who ask whether calls should be sent here that none should."""
         self.announced = True
 
-    def begin(self, reason: str = "") -> None:
+    def start(self, reason: str = "") -> None:
         """Refuse the calls that wait, and all later ones."""
         self.reason = self.reason or reason
         if self.begun:
@@ -41,7 +41,7 @@ class Stopping:
     def check(self) -> None:
         """Refuse to begin anything new while stopping."""
         if self.begun:
-            raise self.refusal()
+            raise self.error()
 
     async def wait(self, awaitable: Awaitable[T]) -> T:
         """The result of *awaitable*, which may be given up; ``Overloaded`` as soon as the process begins to stop."""
@@ -54,10 +54,10 @@ class Stopping:
                     self._waiting.discard(limit)
         except TimeoutError as fault:
             if limit.expired():
-                raise self.refusal() from fault
+                raise self.error() from fault
             raise
 
-    def cut_off(self, in_doubt: GatewayError | None = None) -> GatewayError:
+    def interrupted_error(self, in_doubt: GatewayError | None = None) -> GatewayError:
         """The error for a call whose task was cancelled because it took too long; the task goes on to report it."""
         task = asyncio.current_task()
         if task is not None:
@@ -68,6 +68,6 @@ class Stopping:
             retry_after=RETRY_AFTER_SECONDS,
         )
 
-    def refusal(self) -> Overloaded:
+    def error(self) -> Overloaded:
         """The error for a call that cannot be carried out, or not to its end."""
         return Overloaded("This service is stopping.", retry_after=RETRY_AFTER_SECONDS)

@@ -6,22 +6,22 @@ from dataclasses import dataclass, field
 import structlog
 
 from connector_gateway.core.connections.connection import Connection
-from connector_gateway.core.pacing.scheduler import AnonymousPacer, stretched
-from connector_gateway.core.pacing.upstreams import Site
-from connector_gateway.core.secrets.secret_keys import alias
+from connector_gateway.core.pacing.scheduler import AnonymousPacer, with_slack
+from connector_gateway.core.pacing.upstreams import UpstreamConfig
+from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, CredentialsRefused, GatewayError
 from connector_gateway.kit.oauth import Account
-from connector_gateway.kit.upstream.client import CredentialSource, Timeouts, Trace, Upstream
+from connector_gateway.kit.upstream.client import CredentialSource, Timeouts, UpstreamClient, UpstreamLog
 from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.kit.upstream.redaction import Redaction, concealing
-from connector_gateway.storage.shared.interface import Shared
+from connector_gateway.storage.shared.interface import SharedState
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Unstored:
+class UnsavedCredentials:
     """Credentials that belong to no connection yet."""
 
     secrets: Mapping[str, str] = field(repr=False)
@@ -37,23 +37,23 @@ class Unstored:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Accounts:
+class AccountIdentifier:
     """Asks third parties whose credentials are."""
 
-    sites: Mapping[str, Site]
-    shared: Shared
+    sites: Mapping[str, UpstreamConfig]
+    shared: SharedState
     transport: Transport
     clock: Clock
     timeouts: Timeouts
     time: Callable[[], float]
 
-    async def of(self, connector: str, secrets: Mapping[str, str]) -> Account | None:
+    async def identify(self, connector: str, secrets: Mapping[str, str]) -> Account | None:
         """Whose *secrets* are; None where the connector cannot tell. ``CredentialsRefused`` if they are not good."""
         redaction = Redaction(secrets.values)
-        whose = alias("\n".join(secrets.values()))
+        whose = pseudonym("\n".join(secrets.values()))
         try:
             with concealing(redaction):
-                return await self._ask(connector, Unstored(secrets), whose)
+                return await self._ask(connector, UnsavedCredentials(secrets), whose)
         except ConnectionRevoked as refused:
             redaction.error(refused)
             raise CredentialsRefused(
@@ -75,7 +75,7 @@ class Accounts:
             connection.redaction.error(error)
             raise
 
-    def handed_out(self, connection: Connection) -> bool:
+    def issued_by_token_page(self, connection: Connection) -> bool:
         """Whether the token of *connection* is one of this installation's own API key."""
         site = self.sites.get(connection.connector)
         return site is not None and bool(site.api_key) and connection.stored.get("key") == site.api_key
@@ -83,12 +83,14 @@ class Accounts:
     async def give_back(self, connection: Connection) -> bool:
         """Give back the token of *connection* that this installation's token page handed out; whether it was taken."""
         site = self.sites.get(connection.connector)
-        if site is None or site.connector.give_back is None or not self.handed_out(connection):
+        if site is None or site.connector.revoke is None or not self.issued_by_token_page(connection):
             return False
         try:
-            upstream = self._upstream(site, Unstored(connection.stored), self._pacer(site, connection.account))
+            upstream = self._upstream(
+                site, UnsavedCredentials(connection.stored), self._pacer(site, connection.account)
+            )
             with concealing(connection.redaction):
-                return await site.connector.give_back(site.connector.client(upstream))
+                return await site.connector.revoke(site.connector.client(upstream))
         except GatewayError as failure:
             log.warning("a token was not given back", connector=connection.connector, code=failure.code)
             return False
@@ -99,13 +101,13 @@ class Accounts:
             return None
         pacer = self._pacer(site, whose)
         account = await site.connector.identify(site.connector.client(self._upstream(site, source, pacer)))
-        if alias(account.account_id) != whose:
-            await pacer.count_for(alias(account.account_id))
+        if pseudonym(account.account_id) != whose:
+            await pacer.attribute_to(pseudonym(account.account_id))
         return account
 
-    def _pacer(self, site: Site, whose: str) -> AnonymousPacer:
-        return AnonymousPacer(site.connector.name, stretched(site.budgets), whose, self.shared, self.clock)
+    def _pacer(self, site: UpstreamConfig, whose: str) -> AnonymousPacer:
+        return AnonymousPacer(site.connector.name, with_slack(site.budgets), whose, self.shared, self.clock)
 
-    def _upstream(self, site: Site, source: CredentialSource, pacer: AnonymousPacer) -> Upstream:
+    def _upstream(self, site: UpstreamConfig, source: CredentialSource, pacer: AnonymousPacer) -> UpstreamClient:
         third_party = site.third_party(self.transport, self.clock, self.time)
-        return Upstream(third_party, source, pacer, self.timeouts, Trace())
+        return UpstreamClient(third_party, source, pacer, self.timeouts, UpstreamLog())

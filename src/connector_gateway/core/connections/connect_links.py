@@ -10,9 +10,9 @@ from sqlalchemy import delete, insert, select, update
 
 from connector_gateway.core.access.audited_actions import recorded
 from connector_gateway.core.history.retention import PURGE_STEP
-from connector_gateway.core.secrets.secret_keys import digest
+from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
-from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
@@ -55,7 +55,7 @@ class ConnectLinks:
         """A new link: ``connect_url`` and ``expires_at``; the audit trail records a reconnection *for_workspace*."""
         token, expires_at = token_urlsafe(32), self._clock.now() + LINK_SECONDS
         row = {
-            "digest": digest(token),
+            "digest": token_digest(token),
             "connection_id": connection_id,
             "return_url": return_url,
             "allow_other_account": allow_other_account,
@@ -69,7 +69,7 @@ class ConnectLinks:
         await self._database.write(
             recorded(issue, "reconnect_connection", connection_id, for_workspace, **asked) if for_workspace else issue
         )
-        return {"connect_url": self.url(token), "expires_at": instant(expires_at)}
+        return {"connect_url": self.url(token), "expires_at": utc_datetime(expires_at)}
 
     def url(self, token: str) -> str:
         """The address of the link with *token*."""
@@ -77,13 +77,13 @@ class ConnectLinks:
 
     async def find(self, token: str) -> ConnectLink | None:
         """The link with *token*; None if there is none, or none any more."""
-        query = select(tables.connect_links).where(_links.digest == digest(token))
+        query = select(tables.connect_links).where(_links.digest == token_digest(token))
         row = await self._database.read(lambda reading: reading.execute(query).first())
         if row is None or row.expires_at <= self._clock.now():
             return None
         return ConnectLink(row.connection_id, row.return_url, row.allow_other_account, row.used_at is not None)
 
-    async def current(self, connection_id: str) -> str:
+    async def get_or_issue(self, connection_id: str) -> str:
         """The address of a link of the connection that is good, which is told to all who ask in half of its life."""
         url = await self._told.get(connection_id, partial(self._issue, connection_id), LINK_SECONDS / 2)
         link = await self.find(url.rpartition("/")[2])
@@ -96,7 +96,7 @@ class ConnectLinks:
 
     def use(self, token: str, writing: Transaction) -> bool:
         """Note that an account is connected by the link with *token*; whether none was before."""
-        unused = update(tables.connect_links).where(_links.digest == digest(token), _links.used_at.is_(None))
+        unused = update(tables.connect_links).where(_links.digest == token_digest(token), _links.used_at.is_(None))
         return bool(writing.execute(unused.values(used_at=self._clock.now())).rowcount)
 
     async def purge(self) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from connector_gateway.core.connections.account import Whose
-from connector_gateway.core.connections.token_refresh import Held, Renewals
+from connector_gateway.core.connections.token_refresh import CurrentSecrets, TokenRefresher
 from connector_gateway.kit.errors import ConnectionPending
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
 from connector_gateway.kit.upstream.redaction import Redaction
@@ -35,13 +35,13 @@ class Connection:
     redaction: Redaction = field(repr=False)
     """Hides the secrets in what the third party says."""
 
-    _held: Held = field(repr=False)
-    _renewals: Renewals = field(repr=False)
+    _held: CurrentSecrets = field(repr=False)
+    _renewals: TokenRefresher = field(repr=False)
 
     async def credentials(self) -> Mapping[str, str]:
         """The secrets, by the connector's names; those that end soon are renewed first."""
         if self._held.renew_at is not None:
-            newer = await self._renewals.in_time(self.connection_id, self._held)
+            newer = await self._renewals.refresh_if_due(self.connection_id, self._held)
             if newer.whose.is_same(self.whose):
                 self._take(newer)
         return self._held.secrets
@@ -53,15 +53,15 @@ class Connection:
 
     async def renew(self, used: Mapping[str, str]) -> bool:
         """Whether there are newer secrets than those that were *used* and refused."""
-        newer = await self._renewals.renewed(self.connection_id, used)
+        newer = await self._renewals.refresh_after_401(self.connection_id, used)
         if newer is None or not newer.whose.is_same(self.whose):
             return False
         self._take(newer)
         return True
 
-    def _take(self, newer: Held) -> None:
+    def _take(self, newer: CurrentSecrets) -> None:
         if newer.secrets is not self._held.secrets:
-            self.redaction.learn(newer.secrets.values())
+            self.redaction.add(newer.secrets.values())
         self._held.secrets, self._held.renew_at = newer.secrets, newer.renew_at
         self._held.expires_at = newer.expires_at
 

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from connector_gateway.core.single_flight import SingleFlight
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.context import LookUp
+from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.identifiers import ConnectionId
 
 T = TypeVar("T")
@@ -12,7 +12,7 @@ T = TypeVar("T")
 MAX_ITEMS = 20_000
 
 
-class Memories:
+class ConnectionCaches:
     """The memories of all connections, in one bounded cache."""
 
     def __init__(self, clock: Clock) -> None:
@@ -42,7 +42,7 @@ class ConnectionMemory:
         """Forget the value, and ignore the result of a look-up under way."""
         self._items.forget((self._connection_id, name))
 
-    async def look_up(self, wanted: LookUp[T], outdated: T | None) -> T:
+    async def get_or_load(self, wanted: CachedLookup[T], outdated: T | None) -> T:
         """The remembered value, unless it is *outdated*; otherwise a new look-up, shared by all who ask meanwhile."""
         found: T = await self._items.get((self._connection_id, wanted.name), wanted.find, wanted.seconds, outdated)
         return found

@@ -5,7 +5,7 @@ from typing import Protocol
 from sqlalchemy import Connection as Writing
 
 
-class Changes(Protocol):
+class ConnectionListener(Protocol):
     """Told of every change of a connection, in the transaction that makes it: both are committed, or neither."""
 
     def made(self, writing: Writing, connection_id: str, connector: str) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from connector_gateway.kit.clock import instant
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.oauth import Account
 
-TOLD = (
+PUBLIC_COLUMNS = (
     "connection_id",
     "workspace_id",
     "connector",
@@ -25,14 +25,14 @@ NOT_YET: Mapping[str, Any] = dict.fromkeys(
 """What a new connection has not."""
 
 
-def told_of(account: Account | None) -> dict[str, Any]:
+def account_columns(account: Account | None) -> dict[str, Any]:
     """The columns that say whose credentials are and what they allow; where nobody asked, they leave the account."""
     if account is None:
         return {"scopes": None, "app_id": None}
     scopes = None if account.scopes is None else sorted(account.scopes)
     granted = {"scopes": scopes, "app_id": account.app_id}
     told = {"account_id": account.account_id, "account_name": account.name, **granted}
-    return told if account.ends_at is None else {**told, "expires_at": account.ends_at}
+    return told if account.expires_at is None else {**told, "expires_at": account.expires_at}
 
 
 def is_same(known: str | None, account: Account | None) -> bool:
@@ -40,13 +40,13 @@ def is_same(known: str | None, account: Account | None) -> bool:
     return account is None or known in {None, account.account_id}
 
 
-def public(row: Mapping[Any, Any]) -> dict[str, Any]:
+def to_public(row: Mapping[Any, Any]) -> dict[str, Any]:
     """What is told of a connection; its secrets are not."""
     since, rejected = row.get("watching_since"), row.get("deliveries_rejected")
     return {
-        **{name: row[name] for name in TOLD},
-        **{name: None if row[name] is None else instant(row[name]) for name in TOLD_INSTANTS},
-        "watching_since": None if since is None else instant(since),
+        **{name: row[name] for name in PUBLIC_COLUMNS},
+        **{name: None if row[name] is None else utc_datetime(row[name]) for name in TOLD_INSTANTS},
+        "watching_since": None if since is None else utc_datetime(since),
         "watching_progress": row.get("watching_progress"),
-        "deliveries_rejected": None if rejected is None else {**rejected, "at": instant(rejected["at"])},
+        "deliveries_rejected": None if rejected is None else {**rejected, "at": utc_datetime(rejected["at"])},
     }

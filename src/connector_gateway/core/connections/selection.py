@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Row, Select, select
 
 from connector_gateway.core.access.keys import Caller
-from connector_gateway.core.calls.error_details import cut
+from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.core.connections.connection import PENDING
 from connector_gateway.kit.errors import ConnectionNotFound, InvalidParameters
 from connector_gateway.kit.identifiers import ConnectionId
@@ -19,7 +19,7 @@ MOST_TOLD = 10
 _connections = tables.connections.c
 
 
-class Choosing:
+class ConnectionSelector:
     """Finds the connections that a caller may use, without those to which no account was connected yet."""
 
     def __init__(self, database: Database) -> None:
@@ -36,10 +36,10 @@ class Choosing:
         query = _usable(select(_connections.connector), caller).where(_connections.connection_id == connection_id)
         found: str | None = await self._database.read(lambda reading: reading.execute(query).scalar())
         if found is None:
-            raise ConnectionNotFound(f"There is no connection {cut(connection_id)} in this workspace.")
+            raise ConnectionNotFound(f"There is no connection {truncate(connection_id)} in this workspace.")
         return found
 
-    async def some(
+    async def list_usable(
         self, caller: Caller, most: int, connector: str | None = None, *, after: str | None = None
     ) -> Sequence[Row[Any]]:
         """At most so many connections, the oldest first: identifier, connector, name, account's name and status."""
@@ -52,9 +52,9 @@ class Choosing:
             query = query.where(_connections.connection_id > after)
         return await self._database.read(lambda reading: reading.execute(query).all())
 
-    async def only(self, caller: Caller, connector: str) -> ConnectionId:
+    async def resolve_single(self, caller: Caller, connector: str) -> ConnectionId:
         """The one connection of *connector*; an error that lists the candidates where there are several."""
-        found = await self.some(caller, MOST_TOLD + 1, connector)
+        found = await self.list_usable(caller, MOST_TOLD + 1, connector)
         if not found:
             raise ConnectionNotFound(f"There is no connection of {connector} in this workspace.")
         if len(found) > 1:
@@ -76,7 +76,7 @@ def _usable(query: Select[Any], caller: Caller) -> Select[Any]:
 
 def _ambiguous(connector: str, found: Sequence[Row[Any]]) -> InvalidParameters:
     told = found[:MOST_TOLD]
-    names = ", ".join(f"{row.connection_id} ({called(row) or 'without a name'})" for row in told)
+    names = ", ".join(f"{row.connection_id} ({display_name(row) or 'without a name'})" for row in told)
     more = ", and more" if len(found) > len(told) else ""
     return InvalidParameters(
         f"There are several connections of {connector}; name one as connection_id: {names}{more}.",
@@ -84,6 +84,6 @@ def _ambiguous(connector: str, found: Sequence[Row[Any]]) -> InvalidParameters:
     )
 
 
-def called(row: Row[Any]) -> str:
+def display_name(row: Row[Any]) -> str:
     """What people call a connection; empty where it has no name."""
-    return cut(row.name or row.account_name or "")
+    return truncate(row.name or row.account_name or "")

@@ -11,12 +11,12 @@ from sqlalchemy import Select, not_, select
 from connector_gateway.core.access.audited_actions import recorded
 from connector_gateway.core.access.return_urls import check_return_url
 from connector_gateway.core.access.workspaces import require_workspace
-from connector_gateway.core.connections.account_identifier import Accounts
+from connector_gateway.core.connections.account_identifier import AccountIdentifier
 from connector_gateway.core.connections.connect_links import ConnectLinks
 from connector_gateway.core.connections.connection import Connection, require_connected
 from connector_gateway.core.connections.public_view import is_same
-from connector_gateway.core.connections.store import Connections
-from connector_gateway.core.connections.token_client import Tokens, not_set_up
+from connector_gateway.core.connections.store import ConnectionStore
+from connector_gateway.core.connections.token_client import TokenEndpointClient, not_set_up
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, OtherAccount
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage import tables
@@ -34,14 +34,14 @@ def of_same_account(connector: str, connection_id: str) -> Select[Any]:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Connecting:
+class ConnectionService:
     """Makes connections and changes what they hold, after asking the third party."""
 
     database: Database
-    connections: Connections
+    connections: ConnectionStore
     links: ConnectLinks
-    tokens: Tokens
-    accounts: Accounts
+    tokens: TokenEndpointClient
+    accounts: AccountIdentifier
 
     async def create(
         self,
@@ -59,7 +59,7 @@ class Connecting:
             return await self._invite(workspace_id, connector, return_url, name=name, settings=settings)
         self.connections.check(connector, credentials, settings or {})
         await self._return_urls(workspace_id)
-        account = await self.accounts.of(connector, credentials) if verify else None
+        account = await self.accounts.identify(connector, credentials) if verify else None
         made = await self.connections.create(
             workspace_id, connector, credentials, name=name, settings=settings, account=account
         )
@@ -97,7 +97,7 @@ class Connecting:
         """A link for a managing caller of a revoked *connection*; None where no browser can connect its account."""
         if self.tokens.oauth(connection.connector) is None:
             return None
-        return await self.links.current(connection.connection_id)
+        return await self.links.get_or_issue(connection.connection_id)
 
     async def change(
         self, connection_id: str, *, verify: bool = True, allow_other_account: bool = False, **changes: Any
@@ -113,7 +113,7 @@ class Connecting:
                     "Which other account the credentials belong to can only be asked with verify.",
                     {"parameter": "verify", "message": "Should be true with allow_other_account", "value": verify},
                 )
-            account = await self.accounts.of(shown["connector"], credentials) if verify else None
+            account = await self.accounts.identify(shown["connector"], credentials) if verify else None
             if not allow_other_account and not is_same(shown["account_id"], account):
                 raise OtherAccount("These are the credentials of another account than that of the connection.")
         return await self.connections.change(connection_id, account, **changes)
@@ -125,15 +125,15 @@ class Connecting:
         try:
             account = await self.accounts.of_connection(connection)
         except ConnectionRevoked:
-            await self.connections.observe(connection, "revoked")
+            await self.connections.record_status(connection, "revoked")
         else:
-            await self.connections.observe(connection, "active")
-            await self.connections.introduce(connection, account)
+            await self.connections.record_status(connection, "active")
+            await self.connections.record_account(connection, account)
         shown = await self.connections.show(connection_id)
         tested = recorded(lambda _: shown, "test_connection", connection_id, status=shown["status"])
         await self.database.write(tested)
         oauth = self.tokens.oauth(connection.connector)
-        missing = oauth.missing(shown["scopes"]) if oauth else {}
+        missing = oauth.missing_scopes(shown["scopes"]) if oauth else {}
         return shown | {"missing_scopes": [{"scope": scope, "operations": needed} for scope, needed in missing.items()]}
 
     async def remove(self, connection_id: str) -> dict[str, Any]:
@@ -149,13 +149,13 @@ class Connecting:
         """Whether another connection would end with this one's tokens."""
         oauth = self.tokens.oauth(connection.connector)
         account_ends = oauth is not None and oauth.revokes_account
-        if not account_ends and not self.accounts.handed_out(connection):
+        if not account_ends and not self.accounts.issued_by_token_page(connection):
             return False
         query = of_same_account(connection.connector, connection.connection_id)
         alike = await self.database.read(lambda reading: reading.execute(query).scalars().all())
         if account_ends:
             return bool(alike)
-        others = await self.connections.several(alike)
+        others = await self.connections.get_many(alike)
         return any(other.stored.get("token") == connection.stored.get("token") for other in others.values())
 
     def _require_set_up(self, connector: str) -> None:

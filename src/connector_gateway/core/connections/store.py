@@ -13,15 +13,15 @@ from connector_gateway.core.access.audited_actions import recorded
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.last_used import LastUsed
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, require_below
-from connector_gateway.core.calls.error_details import cut
+from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.core.connections.account import Whose
 from connector_gateway.core.connections.connection import PENDING, Connection, require_connected
-from connector_gateway.core.connections.listeners import Changes
-from connector_gateway.core.connections.public_view import NOT_YET, is_same, public, told_of
-from connector_gateway.core.connections.token_refresh import RELEASED, WITHDRAWN, Renewals
-from connector_gateway.core.connections.validation import require_fitting
+from connector_gateway.core.connections.listeners import ConnectionListener
+from connector_gateway.core.connections.public_view import NOT_YET, account_columns, is_same, to_public
+from connector_gateway.core.connections.token_refresh import RELEASED, WITHDRAWN, TokenRefresher
+from connector_gateway.core.connections.validation import validate_connection
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.secrets.secret_keys import alias
+from connector_gateway.core.secrets.secret_keys import pseudonym
 from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, OtherAccount, SecretUnreadable
@@ -68,15 +68,15 @@ class ConnectionsPage:
 
 
 @dataclass(eq=False, repr=False)
-class Connections:
+class ConnectionStore:
     """Makes, finds, changes and removes connections; look-ups are trusted for a while by the *steady* clock."""
 
     database: Database
     vault: Vault
     connectors: Mapping[str, AnyConnector]
     clock: Clock
-    changes: Changes
-    renewals: Renewals = field(kw_only=True)
+    changes: ConnectionListener
+    renewals: TokenRefresher = field(kw_only=True)
     steady: Clock | None = field(kw_only=True, default=None)
     quota: int = field(kw_only=True, default=DEFAULT_QUOTAS.connections)
 
@@ -117,7 +117,7 @@ class Connections:
             raise _not_found(connection_id)
         return connection
 
-    async def several(self, connection_ids: Collection[str]) -> Mapping[str, Connection]:
+    async def get_many(self, connection_ids: Collection[str]) -> Mapping[str, Connection]:
         """Those of *connection_ids* that there are, as they are now, and whose secrets can be opened."""
         query = select(tables.connections).where(
             tables.connections.c.connection_id.in_(connection_ids), tables.connections.c.deleted.is_(False)
@@ -149,13 +149,13 @@ class Connections:
             "connector": connector,
             "name": name,
             "status": PENDING if credentials is None else "active",
-            "sealed": self.vault.seal(credentials or {}, connection_id),
+            "sealed": self.vault.encrypt(credentials or {}, connection_id),
             "settings": dict(settings or {}),
             "created_at": now,
             "updated_at": now,
             "deleted": False,
             **NOT_YET,
-            **told_of(account),
+            **account_columns(account),
         }
 
         def create(connection: Any) -> Mapping[str, Any]:
@@ -168,7 +168,7 @@ class Connections:
         authorised = credentials is not None
         made = recorded(create, "create_connection", connection_id, connector=connector, authorised=authorised)
         await self.database.write(made)
-        return public(row)
+        return to_public(row)
 
     async def page(
         self,
@@ -189,7 +189,7 @@ class Connections:
         if connection_ids is not None:
             query = query.where(connections.connection_id.in_(connection_ids))
         rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
-        shown = [public(self.last_used.apply(row)) for row in rows[:limit]]
+        shown = [to_public(self.last_used.apply(row)) for row in rows[:limit]]
         return ConnectionsPage(shown, shown[-1]["connection_id"] if len(rows) > limit else None)
 
     async def names(self, connection_ids: Collection[str]) -> Mapping[str, str]:
@@ -220,7 +220,7 @@ class Connections:
         hidden = connection_ids is not None and connection_id not in connection_ids
         if row is None or hidden or workspace_id not in {None, row["workspace_id"]}:
             raise _not_found(connection_id)
-        return public(self.last_used.apply(row))
+        return to_public(self.last_used.apply(row))
 
     async def change(self, connection_id: str, account: Account | None = None, **changes: Any) -> dict[str, Any]:
         """The connection with *changes* made; *account* is whose the new credentials are, where that was asked."""
@@ -266,23 +266,23 @@ class Connections:
         """The columns of a connection with new credentials; a renewal of the former ones ends here."""
         self.renewals.forget(connection.connection_id)
         return {
-            "sealed": self.vault.seal(secrets, connection.connection_id),
+            "sealed": self.vault.encrypt(secrets, connection.connection_id),
             "status": "active",
             "reason": None,
             "expires_at": expires_at,
             "era": tables.connections.c.era + 1,
             "refresh_due_at": self.renewals.due_at(connection.connector, secrets),
             **RELEASED,
-            **told_of(account),
+            **account_columns(account),
         }
 
     async def remove(self, connection_id: str) -> dict[str, Any]:
         """Forget a connection and its secrets; its history stays."""
         removed = {"deleted": True, "sealed": b"", "status": "removed", "refresh_due_at": None, **RELEASED}
         told = partial(self.changes.removed, connection_id=connection_id)
-        return public(await self._update(connection_id, removed, told, act="remove_connection"))
+        return to_public(await self._update(connection_id, removed, told, act="remove_connection"))
 
-    async def observe(self, connection: Connection, status: str, *, polled: bool = False) -> None:
+    async def record_status(self, connection: Connection, status: str, *, polled: bool = False) -> None:
         """Note what the last call found out about the authorisation: ``active`` or ``revoked``.
 
         A connection that is active again is polled at once, unless somebody has just *polled* all of it.
@@ -308,11 +308,11 @@ class Connections:
         await self.database.write(note)
         self._known.forget(connection_id)
 
-    async def introduce(self, connection: Connection, account: Account | None) -> None:
+    async def record_account(self, connection: Connection, account: Account | None) -> None:
         """Note whose a connection is, as the third party has told it; ``OtherAccount`` if that is known otherwise."""
         if account is None:
             return
-        told = {name: value for name, value in told_of(account).items() if value is not None}
+        told = {name: value for name, value in account_columns(account).items() if value is not None}
         admit = partial(_require_same, connection.connection_id, account)
         await self._update(connection.connection_id, told, lambda _: None, admit)
 
@@ -351,7 +351,7 @@ class Connections:
 
     def check(self, name: str, credentials: Mapping[str, str] | None, settings: Mapping[str, Any]) -> None:
         """Refuse what does not fit a connection of the connector *name*."""
-        require_fitting(self.connectors, name, credentials, settings)
+        validate_connection(self.connectors, name, credentials, settings)
 
     async def _look_up(self, connection_id: str) -> Connection | None:
         wanted = {"_connection_id": connection_id}
@@ -360,7 +360,7 @@ class Connections:
 
     def _connection(self, row: Row[Any]) -> Connection:
         connector = self.connectors.get(row.connector)
-        secrets = self.vault.open(row.sealed, row.connection_id)
+        secrets = self.vault.decrypt(row.sealed, row.connection_id)
         # Tokens that are renewed would give an account another budget each time.
         account = row.account_id or secrets.get(connector.credentials[-1] if connector else "token", row.connection_id)
         return Connection(
@@ -369,7 +369,7 @@ class Connections:
             connector=row.connector,
             status=row.status,
             settings=row.settings,
-            account=alias(account),
+            account=pseudonym(account),
             app_id=row.app_id,
             whose=Whose(row.account_id, row.era),
             redaction=Redaction(secrets.values),
@@ -393,6 +393,6 @@ def _require_same(connection_id: str, account: Account, writing: Any) -> None:
 
 def _not_found(connection_id: str) -> ConnectionNotFound:
     return ConnectionNotFound(
-        f"There is no connection {cut(connection_id)} in this workspace.",
+        f"There is no connection {truncate(connection_id)} in this workspace.",
         {"parameter": "connection_id", "value": connection_id},
     )

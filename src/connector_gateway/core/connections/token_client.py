@@ -6,15 +6,15 @@ from collections.abc import Mapping
 import structlog
 
 from connector_gateway.core.pacing.scheduler import ConnectionPacer
-from connector_gateway.core.pacing.upstreams import Site
+from connector_gateway.core.pacing.upstreams import UpstreamConfig
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.oauth import Endpoint, Grant, OAuth, OAuthClient, TokenPage
+from connector_gateway.kit.oauth import Endpoint, IssuedTokens, OAuthClient, OAuthConfig, TokenPage
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
-from connector_gateway.kit.upstream.client import standard_throttle
-from connector_gateway.kit.upstream.pool import Answer, Cut, NotSent, TimedOut, Transport
+from connector_gateway.kit.upstream.client import parse_throttle
+from connector_gateway.kit.upstream.pool import ConnectionLost, NotSent, TimedOut, Transport, UpstreamResponse
 from connector_gateway.kit.upstream.redaction import Redaction, concealing
-from connector_gateway.storage.shared.interface import Shared
+from connector_gateway.storage.shared.interface import SharedState
 
 BUDGETS = {"tokens": Budget(10, per_seconds=1)}
 """Requests for tokens of one installation; no third party says how many it takes, so that these are few."""
@@ -30,20 +30,22 @@ ANSWER_SECONDS = 30.0
 log = structlog.get_logger()
 
 
-class GrantRefused(Exception):
+class GrantRejected(Exception):
     """The third party takes this code or refresh token no more; it is not a failure that passes."""
 
 
-class Tokens:
+class TokenEndpointClient:
     """Asks third parties for tokens."""
 
-    def __init__(self, sites: Mapping[str, Site], transport: Transport, shared: Shared, clock: Clock) -> None:
+    def __init__(
+        self, sites: Mapping[str, UpstreamConfig], transport: Transport, shared: SharedState, clock: Clock
+    ) -> None:
         self._sites = sites
         self._transport = transport
         self._shared = shared
         self._clock = clock
 
-    def oauth(self, connector: str) -> OAuth | None:
+    def oauth(self, connector: str) -> OAuthConfig | None:
         """How accounts are connected; None where this installation is not set up for it."""
         site = self._sites.get(connector)
         return site.oauth if site else None
@@ -58,7 +60,7 @@ class Tokens:
         site, oauth, client = self._set_up(connector)
         return oauth.consent_url(site.addresses, client.client_id, redirect_uri, state, verifier)
 
-    def handed_over(self, connector: str, token: str) -> dict[str, str]:
+    def secrets_from_fragment(self, connector: str, token: str) -> dict[str, str]:
         """The secrets of a connection whose *token* was handed to the browser."""
         return {"key": self._sites[connector].api_key, "token": token}
 
@@ -66,13 +68,13 @@ class Tokens:
         oauth = self.oauth(connector)
         return oauth.token_page if oauth and oauth.by_token_page else None
 
-    async def redeem(self, connector: str, code: str, redirect_uri: str, verifier: str) -> Grant:
+    async def redeem(self, connector: str, code: str, redirect_uri: str, verifier: str) -> IssuedTokens:
         """The tokens for a code; ``GrantRefused`` if it is not good, an ``UpstreamFailure`` if that is not known."""
         _, oauth, _ = self._set_up(connector)
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
         return await self._grant(connector, fields | ({"code_verifier": verifier} if oauth.pkce else {}))
 
-    async def refresh(self, connector: str, refresh_token: str) -> Grant:
+    async def refresh(self, connector: str, refresh_token: str) -> IssuedTokens:
         """New tokens; errors as for a code."""
         return await self._grant(connector, {"grant_type": "refresh_token", "refresh_token": refresh_token})
 
@@ -89,9 +91,9 @@ class Tokens:
                     "tokens were not given back", connector=connector, code=failure.code, private=failure.private
                 )
                 return False
-        return answer.accepted
+        return answer.is_success
 
-    async def _grant(self, connector: str, fields: Mapping[str, str]) -> Grant:
+    async def _grant(self, connector: str, fields: Mapping[str, str]) -> IssuedTokens:
         _, oauth, client = self._set_up(connector)
         redaction = Redaction(lambda: (*fields.values(), client.client_secret))
         with concealing(redaction):
@@ -101,35 +103,35 @@ class Tokens:
                 if code is None:
                     return oauth.granted(answer)
                 if code in oauth.withdrawn:
-                    raise GrantRefused(code)
+                    raise GrantRejected(code)
                 raise _failed(answer, code)
             except errors.UpstreamFailure as failure:
                 redaction.error(failure)
                 raise
 
-    async def _send(self, connector: str, endpoint: Endpoint, fields: Mapping[str, str]) -> Answer:
+    async def _send(self, connector: str, endpoint: Endpoint, fields: Mapping[str, str]) -> UpstreamResponse:
         site, oauth, client = self._set_up(connector)
         headers, body = oauth.request(client, fields)
         pacer = ConnectionPacer(connector, BUDGETS, INSTALLATION, self._shared, self._clock)
-        turn = await pacer.admit([CHARGE], Deadline(self._clock.now() + QUEUE_SECONDS))
+        turn = await pacer.acquire([CHARGE], Deadline(self._clock.now() + QUEUE_SECONDS))
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                answer = await self._transport.exchange("POST", endpoint.at(site.addresses), headers, body)
+                answer = await self._transport.send("POST", endpoint.at(site.addresses), headers, body)
         except NotSent as fault:
             raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
         except (TimedOut, TimeoutError) as fault:
             raise errors.UpstreamTimeout("The application did not answer in time.", private=str(fault)) from fault
-        except Cut as fault:
+        except ConnectionLost as fault:
             raise errors.UpstreamError(
                 "The connection to the application broke.", private=str(fault), doubt="cut"
             ) from fault
-        turn.answered()
-        if (seconds := standard_throttle(answer)) is not None:
-            await pacer.close([CHARGE], seconds)
+        turn.record_response()
+        if (seconds := parse_throttle(answer)) is not None:
+            await pacer.block([CHARGE], seconds)
             raise errors.UpstreamRateLimited("The application throttles requests for tokens.", retry_after=seconds)
         return answer
 
-    def _set_up(self, connector: str) -> tuple[Site, OAuth, OAuthClient]:
+    def _set_up(self, connector: str) -> tuple[UpstreamConfig, OAuthConfig, OAuthClient]:
         site = self._sites.get(connector)
         if site is None or site.connector.oauth is None or site.client is None:
             raise not_set_up(connector)
@@ -147,7 +149,7 @@ def not_set_up(connector: str) -> errors.ConnectNotSetUp:
     )
 
 
-def _failed(answer: Answer, code: str) -> errors.UpstreamError:
+def _failed(answer: UpstreamResponse, code: str) -> errors.UpstreamError:
     """A refusal that is not about the grant: the third party fails, or does not know this installation's client."""
     if answer.status >= 500 or not code:
         return errors.UpstreamError(

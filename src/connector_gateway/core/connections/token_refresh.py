@@ -16,15 +16,20 @@ from sqlalchemy import ColumnElement, Row, Select, func, or_, select, text, upda
 from sqlalchemy import Connection as Transaction
 
 from connector_gateway.core.connections.account import Whose
-from connector_gateway.core.connections.listeners import Changes
-from connector_gateway.core.connections.token_client import ANSWER_SECONDS, QUEUE_SECONDS, GrantRefused, Tokens
+from connector_gateway.core.connections.listeners import ConnectionListener
+from connector_gateway.core.connections.token_client import (
+    ANSWER_SECONDS,
+    QUEUE_SECONDS,
+    GrantRejected,
+    TokenEndpointClient,
+)
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.secrets.secret_keys import digest
+from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ulid
-from connector_gateway.kit.oauth import Grant
+from connector_gateway.kit.oauth import IssuedTokens
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
@@ -60,7 +65,7 @@ F = TypeVar("F", bound=errors.UpstreamFailure)
 
 
 @dataclass(slots=True)
-class Held:
+class CurrentSecrets:
     """The secrets of a connection as they are now."""
 
     secrets: Secrets = field(repr=False)
@@ -72,84 +77,84 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lease:
+class RefreshLease:
     """The right to renew, with what is to be renewed."""
 
     name: str
-    held: Held
+    held: CurrentSecrets
     connector: str
     in_doubt: bool
     """Whether an earlier renewal may have changed the tokens without anybody storing them."""
 
 
 @dataclass(eq=False, repr=False)
-class Renewals:
+class TokenRefresher:
     """Renews the tokens of connections; when they end is told by *clock*, and waiting is measured by a *steady* one."""
 
     database: Database
     vault: Vault
-    tokens: Tokens
-    changes: Changes
+    tokens: TokenEndpointClient
+    changes: ConnectionListener
     clock: Clock
     steady: Clock | None = field(kw_only=True, default=None)
 
     _resting: dict[str, tuple[float, errors.UpstreamFailure]] = field(init=False, default_factory=dict)
-    _unstored: dict[str, Held] = field(init=False, default_factory=dict)
+    _unstored: dict[str, CurrentSecrets] = field(init=False, default_factory=dict)
     results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
     """How often tokens were renewed, refused or not had, by connector and result."""
 
     def __post_init__(self) -> None:
         self._steady = self.steady or self.clock
-        self._under_way: SingleFlight[tuple[str, bytes], Held | None] = SingleFlight(self._steady, MOST_ROWS)
+        self._under_way: SingleFlight[tuple[str, bytes], CurrentSecrets | None] = SingleFlight(self._steady, MOST_ROWS)
 
-    def held(self, connector: str, secrets: Secrets, expires_at: float | None, whose: Whose) -> Held:
+    def held(self, connector: str, secrets: Secrets, expires_at: float | None, whose: Whose) -> CurrentSecrets:
         """*secrets* with the instant at which they should be renewed."""
         oauth = self.tokens.oauth(connector)
         if oauth is None or expires_at is None or "refresh_token" not in secrets:
-            return Held(secrets, None, expires_at, whose)
-        return Held(secrets, expires_at - oauth.margin_seconds, expires_at, whose)
+            return CurrentSecrets(secrets, None, expires_at, whose)
+        return CurrentSecrets(secrets, expires_at - oauth.margin_seconds, expires_at, whose)
 
     def due_at(self, connector: str, secrets: Secrets) -> float | None:
         """When *secrets* that are new now should be renewed though nobody calls; None if they do not end of that."""
-        seconds = self.ends_idle(connector)
+        seconds = self.idle_lifetime_seconds(connector)
         return self.clock.now() + seconds * IDLE_PART if seconds and "refresh_token" in secrets else None
 
-    def ends_idle(self, connector: str) -> float | None:
+    def idle_lifetime_seconds(self, connector: str) -> float | None:
         """After how many seconds without use refresh tokens of the connector end; None where they do not."""
         oauth = self.tokens.oauth(connector)
         return oauth.idle_seconds if oauth else None
 
-    async def in_time(self, connection_id: str, held: Held) -> Held:
+    async def refresh_if_due(self, connection_id: str, held: CurrentSecrets) -> CurrentSecrets:
         """Those that *held* should be replaced by, if it is time; a failure is no matter while they are still good."""
         if held.renew_at is None or self.clock.now() < held.renew_at:
             return held
         try:
-            return await self.renewed(connection_id, held.secrets) or held
+            return await self.refresh_after_401(connection_id, held.secrets) or held
         except errors.UpstreamFailure as failure:
             if isinstance(failure, errors.ConnectionRevoked) or self.clock.now() >= (held.expires_at or 0.0):
                 raise
             return held
 
-    async def renewed(self, connection_id: str, used: Secrets) -> Held | None:
+    async def refresh_after_401(self, connection_id: str, used: Secrets) -> CurrentSecrets | None:
         """What replaces the secrets that were *used* and have ended; None if nothing can.
 
         ``ConnectionRevoked`` if the third party gives no more, another ``UpstreamFailure`` if that is not known.
         """
         if "refresh_token" not in used:
             return None
-        key = connection_id, digest(used["token"])
+        key = connection_id, token_digest(used["token"])
         return await self._under_way.get(key, partial(self._renew, connection_id, used), 0.0)
 
-    async def _renew(self, connection_id: str, used: Secrets) -> Held | None:
+    async def _renew(self, connection_id: str, used: Secrets) -> CurrentSecrets | None:
         self._require_rested(connection_id)
         await self._store_again(connection_id)
         deadline = self._steady.now() + LEASE_SECONDS + 2 * PEEK_SECONDS
         while self._steady.now() < deadline:
             found = await self.database.write(partial(self._take, connection_id, used, f"lease_{ulid()}"))
-            if isinstance(found, _Lease):
+            if isinstance(found, RefreshLease):
                 return await self._carry_out(connection_id, found)
             if found is not _BUSY:
-                return cast(Held | None, found)
+                return cast(CurrentSecrets | None, found)
             await self._steady.sleep(PEEK_SECONDS)
         raise errors.UpstreamTimeout("Another process took too long to renew the authorisation.")
 
@@ -158,7 +163,7 @@ class Renewals:
         row = writing.execute(_row(connection_id).with_for_update()).first()
         if row is None:
             return None
-        secrets = self.vault.open(row.sealed, connection_id)
+        secrets = self.vault.decrypt(row.sealed, connection_id)
         held = self.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era))
         if held.secrets.get("token") != used["token"]:
             return held
@@ -173,14 +178,14 @@ class Renewals:
         }
         if not writing.execute(_change(connection_id, free, **taken)).rowcount:
             return _BUSY
-        return _Lease(name, held, row.connector, row.refresh_began_at is not None)
+        return RefreshLease(name, held, row.connector, row.refresh_began_at is not None)
 
-    async def _carry_out(self, connection_id: str, lease: _Lease) -> Held:
+    async def _carry_out(self, connection_id: str, lease: RefreshLease) -> CurrentSecrets:
         """Ask for new tokens, and store them."""
         before = lease.held.secrets
         try:
             grant = await self.tokens.refresh(lease.connector, before["refresh_token"])
-        except GrantRefused as refused:
+        except GrantRejected as refused:
             self.results[lease.connector, "refused"] += 1
             raise await self._give_up(connection_id, lease, refused) from refused
         except errors.UpstreamFailure as failure:
@@ -190,7 +195,7 @@ class Renewals:
         self.results[lease.connector, "renewed"] += 1
         return await self._keep(connection_id, lease, grant)
 
-    async def _keep(self, connection_id: str, lease: _Lease, grant: Grant) -> Held:
+    async def _keep(self, connection_id: str, lease: RefreshLease, grant: IssuedTokens) -> CurrentSecrets:
         now = self.clock.now()
         secrets = renewed_secrets(lease.held.secrets, grant)
         held = self.held(lease.connector, secrets, ends_at(grant, now), lease.held.whose)
@@ -200,16 +205,18 @@ class Renewals:
         except errors.StorageUnavailable:
             # The old pair may be dead already: the new one is kept until it can be stored (decision 41).
             self._unstored[connection_id] = held
-            self.database.eventually(store, partial(self._stored, connection_id))
+            self.database.write_deferred(store, partial(self._stored, connection_id))
             raise
         return held
 
     def _stored(self, connection_id: str) -> None:
         self._unstored.pop(connection_id, None)
 
-    def _store(self, connection_id: str, lease: _Lease, held: Held, now: float, writing: Transaction) -> None:
+    def _store(
+        self, connection_id: str, lease: RefreshLease, held: CurrentSecrets, now: float, writing: Transaction
+    ) -> None:
         stored = {
-            "sealed": self.vault.seal(held.secrets, connection_id),
+            "sealed": self.vault.encrypt(held.secrets, connection_id),
             "expires_at": held.expires_at,
             "last_refreshed_at": now,
             "refresh_due_at": self.due_at(lease.connector, held.secrets),
@@ -229,7 +236,9 @@ class Renewals:
             if connection_id in self._unstored:
                 raise errors.StorageUnavailable("The renewed authorisation could not be stored.")
 
-    async def _give_up(self, connection_id: str, lease: _Lease, refused: GrantRefused) -> errors.ConnectionRevoked:
+    async def _give_up(
+        self, connection_id: str, lease: RefreshLease, refused: GrantRejected
+    ) -> errors.ConnectionRevoked:
         reason = INTERRUPTED if lease.in_doubt else WITHDRAWN
         ours = _connections.refresh_lease == lease.name
 
@@ -242,7 +251,7 @@ class Renewals:
         error = errors.ConnectionRevoked(SENTENCES[reason], {"reason": reason})
         return self._rest(connection_id, error, REFUSED_REST_SECONDS)
 
-    async def _let_go(self, connection_id: str, lease: _Lease, failure: errors.UpstreamFailure) -> None:
+    async def _let_go(self, connection_id: str, lease: RefreshLease, failure: errors.UpstreamFailure) -> None:
         """Let others try; whether the tokens were changed is kept in mind where nobody knows."""
         self._rest(connection_id, failure, failure.retry_after or REST_SECONDS)
         arrived = not isinstance(failure, errors.UpstreamUnavailable) and (failure.doubt or failure.status != 429)
@@ -282,12 +291,12 @@ SENTENCES: Mapping[str, str] = {
 }
 
 
-def renewed_secrets(before: Secrets, grant: Grant) -> dict[str, str]:
+def renewed_secrets(before: Secrets, grant: IssuedTokens) -> dict[str, str]:
     """The secrets of a connection with the tokens of *grant*; a refresh token that is not replaced stays."""
     return {**before, "token": grant.token} | ({"refresh_token": grant.refresh_token} if grant.refresh_token else {})
 
 
-def ends_at(grant: Grant, now: float) -> float | None:
+def ends_at(grant: IssuedTokens, now: float) -> float | None:
     """When the tokens of *grant* end; None if nobody says."""
     return None if grant.seconds is None else now + grant.seconds
 
@@ -319,7 +328,7 @@ class IdleRenewals:
 
     database: Database
     vault: Vault
-    renewals: Renewals
+    renewals: TokenRefresher
     clock: Clock
     processes: Callable[[], int] = field(kw_only=True, default=lambda: 1)
     """How many renew at the same time, and share the half of the budget."""
@@ -333,14 +342,14 @@ class IdleRenewals:
 
     async def _renew(self, row: Row[Any]) -> None:
         # Put off before it is tried: others leave it alone, and one that fails keeps nobody waiting.
-        again = self.clock.now() + AGAIN_SECONDS if self.renewals.ends_idle(row.connector) else None
+        again = self.clock.now() + AGAIN_SECONDS if self.renewals.idle_lifetime_seconds(row.connector) else None
         own = _connections.connection_id == row.connection_id, _connections.refresh_due_at == row.refresh_due_at
         put_off = update(tables.connections).where(*own).values(refresh_due_at=again)
         if await self.database.write(lambda writing: writing.execute(put_off).rowcount) and again is not None:
             # What failed is logged where it happened; a call that comes meanwhile is told.
             with suppress(errors.GatewayError):
-                secrets = self.vault.open(row.sealed, row.connection_id)
-                await self.renewals.renewed(row.connection_id, secrets)
+                secrets = self.vault.decrypt(row.sealed, row.connection_id)
+                await self.renewals.refresh_after_401(row.connection_id, secrets)
 
 
 def due_before(now: float, limit: int = MAX_RENEWALS) -> Select[Any]:

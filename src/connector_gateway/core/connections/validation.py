@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from connector_gateway.core.calls.error_details import UNKNOWN, cut, faults_of, listing
+from connector_gateway.core.calls.error_details import UNKNOWN, listing, truncate, validation_details
 from connector_gateway.kit.errors import Detail, InvalidParameters
 from connector_gateway.kit.operation import AnyConnector
 
@@ -14,7 +14,7 @@ UNSENDABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """What would end a header, or cannot be encoded at all."""
 
 
-def require_fitting(
+def validate_connection(
     connectors: Mapping[str, AnyConnector],
     name: str,
     credentials: Mapping[str, str] | None,
@@ -45,7 +45,7 @@ def _missing(connector: AnyConnector, credentials: Mapping[str, str] | None) -> 
     unknown = [name for name in given if name not in connector.credentials] if missing else []
     faults: list[Detail] = [
         *({"parameter": f"credentials.{name}", "message": "Field required"} for name in missing),
-        *({"parameter": f"credentials.{cut(name)}", "message": UNKNOWN} for name in unknown),
+        *({"parameter": f"credentials.{truncate(name)}", "message": UNKNOWN} for name in unknown),
     ]
     return listing(faults, connector.credentials, "credentials")
 
@@ -63,5 +63,5 @@ def _misfits(connector: AnyConnector, settings: Mapping[str, Any]) -> list[Detai
     try:
         connector.settings.model_validate(dict(settings))
     except ValidationError as fault:
-        return listing(faults_of(fault, "settings"), list(connector.settings.model_fields), "settings")
+        return listing(validation_details(fault, "settings"), list(connector.settings.model_fields), "settings")
     return []

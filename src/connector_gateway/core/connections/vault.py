@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.kit.errors import SecretUnreadable
-from connector_gateway.kit.json_encoding import encoded
+from connector_gateway.kit.json_encoding import encode_json
 
 NAME_BYTES = 4
 NONCE_BYTES = 12
@@ -29,11 +29,11 @@ class Vault:
         """How what can be opened here begins."""
         return self._ciphers.keys()
 
-    def seal(self, secrets: Mapping[str, Any], owner: str) -> bytes:
+    def encrypt(self, secrets: Mapping[str, Any], owner: str) -> bytes:
         """Encrypt *secrets* for *owner*."""
-        return self.seal_bytes(encoded(secrets), owner)
+        return self.seal_bytes(encode_json(secrets), owner)
 
-    def open(self, sealed: bytes, owner: str) -> Mapping[str, Any]:
+    def decrypt(self, sealed: bytes, owner: str) -> Mapping[str, Any]:
         """Decrypt what ``seal`` encrypted for *owner*; raises as ``open_bytes`` does."""
         secrets: Mapping[str, Any] = from_json(self.open_bytes(sealed, owner))
         return secrets

@@ -26,7 +26,7 @@ MOST = 10_000
 """Connections whose allowance is remembered."""
 
 
-class Authorisations:
+class AuthorisationProbe:
     """Asks third parties whether they still accept a connection, as often as that is cheap."""
 
     def __init__(self, clock: Clock) -> None:
@@ -34,7 +34,7 @@ class Authorisations:
         self._allowances: OrderedDict[ConnectionId, tuple[float, float]] = OrderedDict()
         """What is left for a connection to ask, and when that was counted."""
 
-    async def confirm(self, connection_id: ConnectionId, ask: Callable[[], Awaitable[object]]) -> bool:
+    async def is_accepted(self, connection_id: ConnectionId, ask: Callable[[], Awaitable[object]]) -> bool:
         """Whether the third party has just accepted the connection; False where it was not asked or could not say.
 
         ``ConnectionRevoked`` where it refuses.

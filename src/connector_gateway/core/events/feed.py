@@ -11,15 +11,15 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.events.authorisation_probe import Authorisations
+from connector_gateway.core.events.authorisation_probe import AuthorisationProbe
 from connector_gateway.core.events.gaps import gaps_after, warning_of, written
 from connector_gateway.core.history.retention import PURGE_STEP
-from connector_gateway.core.webhooks.progress import rouse
-from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.core.webhooks.progress import mark_due
+from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import ConnectionRevoked
 from connector_gateway.kit.events import Observation, R
 from connector_gateway.kit.identifiers import ConnectionId, RunId, ulid
-from connector_gateway.kit.shapes import Instant, Page, Position
+from connector_gateway.kit.shapes import Page, Position, UtcDatetime
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
@@ -77,7 +77,7 @@ class Feed:
         self._database = database
         self._vault = vault
         self._clock = clock
-        self._authorisations = Authorisations(steady or clock)
+        self._authorisations = AuthorisationProbe(steady or clock)
 
     async def page(
         self,
@@ -86,7 +86,7 @@ class Feed:
         position: Position | None,
         *,
         limit: int,
-        since: Instant | None = None,
+        since: UtcDatetime | None = None,
         event_type: str | None = None,
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,
@@ -96,7 +96,7 @@ class Feed:
         *confirm* asks the third party whether it still accepts the connection; where that cannot be asked, what was
         observed last holds.
         """
-        confirmed = confirm is not None and await self._authorisations.confirm(connection_id, confirm)
+        confirmed = confirm is not None and await self._authorisations.is_accepted(connection_id, confirm)
         now = self._clock.now()
 
         def read(reading: Writing) -> tuple[Sequence[Row[Any]], Sequence[Row[Any]], float]:
@@ -133,13 +133,13 @@ class Feed:
         )
         if before is not None:
             query = query.where(_events.sequence < before)
-        rows = await self._database.browse(lambda reading: reading.execute(query).all())
+        rows = await self._database.read_slow(lambda reading: reading.execute(query).all())
         shown = [self._shown(row) for row in rows[:limit]]
         return shown, shown[-1]["sequence"] if len(rows) > limit else None
 
     def _shown(self, row: Row[Any]) -> dict[str, Any]:
         names = ("sequence", "event_id", "type", "channel")
-        told = {"observed_at": instant(row.observed_at), "data": data_of(row, self._vault)}
+        told = {"observed_at": utc_datetime(row.observed_at), "data": data_of(row, self._vault)}
         return {name: getattr(row, name) for name in names} | told
 
     def enter(
@@ -172,7 +172,7 @@ class Feed:
         ]
         if rows:
             writing.execute(insert(tables.events), rows)
-            rouse(writing, connection_id, rows[0]["sequence"], rows[-1]["sequence"], due_at)
+            mark_due(writing, connection_id, rows[0]["sequence"], rows[-1]["sequence"], due_at)
 
     async def add(self, observations: Mapping[str, Sequence[Observation]]) -> None:
         """Commit observations to the feeds of connections, all of them or none."""
@@ -185,7 +185,7 @@ class Feed:
         if any(observations.values()):
             await self._database.write(add)
 
-    async def miss(self, connection_id: ConnectionId, gap: Gap) -> None:
+    async def record_gap(self, connection_id: ConnectionId, gap: Gap) -> None:
         """Note that events may be missing."""
         row = {
             "gap_id": f"gap_{ulid()}",
@@ -214,9 +214,9 @@ class Feed:
 
     async def _delete(self, table: Any, chosen: Select[Any]) -> int:
         """Delete what was *chosen*: it is looked for by readers, so that nobody waits for that to write."""
-        names = [tuple(name) for name in await self._database.browse(lambda reading: reading.execute(chosen).all())]
+        names = [tuple(name) for name in await self._database.read_slow(lambda reading: reading.execute(chosen).all())]
         purge = delete(table).where(tuple_(*table.primary_key.columns).in_(names))
-        return await self._database.discard(lambda writing: writing.execute(purge).rowcount) if names else 0
+        return await self._database.delete_expired(lambda writing: writing.execute(purge).rowcount) if names else 0
 
 
 def _select(
@@ -243,7 +243,7 @@ def _plan_and_status_of(connection_id: str) -> Select[Any]:
 
 def event_of(shape: type[R], row: Row[Any], vault: Vault) -> R:
     """Return what callers are told of a row."""
-    told = {"event_id": row.event_id, "type": row.type, "observed_at": instant(row.observed_at)}
+    told = {"event_id": row.event_id, "type": row.type, "observed_at": utc_datetime(row.observed_at)}
     return shape.model_validate({**data_of(row, vault), **told})
 
 
@@ -252,14 +252,14 @@ def data_of(row: Row[Any], vault: Vault) -> Mapping[str, Any]:
     if row.sealed is None:
         plain: Mapping[str, Any] = row.data
         return plain
-    return vault.open(row.sealed, _owner(row.connection_id, row.sequence))
+    return vault.decrypt(row.sealed, _owner(row.connection_id, row.sequence))
 
 
 def _owner(connection_id: str, sequence: int) -> str:
     return f"{connection_id}\n{sequence}"
 
 
-def _no_longer_kept(since: Instant | None, kept_from: float) -> list[str]:
+def _no_longer_kept(since: UtcDatetime | None, kept_from: float) -> list[str]:
     if since is None or since.timestamp() >= kept_from:
         return []
     return [f"Events before {written(kept_from)} are no longer kept."]

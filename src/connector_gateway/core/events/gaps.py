@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import Row, Select, or_, select
 
-from connector_gateway.kit.clock import instant
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.storage import tables
 
 MAX_WARNINGS = 5
@@ -33,7 +33,7 @@ def warning_of(gap: Row[Any]) -> str:
 
 def written(seconds: float) -> str:
     """Return epoch seconds as ISO 8601 text, to the second."""
-    return instant(seconds).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return utc_datetime(seconds).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _latest(connection_id: str) -> Select[Any]:

@@ -12,9 +12,9 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.access.audited_actions import recorded
-from connector_gateway.core.calls.cursors import Cursors
+from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import InvalidCursor, InvalidSignature
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -28,12 +28,12 @@ CLOSE = _CLOSED.on_conflict_do_update(index_elements=["connector"], set_={"close
 """Notes when windows were closed, in place of an earlier time."""
 
 
-class Handover:
+class HookVerification:
     """Opens and closes windows, and tells whether one is open."""
 
     def __init__(self, database: Database, secrets: SecretKeys, base_url: str, clock: Clock) -> None:
         self._database = database
-        self._addresses = Cursors(secrets)
+        self._addresses = CursorSigner(secrets)
         self._base_url = base_url
         self._clock = clock
 
@@ -44,7 +44,7 @@ class Handover:
         return {
             "connector": connector,
             "url": f"{self._base_url}{PREFIX}/{connector}/{address}",
-            "closes_at": instant(opened_at + WINDOW_SECONDS),
+            "closes_at": utc_datetime(opened_at + WINDOW_SECONDS),
         }
 
     async def close(self, connector: str) -> dict[str, Any]:
@@ -54,9 +54,9 @@ class Handover:
         await self._database.write(
             recorded(lambda writing: writing.execute(CLOSE, row).rowcount, "close_hook", connector)
         )
-        return {"connector": connector, "closed_at": instant(closed_at)}
+        return {"connector": connector, "closed_at": utc_datetime(closed_at)}
 
-    async def require(self, connector: str, address: str) -> None:
+    async def check_window(self, connector: str, address: str) -> None:
         """Refuse a secret that does not come to the *address* of a window that is open."""
         try:
             opened_at = self._addresses.read(address, PURPOSE, connector)["opened_at"]

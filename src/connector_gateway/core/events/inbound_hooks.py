@@ -12,14 +12,14 @@ from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.access.audited_actions import recorded
-from connector_gateway.core.connections import Connections, Vault
+from connector_gateway.core.connections import ConnectionStore, Vault
 from connector_gateway.core.events.feed import Feed
-from connector_gateway.core.events.hook_verification import Handover
-from connector_gateway.core.events.watches import Target, Watches
-from connector_gateway.core.pacing.upstreams import Site
+from connector_gateway.core.events.hook_verification import HookVerification
+from connector_gateway.core.events.watches import WatchStore, WatchTarget
+from connector_gateway.core.pacing.upstreams import UpstreamConfig
 from connector_gateway.kit import errors
-from connector_gateway.kit.clock import Clock, instant
-from connector_gateway.kit.events import Delivery, Observing, Read, Receipt
+from connector_gateway.kit.clock import Clock, utc_datetime
+from connector_gateway.kit.events import EventSource, HookRequest, HookResult, Read
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -34,17 +34,17 @@ log = structlog.get_logger()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Hooks:
+class InboundHooks:
     """Receives deliveries, and keeps the secrets that they are signed with."""
 
     database: Database
     vault: Vault
-    watches: Watches
+    watches: WatchStore
     feed: Feed
-    connections: Connections
-    sites: Mapping[str, Site]
+    connections: ConnectionStore
+    sites: Mapping[str, UpstreamConfig]
     clock: Clock
-    handover: Handover
+    handover: HookVerification
 
     results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
     """How many deliveries were kept, or refused with which code, by connector."""
@@ -57,7 +57,7 @@ class Hooks:
         site = self.sites.get(name)
         return site.connector if site else None
 
-    async def receive(self, connector: str, delivery: Delivery, address: str = "") -> Mapping[str, Any]:
+    async def receive(self, connector: str, delivery: HookRequest, address: str = "") -> Mapping[str, Any]:
         """What to answer to *delivery*, once it is safe to forget it.
 
         One that is signed is taken whatever *address* it came to; only a secret wants the address of an open window.
@@ -81,21 +81,25 @@ class Hooks:
             self.results[connector, result] += 1
         return reply
 
-    async def _take(self, site: Site, observing: Observing[Any], delivery: Delivery, address: str) -> Mapping[str, Any]:
+    async def _take(
+        self, site: UpstreamConfig, observing: EventSource[Any], delivery: HookRequest, address: str
+    ) -> Mapping[str, Any]:
         """Keep what *delivery* says, and return what to answer."""
         connector = site.connector.name
         receipt = observing.receive(delivery, site.hook_secrets or await self._handed_over(connector))
         if receipt.secret is not None:
-            await self.handover.require(connector, address)
+            await self.handover.check_window(connector, address)
             await self._keep_secret(connector, receipt.secret)
         if receipt.wakes:
-            await self.watches.wake(await self.watches.unintroduced(connector), receipt.wakes)
+            await self.watches.wake(await self.watches.without_account(connector), receipt.wakes)
         targets = await self._targets(connector, receipt)
         if targets:
-            await self._act(observing, receipt, targets)
+            await self._apply(observing, receipt, targets)
         return receipt.reply or {}
 
-    async def _note_rejected(self, connector: str, observing: Observing[Any], delivery: Delivery, why: str) -> None:
+    async def _note_rejected(
+        self, connector: str, observing: EventSource[Any], delivery: HookRequest, why: str
+    ) -> None:
         """Note with the connections that a delivery claims to be for that it was rejected, and log the first one."""
         now = self.clock.now()
         # Anybody can send such deliveries, and as many as they want.
@@ -110,7 +114,7 @@ class Hooks:
             if fresh:
                 log.warning("deliveries are rejected", connector=connector, connection_ids=fresh, why=why)
 
-    async def _targets(self, connector: str, receipt: Receipt) -> Sequence[Target]:
+    async def _targets(self, connector: str, receipt: HookResult) -> Sequence[WatchTarget]:
         is_about_somebody = receipt.accounts or receipt.places or receipt.about
         return await self.watches.targets(connector, receipt) if is_about_somebody else []
 
@@ -128,11 +132,11 @@ class Hooks:
         self._handing_over(connector)
         return await self.handover.close(connector)
 
-    def _handing_over(self, connector: str) -> Site:
+    def _handing_over(self, connector: str) -> UpstreamConfig:
         """Where the application is whose secret is handed over."""
         site = self.sites.get(connector)
         observing = site.connector.observing if site else None
-        if site is None or observing is None or not observing.hands_over:
+        if site is None or observing is None or not observing.vendor_issues_secret:
             raise errors.HookNotFound(f"Nothing hands over a secret for {connector}.", {"parameter": "connector"})
         return site
 
@@ -160,7 +164,7 @@ class Hooks:
         return row
 
     def _opened(self, row: Row[Any]) -> Any:
-        return self.vault.open(row.sealed, row.connector)[HANDED_OVER]
+        return self.vault.decrypt(row.sealed, row.connector)[HANDED_OVER]
 
     async def _handed_over(self, connector: str) -> Sequence[str]:
         try:
@@ -172,7 +176,7 @@ class Hooks:
         """Keep the first secret that comes; any other would let strangers in."""
         row = {
             "connector": connector,
-            "sealed": self.vault.seal({HANDED_OVER: secret}, connector),
+            "sealed": self.vault.encrypt({HANDED_OVER: secret}, connector),
             "received_at": self.clock.now(),
         }
         keep = insert(tables.hooks).on_conflict_do_nothing()
@@ -183,7 +187,7 @@ class Hooks:
         await self.database.write(recorded(keep_first, "hand_over_secret", connector))
         log.info("a hook's secret was handed over", connector=connector)
 
-    async def _act(self, observing: Observing[Any], receipt: Receipt, targets: Sequence[Target]) -> None:
+    async def _apply(self, observing: EventSource[Any], receipt: HookResult, targets: Sequence[WatchTarget]) -> None:
         """Keep what the delivery says, for everyone it concerns."""
         names = [target.connection_id for target in targets]
         if rejected := [target.connection_id for target in targets if target.was_rejected]:
@@ -191,8 +195,8 @@ class Hooks:
         if receipt.missed_since is not None:
             await self._fall_behind(receipt.missed_since, names)
         if receipt.revoked:
-            for connection in (await self.connections.several(names)).values():
-                await self.connections.observe(connection, "revoked")
+            for connection in (await self.connections.get_many(names)).values():
+                await self.connections.record_status(connection, "revoked")
         await self.watches.wake(names, receipt.wakes)
         if receipt.event is not None and observing.read is not None:
             await self._keep(observing.read, receipt, receipt.event, targets)
@@ -200,7 +204,9 @@ class Hooks:
         if unproven and receipt.app is not None:
             await self.watches.prove(unproven, receipt.app)
 
-    async def _keep(self, read: Read, receipt: Receipt, event: Mapping[str, Any], targets: Sequence[Target]) -> None:
+    async def _keep(
+        self, read: Read, receipt: HookResult, event: Mapping[str, Any], targets: Sequence[WatchTarget]
+    ) -> None:
         """Add *event* to the feeds of authorised connections; let the others look with their own credentials."""
         found = {
             target.connection_id: read(event, target.settings, target.state)
@@ -213,8 +219,8 @@ class Hooks:
             await self._fall_behind(receipt.happened_at, others)
 
     async def _fall_behind(self, since: float, connection_ids: Sequence[str]) -> None:
-        await self.watches.fall_behind(since, tables.watches.c.connection_id.in_(connection_ids))
+        await self.watches.mark_behind(since, tables.watches.c.connection_id.in_(connection_ids))
 
 
 def _told(row: Row[Any], **secret: Any) -> dict[str, Any]:
-    return {"connector": row.connector, **secret, "received_at": instant(row.received_at)}
+    return {"connector": row.connector, **secret, "received_at": utc_datetime(row.received_at)}

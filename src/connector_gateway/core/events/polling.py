@@ -12,16 +12,16 @@ import structlog
 from sqlalchemy import Connection as Writing
 from sqlalchemy import delete, select, update
 
-from connector_gateway.core.connections import Connection, Connections
+from connector_gateway.core.connections import Connection, ConnectionStore
 from connector_gateway.core.events.feed import Feed, Gap
-from connector_gateway.core.events.watches import MAX_CLAIMED, PUT_SNAPSHOT, Claimed, Watches, take_wakes
+from connector_gateway.core.events.watches import MAX_CLAIMED, PUT_SNAPSHOT, LeasedPoll, WatchStore, take_wakes
 from connector_gateway.core.history.filters import OBSERVE
-from connector_gateway.core.history.runs import Recording, Run, Runs
-from connector_gateway.core.pacing.upstreams import Site
-from connector_gateway.core.process_registry import Processes
+from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
+from connector_gateway.core.pacing.upstreams import UpstreamConfig
+from connector_gateway.core.process_registry import ProcessRegistry
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InternalError, StorageUnavailable
-from connector_gateway.kit.events import PROGRESS, SINCE, WATCHING, Observation, Observing, Snapshot, State
+from connector_gateway.kit.events import PROGRESS, SINCE, WATCHING, EventSource, Observation, Snapshot, State
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
@@ -47,22 +47,22 @@ It is hardly more often than is polled anyway; a quarter of an hour was lost aft
 
 FIRST_PAUSE_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = max(REVOKED_SECONDS, MAX_PAUSE_SECONDS)
-MAX_DOUBLINGS = 10
+MAX_BACKOFF_EXPONENT = 10
 
 _watches, _snapshots = tables.watches.c, tables.snapshots.c
 
 log = structlog.get_logger()
 
 
-class TakenOver(Exception):
+class LeaseLost(Exception):
     """Raised when another process has taken over the poll of this connection."""
 
 
-class Poll:
+class PollSession:
     """One poll of one connection, as it is passed to the room's ``poll``."""
 
     def __init__(
-        self, claimed: Claimed, connection: Connection, run: Run, *, database: Database, feed: Feed, clock: Clock
+        self, claimed: LeasedPoll, connection: Connection, run: Run, *, database: Database, feed: Feed, clock: Clock
     ) -> None:
         self.connection_id = connection.connection_id
         self.settings = connection.settings
@@ -80,7 +80,7 @@ class Poll:
         self._lease = claimed.lease
         self._run = run
 
-    async def recall(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
+    async def snapshots(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
         """The snapshots of *scope* by name: all, or those of *names*."""
         query = select(_snapshots.name, _snapshots.value).where(
             _snapshots.connection_id == self.connection_id, _snapshots.scope == scope
@@ -90,7 +90,7 @@ class Poll:
         rows = await self._database.read(lambda reading: reading.execute(query).all())
         return {row.name: row.value for row in rows}
 
-    async def overhear(self) -> Collection[str]:
+    async def take_wakes(self) -> Collection[str]:
         """Where deliveries have said to poll since the poll began, or since this was asked last."""
         query = select(tables.wakes).where(tables.wakes.c.connection_id == self.connection_id).limit(1)
         if not await self._database.read(lambda reading: reading.execute(query).first()):
@@ -98,7 +98,7 @@ class Poll:
         taken = await self._database.write(lambda writing: take_wakes(writing, [self.connection_id]))
         return taken.get(self.connection_id, [])
 
-    async def keep(
+    async def commit(
         self,
         observations: Sequence[Observation] = (),
         snapshots: Sequence[Snapshot] = (),
@@ -117,29 +117,29 @@ class Poll:
                 _watches.connection_id == self.connection_id, _watches.lease == self._lease
             )
             if not writing.execute(hold.values(lease=self._lease, **noted)).rowcount:
-                raise TakenOver
+                raise LeaseLost
             self._feed.enter(writing, self.connection_id, observations, now, due_at)
             self._put(writing, snapshots)
 
         await self._database.write(keep)
         self.state = self.state if state is None else state
 
-    async def miss(self, since: float, until: float, why: str, channel: str | None = None) -> None:
+    async def record_gap(self, since: float, until: float, why: str, channel: str | None = None) -> None:
         """Note that changes between two instants may never be seen, and *why*, in a sentence for people."""
         self.missed = True
         log.warning("events may be missing", connection_id=self.connection_id, why=why, channel=channel)
-        await self._feed.miss(self.connection_id, Gap(self._run.run_id, since, until, why, channel))
+        await self._feed.record_gap(self.connection_id, Gap(self._run.run_id, since, until, why, channel))
 
     async def progress(self, done: int, total: int) -> None:
         """Note how many parts of *total* have been read for the first time; ignored once all of them were."""
-        if self.whole and not await self.recall(WATCHING, [SINCE]):
-            await self.keep(snapshots=[Snapshot(WATCHING, PROGRESS, {"done": done, "total": total})])
+        if self.whole and not await self.snapshots(WATCHING, [SINCE]):
+            await self.commit(snapshots=[Snapshot(WATCHING, PROGRESS, {"done": done, "total": total})])
 
     async def complete(self) -> None:
         """Note since when changes are seen, if this is the first poll that has read everything."""
-        if self.whole and not self.unfinished and not await self.recall(WATCHING, [SINCE]):
+        if self.whole and not self.unfinished and not await self.snapshots(WATCHING, [SINCE]):
             now = self.clock.now()
-            await self.keep(snapshots=[Snapshot(WATCHING, SINCE, now), Snapshot(WATCHING, PROGRESS, None)])
+            await self.commit(snapshots=[Snapshot(WATCHING, SINCE, now), Snapshot(WATCHING, PROGRESS, None)])
 
     def _put(self, writing: Writing, snapshots: Sequence[Snapshot]) -> None:
         rows = [
@@ -160,7 +160,7 @@ class Poll:
                 )
 
 
-class _Together:
+class DatabaseClock:
     """The database's clock: the next poll may be another process's, whose own clock tells something else."""
 
     def __init__(self, database: Database) -> None:
@@ -172,16 +172,16 @@ class _Together:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Watchers:
+class PollScheduler:
     """Polls all watches that are due, sharing the work with the other processes."""
 
     database: Database
-    watches: Watches
+    watches: WatchStore
     feed: Feed
-    connections: Connections
-    runs: Runs
-    processes: Processes
-    sites: Mapping[str, Site]
+    connections: ConnectionStore
+    runs: RunStore
+    processes: ProcessRegistry
+    sites: Mapping[str, UpstreamConfig]
     client: Callable[[Run, Connection], AbstractContextManager[Any]]
     clock: Clock
 
@@ -190,14 +190,14 @@ class Watchers:
     results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
     """How many polls ended well, or with which code, by connector."""
 
-    _stuck: list[Claimed] = field(init=False, default_factory=list)
+    _stuck: list[LeasedPoll] = field(init=False, default_factory=list)
     """Polls whose end could not be noted; until it is, nobody else would poll."""
 
     async def __aenter__(self) -> Self:
-        if self.processes.absent_since is not None:
-            await self._fall_behind(self.processes.absent_since)
+        if self.processes.offline_since is not None:
+            await self._fall_behind(self.processes.offline_since)
         pauses = [LONGEST_PAUSE_SECONDS, *(site.watch_seconds or 0.0 for site in self.sites.values())]
-        await self.watches.resume([name for name, site in self.sites.items() if not site.pushed], max(pauses))
+        await self.watches.resume([name for name, site in self.sites.items() if not site.has_hooks], max(pauses))
         self._watching = asyncio.create_task(self._watch_forever(), name="watchers")
         return self
 
@@ -212,14 +212,14 @@ class Watchers:
 
     async def _fall_behind(self, since: float) -> None:
         """Note that nobody may have been there for what was pushed *since*."""
-        pushed = [name for name, site in self.sites.items() if site.pushed]
+        pushed = [name for name, site in self.sites.items() if site.has_hooks]
         if pushed:
-            await self.watches.fall_behind(since, _watches.connector.in_(pushed))
+            await self.watches.mark_behind(since, _watches.connector.in_(pushed))
 
     async def _watch_forever(self) -> None:
         while True:
             await self.watches.enabled.wait()
-            self.watches.roused.clear()
+            self.watches.wake_event.clear()
             try:
                 await self._free()
                 claimed = await self._claim()
@@ -232,14 +232,14 @@ class Watchers:
             # With a full claim there are probably more, so the next one is not waited for.
             if len(claimed) < MAX_CLAIMED:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self.watches.roused.wait(), TICK_SECONDS)
+                    await asyncio.wait_for(self.watches.wake_event.wait(), TICK_SECONDS)
 
-    async def _claim(self) -> Sequence[Claimed]:
+    async def _claim(self) -> Sequence[LeasedPoll]:
         """Begin the polls that are due, up to the limit of each connector."""
         claimed = [poll for name in self.sites for poll in await self._claim_of(name)]
         # Noted before anything can fail: a poll that is claimed and forgotten would not be taken by anybody again.
         self._stuck += claimed
-        connections = await self.connections.several([poll.connection_id for poll in claimed])
+        connections = await self.connections.get_many([poll.connection_id for poll in claimed])
         for poll in claimed:
             task = asyncio.create_task(self._take(poll, connections.get(poll.connection_id)), name="poll")
             self._polls.add(task)
@@ -248,11 +248,11 @@ class Watchers:
             self._stuck.remove(poll)
         return claimed
 
-    async def _claim_of(self, connector: str) -> Sequence[Claimed]:
+    async def _claim_of(self, connector: str) -> Sequence[LeasedPoll]:
         room = MAX_POLLS - self._under_way[connector]
         return await self.watches.claim(connector, room) if room else []
 
-    def _taken(self, poll: Claimed, task: asyncio.Task[None]) -> None:
+    def _taken(self, poll: LeasedPoll, task: asyncio.Task[None]) -> None:
         self._polls.discard(task)
         self._under_way[poll.connector] -= 1
         fault = None if task.cancelled() else task.exception()
@@ -269,28 +269,28 @@ class Watchers:
         while self._stuck:
             again_at = self.database.time() + FIRST_PAUSE_SECONDS
             poll = self._stuck[-1]
-            await self.watches.give_back(
-                poll, whole_at=again_at, behind_since=poll.behind_since, failures=poll.failures
-            )
+            await self.watches.finish(poll, whole_at=again_at, behind_since=poll.behind_since, failures=poll.failures)
             self._stuck.pop()
 
-    async def _take(self, claimed: Claimed, connection: Connection | None) -> None:
+    async def _take(self, claimed: LeasedPoll, connection: Connection | None) -> None:
         """Carry out one poll, and schedule the next one."""
         site = self.sites[claimed.connector]
         observing = site.connector.observing
         if connection is None or observing is None:
-            await self.watches.give_back(claimed, whole_at=None, behind_since=None, failures=0)
+            await self.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
             return
         began, run = self.database.time(), Run("watch")
         recording = self.runs.record(
             run, connection.workspace_id, claimed.connector, OBSERVE, connection_id=connection.connection_id
         )
-        poll = Poll(claimed, connection, run, database=self.database, feed=self.feed, clock=_Together(self.database))
+        poll = PollSession(
+            claimed, connection, run, database=self.database, feed=self.feed, clock=DatabaseClock(self.database)
+        )
         poll.pushed = _is_pushed(site, connection)
         try:
             with self.client(run, connection) as poll.upstream:
                 fault = await self._attempt(observing, poll, recording)
-        except TakenOver:
+        except LeaseLost:
             return
         self.results[claimed.connector, _result(poll, fault)] += 1
         if poll.missed:
@@ -301,13 +301,13 @@ class Watchers:
         await (self._fail(claimed, connection, fault) if fault else self._succeed(claimed, connection, site, began))
 
     @staticmethod
-    async def _attempt(observing: Observing[Any], poll: Poll, recording: Recording) -> Exception | None:
+    async def _attempt(observing: EventSource[Any], poll: PollSession, recording: RunRecorder) -> Exception | None:
         """Run the room's poll; returns its error, which is recorded in the run, or None."""
         try:
             async with asyncio.timeout(LONGEST_POLL_SECONDS):
                 await observing.poll(poll)
                 await poll.complete()
-        except TakenOver:
+        except LeaseLost:
             raise
         except GatewayError as error:
             recording.refuse(error)
@@ -319,39 +319,39 @@ class Watchers:
             return fault
         return None
 
-    async def _succeed(self, claimed: Claimed, connection: Connection, site: Site, began: float) -> None:
+    async def _succeed(self, claimed: LeasedPoll, connection: Connection, site: UpstreamConfig, began: float) -> None:
         """Where changes are pushed, there is nothing to look for until something was missed."""
-        await self.connections.observe(connection, "active", polled=claimed.whole)
+        await self.connections.record_status(connection, "active", polled=claimed.whole)
         next_at = began + (site.watch_seconds or 0.0) if claimed.whole else claimed.whole_at
         pushed = _is_pushed(site, connection)
-        await self.watches.give_back(
+        await self.watches.finish(
             claimed,
             whole_at=None if pushed else next_at,
             behind_since=None if pushed else began,
             failures=0,
         )
 
-    async def _fail(self, claimed: Claimed, connection: Connection, fault: Exception) -> None:
+    async def _fail(self, claimed: LeasedPoll, connection: Connection, fault: Exception) -> None:
         """Schedule another try; the pause grows with each failure."""
         if isinstance(fault, ConnectionRevoked):
-            await self.connections.observe(connection, "revoked")
+            await self.connections.record_status(connection, "revoked")
         pause = _pause_after(fault, claimed.failures)
-        await self.watches.give_back(
+        await self.watches.finish(
             claimed,
             whole_at=self.database.time() + pause,
             behind_since=claimed.behind_since,
-            failures=min(claimed.failures + 1, MAX_DOUBLINGS),
+            failures=min(claimed.failures + 1, MAX_BACKOFF_EXPONENT),
         )
 
 
-def _is_pushed(site: Site, connection: Connection) -> bool:
+def _is_pushed(site: UpstreamConfig, connection: Connection) -> bool:
     """Whether deliveries are known to bring the connection's changes."""
     observing = site.connector.observing
     is_proven = connection.app_id is not None or not (observing and observing.names_app)
-    return site.pushed and is_proven
+    return site.has_hooks and is_proven
 
 
-def _result(poll: Poll, fault: Exception | None) -> str:
+def _result(poll: PollSession, fault: Exception | None) -> str:
     """What a poll ended with, in a word."""
     if fault is not None:
         return fault.code if isinstance(fault, GatewayError) else InternalError.code

@@ -6,7 +6,7 @@ from sqlalchemy import Row, select
 
 from connector_gateway.core.events.feed import Feed, Gap
 from connector_gateway.core.history.filters import OBSERVE
-from connector_gateway.core.history.runs import Run, Runs
+from connector_gateway.core.history.runs import Run, RunStore
 from connector_gateway.core.writes.restores import Lost
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
 from connector_gateway.storage import tables
@@ -26,7 +26,7 @@ OBSERVED = (
 class LostEvents:
     """Notes what was lost in the feeds of all connections that are observed."""
 
-    def __init__(self, database: Database, feed: Feed, runs: Runs) -> None:
+    def __init__(self, database: Database, feed: Feed, runs: RunStore) -> None:
         self._database = database
         self._feed = feed
         self._runs = runs
@@ -43,6 +43,6 @@ class LostEvents:
         recording = self._runs.record(
             run, WorkspaceId(row.workspace_id), row.connector, OBSERVE, connection_id=row.connection_id
         )
-        await self._feed.miss(ConnectionId(row.connection_id), Gap(run.run_id, lost.since, lost.until, WHY))
+        await self._feed.record_gap(ConnectionId(row.connection_id), Gap(run.run_id, lost.since, lost.until, WHY))
         run.status, run.code = "partial", "events_missed"
         await recording.close()

@@ -18,7 +18,7 @@ SILENT_SECONDS = 6 * 24 * 60 * 60.0
 _watches = tables.watches.c
 
 
-class WatchChanges:
+class WatchListener:
     """Begins, renews and ends watches in the transaction that changes a connection; *time* is the database's."""
 
     def __init__(

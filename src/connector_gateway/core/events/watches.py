@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.kit.events import REJECTED, WATCHING, Receipt
+from connector_gateway.kit.events import REJECTED, WATCHING, HookResult
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, ulid
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -75,7 +75,7 @@ _rejection = and_(_snapshots.scope == WATCHING, _snapshots.name == REJECTED)
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class LeasedPoll:
     """A poll that this process is to take."""
 
     connection_id: ConnectionId
@@ -90,7 +90,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WatchTarget:
     """A connection that a delivery concerns."""
 
     connection_id: ConnectionId
@@ -106,13 +106,13 @@ class Target:
     """Whether the last delivery for the connection was rejected."""
 
 
-class Watches:
+class WatchStore:
     """Leases polls to processes, and ends them."""
 
     def __init__(self, database: Database, process_id: ProcessId) -> None:
         self._database = database
         self._process_id = process_id
-        self.roused = asyncio.Event()
+        self.wake_event = asyncio.Event()
         """Set when something was made due here."""
 
         self.enabled = asyncio.Event()
@@ -120,7 +120,7 @@ class Watches:
 
         self.enabled.set()
 
-    async def claim(self, connector: str, most: int) -> Sequence[Claimed]:
+    async def claim(self, connector: str, most: int) -> Sequence[LeasedPoll]:
         """Polls that are due, at most so many; nobody else gets them before they are given back."""
         due = (
             select(_watches.connection_id)
@@ -141,7 +141,7 @@ class Watches:
             .returning(*_watches)
         )
 
-        def claim(writing: Writing) -> Sequence[Claimed]:
+        def claim(writing: Writing) -> Sequence[LeasedPoll]:
             rows = writing.execute(take).all()
             wakes = take_wakes(writing, [row.connection_id for row in rows])
             return [self._claimed(row, lease, wakes.get(row.connection_id, [])) for row in rows]
@@ -159,8 +159,8 @@ class Watches:
             or_(_watches.leased_by.is_(None), _watches.leased_by.not_in(alive)),
         )
 
-    def _claimed(self, row: Any, lease: str, wakes: Collection[str]) -> Claimed:
-        return Claimed(
+    def _claimed(self, row: Any, lease: str, wakes: Collection[str]) -> LeasedPoll:
+        return LeasedPoll(
             connection_id=row.connection_id,
             connector=row.connector,
             lease=lease,
@@ -172,8 +172,8 @@ class Watches:
             whole_at=row.whole_at,
         )
 
-    async def give_back(
-        self, claimed: Claimed, *, whole_at: float | None, behind_since: float | None, failures: int
+    async def finish(
+        self, claimed: LeasedPoll, *, whole_at: float | None, behind_since: float | None, failures: int
     ) -> None:
         """End a poll; the next one of everything is at *whole_at*, or when something comes up.
 
@@ -206,7 +206,7 @@ class Watches:
         now = self._database.time()
         failed = update(tables.watches).where(_watches.failures > 0, _watches.due_at > now)
         await self._database.write(lambda writing: writing.execute(failed.values(due_at=now, whole_at=now)))
-        self.roused.set()
+        self.wake_event.set()
 
     async def release(self) -> None:
         """Give back every poll of this process, to be taken by others at once."""
@@ -235,17 +235,17 @@ class Watches:
 
         if rows:
             await self._database.write(wake)
-            self.roused.set()
+            self.wake_event.set()
 
-    async def fall_behind(self, since: float, *conditions: ColumnElement[bool]) -> None:
+    async def mark_behind(self, since: float, *conditions: ColumnElement[bool]) -> None:
         """Note that what was pushed *since* may have been missed, and make polls of everything due."""
         now = self._database.time()
         earlier = case((_watches.behind_since < since, _watches.behind_since), else_=since)
         change = update(tables.watches).where(*conditions).values(behind_since=earlier, due_at=now, whole_at=now)
         await self._database.write(lambda writing: writing.execute(change))
-        self.roused.set()
+        self.wake_event.set()
 
-    async def targets(self, connector: str, receipt: Receipt) -> Sequence[Target]:
+    async def targets(self, connector: str, receipt: HookResult) -> Sequence[WatchTarget]:
         """Find the connections that a delivery concerns, by its authorisations and its app (decision 105)."""
         authorised = _is_authorised(receipt)
         concerned = [authorised]
@@ -271,7 +271,7 @@ class Watches:
             .where(_watches.connector == connector, or_(*concerned))
         )
         rows = await self._database.read(lambda reading: reading.execute(query).all())
-        return [Target(row[0], row[1], row[2], bool(row[3]), bool(row[4]), bool(row[5])) for row in rows]
+        return [WatchTarget(row[0], row[1], row[2], bool(row[3]), bool(row[4]), bool(row[5])) for row in rows]
 
     async def reject(self, connection_ids: Collection[str], at: float, why: str) -> None:
         """Note that a delivery for these connections was rejected."""
@@ -298,9 +298,9 @@ class Watches:
             writing.execute(due)
 
         await self._database.write(prove)
-        self.roused.set()
+        self.wake_event.set()
 
-    async def unintroduced(self, connector: str) -> Sequence[ConnectionId]:
+    async def without_account(self, connector: str) -> Sequence[ConnectionId]:
         """Connections whose account no poll has found out yet, so that a delivery may concern them or not."""
         query = (
             select(_watches.connection_id)
@@ -310,7 +310,7 @@ class Watches:
         return await self._database.read(lambda reading: reading.execute(query).scalars().all())
 
 
-def _is_authorised(receipt: Receipt) -> ColumnElement[bool]:
+def _is_authorised(receipt: HookResult) -> ColumnElement[bool]:
     """Whether a delivery names the identity of a connection, and was made for its app.
 
     An app that is unknown is proven by an identity that only the delivery's app can be.

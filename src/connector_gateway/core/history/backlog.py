@@ -23,7 +23,7 @@ DOUBTFUL = literal_column("claims.state") == literal_column("'doubtful'")
 
 
 @dataclass(frozen=True, slots=True)
-class Backlog:
+class BacklogSnapshot:
     """What waits."""
 
     claims_in_doubt: int = 0
@@ -46,33 +46,33 @@ class Backlog:
     """For how long the event of an active webhook has been tried in vain that has failed for longest."""
 
 
-class Backlogs:
+class BacklogMonitor:
     """Reads what waits, now and then."""
 
     def __init__(self, database: Database, clock: Clock, seconds: float = ANSWER_SECONDS) -> None:
         self._database = database
         self._seconds = seconds
         self._clock = clock
-        self._last: tuple[float, Backlog | None] | None = None
+        self._last: tuple[float, BacklogSnapshot | None] | None = None
 
-    async def now(self) -> Backlog | None:
+    async def now(self) -> BacklogSnapshot | None:
         """What waits now or did some seconds ago; None while the database does not tell."""
         if self._last is None or self._clock.now() >= self._last[0] + KEPT_SECONDS:
             self._last = self._clock.now(), await self._read()
         return self._last[1]
 
-    async def _read(self) -> Backlog | None:
+    async def _read(self) -> BacklogSnapshot | None:
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._database.browse(self._backlog)
+                return await self._database.read_slow(self._backlog)
         except (StorageUnavailable, TimeoutError):
             return None
 
-    def _backlog(self, reading: Transaction) -> Backlog:
+    def _backlog(self, reading: Transaction) -> BacklogSnapshot:
         now = self._database.time()
         number, oldest = _claims(reading)
         unsettled = max(0.0, now - oldest) if oldest else 0.0
-        return Backlog(
+        return BacklogSnapshot(
             number, unsettled, _lag(reading, now), _connections(reading), _webhooks(reading), *_waiting(reading, now)
         )
 

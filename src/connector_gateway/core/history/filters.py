@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from connector_gateway.core.calls.error_details import cut
-from connector_gateway.kit.errors import Detail, InvalidParameters, WorkspaceNotFound, catalogue
+from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.kit.errors import Detail, InvalidParameters, WorkspaceNotFound, all_errors
 
 if TYPE_CHECKING:
     from connector_gateway.kit.operation import AnyConnector
@@ -61,7 +61,7 @@ def _unknown(
         yield _fault("connector", connector, connectors)
     if operation is not None and operation not in (names := operation_names(connectors, known)):
         yield _fault("operation", operation, names)
-    if code is not None and code not in (codes := sorted(error.code for error in catalogue())):
+    if code is not None and code not in (codes := sorted(error.code for error in all_errors())):
         yield _fault("code", code, codes)
 
 
@@ -72,5 +72,5 @@ def _fault(parameter: str, value: str, allowed: Iterable[str]) -> Detail:
 def workspace_not_found(workspace_id: str) -> WorkspaceNotFound:
     """Return the error for a workspace that does not exist, or is not the caller's."""
     return WorkspaceNotFound(
-        f"There is no workspace {cut(workspace_id)}.", {"parameter": "workspace_id", "value": workspace_id}
+        f"There is no workspace {truncate(workspace_id)}.", {"parameter": "workspace_id", "value": workspace_id}
     )

@@ -51,7 +51,7 @@ class _Hour:
         return self.last < run_id <= self.until
 
 
-class Refusals:
+class RejectedCallCounter:
     """Tells which refused calls are recorded, and counts the others."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -59,7 +59,7 @@ class Refusals:
         self._clock = clock
         self._hours: dict[KeyId, _Hour] = {}
 
-    def admit(self, key_id: KeyId, workspace_id: WorkspaceId, run_id: RunId) -> bool:
+    def should_record(self, key_id: KeyId, workspace_id: WorkspaceId, run_id: RunId) -> bool:
         """Whether a refused call is recorded; one that is not is counted."""
         hour = self._hours.get(key_id)
         if hour is None or hour.ends_at <= self._clock.now():
@@ -101,4 +101,4 @@ class Refusals:
         )
         if workspace_id is not None:
             query = query.where(_runs.workspace_id == workspace_id)
-        return await self._database.browse(lambda reading: reading.execute(query.limit(1)).first()) is not None
+        return await self._database.read_slow(lambda reading: reading.execute(query.limit(1)).first()) is not None

@@ -9,7 +9,7 @@ import structlog
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.kit.tasks import end
+from connector_gateway.kit.tasks import cancel_and_wait
 
 PURGE_STEP = 100
 """Rows that one statement deletes: a few milliseconds, during which others wait to write."""
@@ -23,7 +23,7 @@ CALM_SECONDS = 2.0
 4,000 rows of each job in some four seconds, twice what 500 calls a second make.
 """
 
-SELDOM = 30
+RARE_ROUNDS = 30
 """Rounds from one run to the next of a job that is slow or rarely needed, or that found nothing to do."""
 
 Job = Callable[[], Awaitable[int]]
@@ -67,7 +67,7 @@ class JobRunner:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await end(self._running)
+        await cancel_and_wait(self._running)
 
     async def run(self) -> None:
         """One round of everything."""
@@ -93,8 +93,8 @@ class JobRunner:
             await self._clock.sleep(ROUND_SECONDS)
             rounds += 1
             due = (job for job in self._always if self._resumes_at.get(job, 0) <= rounds)
-            for job in await self._round(*due, *(() if rounds % SELDOM else self._seldom)):
-                self._resumes_at[job] = rounds + SELDOM
+            for job in await self._round(*due, *(() if rounds % RARE_ROUNDS else self._seldom)):
+                self._resumes_at[job] = rounds + RARE_ROUNDS
 
     async def _repeat(self, job: Job) -> int:
         """Run *job* until less than a full step is left; return how many rows it handled."""

@@ -12,18 +12,18 @@ from sqlalchemy import ColumnElement, TextClause, bindparam, delete, literal_col
 from sqlalchemy import Connection as Transaction
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.calls.error_details import names_and_codes
-from connector_gateway.core.calls.shutdown import Stopping
-from connector_gateway.core.history.rejected_calls import Refusals
+from connector_gateway.core.calls.error_details import loggable_details
+from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.core.history.rejected_calls import RejectedCallCounter
 from connector_gateway.core.history.retention import PURGE_STEP
-from connector_gateway.core.history.unexpected_responses import UnexpectedAnswers
+from connector_gateway.core.history.unexpected_responses import UnexpectedResponses
 from connector_gateway.kit import errors
-from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id
-from connector_gateway.kit.upstream.client import Exchange, Trace
+from connector_gateway.kit.upstream.client import RequestRecord, UpstreamLog
 from connector_gateway.kit.upstream.redaction import Redaction
 from connector_gateway.storage import tables
-from connector_gateway.storage.shared.interface import Allowance
+from connector_gateway.storage.shared.interface import RateLimitWindow
 from connector_gateway.storage.sql.bulk_insert import Put, execute, fetch
 from connector_gateway.storage.sql.database import Database
 
@@ -103,11 +103,11 @@ class Run(Struct):
     started: float = field(default_factory=time.perf_counter)
     """By the process's own stopwatch, in seconds."""
 
-    trace: Trace = field(default_factory=Trace)
+    trace: UpstreamLog = field(default_factory=UpstreamLog)
     redaction: Redaction = field(default_factory=Redaction)
     """Hides the secrets of the connection that it goes through."""
 
-    allowance: Allowance | None = None
+    allowance: RateLimitWindow | None = None
     """What the key has left, once that was counted."""
 
     dry_run: bool = False
@@ -138,10 +138,10 @@ class Run(Struct):
     def refuse(self, error: errors.GatewayError) -> None:
         """Note that it ended with *error*."""
         self.status, self.http_status, self.code = "error", error.status, error.code
-        self.details = names_and_codes(error.details) or None
+        self.details = loggable_details(error.details) or None
 
 
-class Runs:
+class RunStore:
     """Records runs and tells their history."""
 
     def __init__(
@@ -149,15 +149,15 @@ class Runs:
         database: Database,
         process_id: ProcessId,
         clock: Clock,
-        stopping: Stopping | None = None,
+        stopping: Shutdown | None = None,
         *,
         steady: Clock | None = None,
     ) -> None:
         self.database = database
         self.process_id = process_id
-        self.stopping = stopping or Stopping()
-        self.unexpected = UnexpectedAnswers()
-        self.refusals = Refusals(database, steady or clock)
+        self.stopping = stopping or Shutdown()
+        self.unexpected = UnexpectedResponses()
+        self.refusals = RejectedCallCounter(database, steady or clock)
         self.under_way: set[RunId] = set()
         """Runs of this process that were opened and have not ended."""
 
@@ -175,7 +175,7 @@ class Runs:
         *,
         connection_id: str | None,
         key_id: KeyId | None = None,
-    ) -> "Recording":
+    ) -> "RunRecorder":
         """Commit *run* when it ends, however it ends; an unexpected exception becomes ``InternalError``.
 
         It has no key where no caller asked for it: what is observed, and downloads by their link.
@@ -191,7 +191,7 @@ class Runs:
             "dry_run": run.dry_run,
             "started_at": self._clock.now(),
         }
-        return Recording(self, identity, run)
+        return RunRecorder(self, identity, run)
 
     async def show(
         self, wanted: str, workspace_id: WorkspaceId | None, connection_ids: Collection[str] | None = None
@@ -200,7 +200,7 @@ class Runs:
         query = select(tables.runs).where(tables.runs.c.run_id == wanted)
         if workspace_id is not None:
             query = query.where(tables.runs.c.workspace_id == workspace_id)
-        row = await self.database.browse(lambda reading: reading.execute(query).mappings().first())
+        row = await self.database.read_slow(lambda reading: reading.execute(query).mappings().first())
         if row is None and await self.refusals.counted(workspace_id, wanted):
             raise errors.RunNotRecorded(
                 f"Too many calls of the key were refused to keep the run {wanted}; it was only counted.",
@@ -248,7 +248,7 @@ class Runs:
             over = end is None or (since is not None and end.started_at < since - LATENESS_SECONDS)
             return RunsPage(rows, None if end is None or over else end.run_id)
 
-        return await self.database.browse(read)
+        return await self.database.read_slow(read)
 
     async def list(
         self,
@@ -307,18 +307,18 @@ class Runs:
 
     async def _purge(self, which: ColumnElement[bool], before: float) -> Sequence[str]:
         oldest = select(_runs.run_id, _runs.started_at).where(which).order_by(_runs.run_id).limit(PURGE_STEP)
-        rows = await self.database.browse(lambda reading: reading.execute(oldest).all())
+        rows = await self.database.read_slow(lambda reading: reading.execute(oldest).all())
         run_ids = [row.run_id for row in rows if row.started_at < before]
         purge = delete(tables.runs).where(_runs.run_id.in_(run_ids))
         if run_ids:
-            await self.database.discard(lambda writing: writing.execute(purge).rowcount)
+            await self.database.delete_expired(lambda writing: writing.execute(purge).rowcount)
         return run_ids
 
 
-class Recording:
+class RunRecorder:
     """The record of one run under way."""
 
-    def __init__(self, runs: Runs, identity: dict[str, Any], run: Run) -> None:
+    def __init__(self, runs: RunStore, identity: dict[str, Any], run: Run) -> None:
         self._runs = runs
         self._identity = identity
         self._run = run
@@ -336,7 +336,7 @@ class Recording:
         """The run's identifier."""
         return self._run.run_id
 
-    def concerns(self, connection_id: str | None) -> None:
+    def set_connection(self, connection_id: str | None) -> None:
         """Note the connection, where it is known only now."""
         self._identity["connection_id"] = _recorded(connection_id)
 
@@ -365,7 +365,7 @@ class Recording:
     def _admitted(self) -> bool:
         """Whether a call that came after the key's minute was used up is recorded, rather than only counted."""
         identity = self._identity
-        return self._runs.refusals.admit(identity["key_id"], identity["workspace_id"], self._run.run_id)
+        return self._runs.refusals.should_record(identity["key_id"], identity["workspace_id"], self._run.run_id)
 
     @property
     def redaction(self) -> Redaction:
@@ -387,7 +387,7 @@ class Recording:
         if isinstance(fault, Exception):
             failure = errors.InternalError("Something went wrong here.", private=repr(fault))
         elif isinstance(fault, asyncio.CancelledError) and self._runs.stopping.begun:
-            failure = self._runs.stopping.cut_off(self.in_doubt)
+            failure = self._runs.stopping.interrupted_error(self.in_doubt)
         if failure is not None:
             self.refuse(failure)
         elif fault is not None:
@@ -418,7 +418,7 @@ class Recording:
             if self._run.status != "interrupted":
                 self._run.refuse(away)
             row = self._row(None)
-            self._runs.database.eventually(lambda writing: writing.execute(PUT_RUN, row), about=self._run.run_id)
+            self._runs.database.write_deferred(lambda writing: writing.execute(PUT_RUN, row), about=self._run.run_id)
             raise
 
     def _row(self, process_id: ProcessId | None) -> dict[str, Any]:
@@ -429,7 +429,7 @@ class Recording:
             "http_status": run.http_status,
             "code": run.code,
             "duration_ms": _thousandths(run.duration_ms),
-            "upstream": [_exchange(exchange) for exchange in run.trace.exchanges],
+            "upstream": [_exchange(exchange) for exchange in run.trace.requests],
             "idempotency": run.idempotency,
             "details": run.details,
             "parameters": run.parameters,
@@ -473,7 +473,7 @@ def _recorded(connection_id: str | None) -> str | None:
     return connection_id and connection_id[:MAX_CONNECTION_ID]
 
 
-def _exchange(exchange: Exchange) -> dict[str, Any]:
+def _exchange(exchange: RequestRecord) -> dict[str, Any]:
     return {
         "at": exchange.at,
         "method": exchange.method,
@@ -494,7 +494,7 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
     return shown | {
         # Runs of the time before dry runs do not tell.
         "dry_run": bool(row["dry_run"]),
-        "started_at": instant(row["started_at"]),
-        "upstream": [exchange | {"at": instant(exchange["at"])} for exchange in row["upstream"]],
+        "started_at": utc_datetime(row["started_at"]),
+        "upstream": [exchange | {"at": utc_datetime(exchange["at"])} for exchange in row["upstream"]],
         "parameters": None if row["parameters"] is None else sorted(filter(None, row["parameters"].split(","))),
     }

@@ -14,7 +14,7 @@ PLACE = "place"
 _INDEX = re.compile(r"\[[0-9]+\]")
 
 
-class UnexpectedAnswers:
+class UnexpectedResponses:
     """Counts answers of an unexpected shape by connector and place."""
 
     def __init__(self) -> None:

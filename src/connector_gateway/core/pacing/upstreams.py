@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.oauth import OAuth, OAuthClient
+from connector_gateway.kit.oauth import OAuthClient, OAuthConfig
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.kit.upstream.client import Exchange, ThirdParty, unauthorised
+from connector_gateway.kit.upstream.client import RequestRecord, UpstreamService, unauthorised
 from connector_gateway.kit.upstream.pool import Transport
 
 
 @dataclass(frozen=True)
-class Site:
+class UpstreamConfig:
     """Where a connector's third party is and what it allows, as this installation has it."""
 
     connector: AnyConnector
@@ -38,15 +38,15 @@ class Site:
         transport: Transport,
         clock: Clock,
         time: Callable[[], float],
-        exchanged: Callable[[Exchange], None] = lambda _: None,
-    ) -> ThirdParty:
+        exchanged: Callable[[RequestRecord], None] = lambda _: None,
+    ) -> UpstreamService:
         """How it is spoken to, through *transport*; *exchanged* is told of every request."""
         connector = self.connector
         expired = connector.oauth.expired if connector.oauth else unauthorised
-        return ThirdParty(
+        return UpstreamService(
             self.addresses,
-            connector.authorise,
-            connector.throttled,
+            connector.auth_headers,
+            connector.parse_throttle,
             transport,
             clock,
             time,
@@ -56,7 +56,7 @@ class Site:
         )
 
     @property
-    def oauth(self) -> OAuth | None:
+    def oauth(self) -> OAuthConfig | None:
         """How accounts are connected in a browser; None where this installation is not set up for it."""
         oauth = self.connector.oauth
         if oauth is None or self.client is not None:
@@ -64,12 +64,12 @@ class Site:
         return oauth.without_client if self.api_key else None
 
     @property
-    def pushed(self) -> bool:
+    def has_hooks(self) -> bool:
         """Whether the third party delivers the changes themselves."""
         observing = self.connector.observing
         return bool(self.hook_secrets and observing and observing.read)
 
 
-def observed(sites: Mapping[str, Site]) -> dict[str, Site]:
+def with_events(sites: Mapping[str, UpstreamConfig]) -> dict[str, UpstreamConfig]:
     """Those of *sites* whose changes are observed."""
     return {name: site for name, site in sites.items() if site.connector.observing is not None}

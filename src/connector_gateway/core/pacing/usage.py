@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.histogram import Durations
-from connector_gateway.kit.upstream.client import Exchange
-from connector_gateway.storage.shared.interface import Shared, Take
+from connector_gateway.kit.histogram import DurationHistogram
+from connector_gateway.kit.upstream.client import RequestRecord
+from connector_gateway.storage.shared.interface import ResolvedCharge, SharedState
 
 SLOT_SECONDS = 5.0
 SLOTS = 60
@@ -23,7 +23,7 @@ MOST = 500
 
 
 @dataclass(slots=True)
-class Slot:
+class TimeBucket:
     """Some seconds of a budget's use."""
 
     number: int
@@ -41,18 +41,18 @@ class Slot:
 class Meter:
     """What is known of one budget's use."""
 
-    take: Take
+    take: ResolvedCharge
     connection_id: str
     """The connection that used it last; others may share it."""
 
     waiting: int = 0
-    slots: deque[Slot] = field(default_factory=lambda: deque(maxlen=SLOTS))
+    slots: deque[TimeBucket] = field(default_factory=lambda: deque(maxlen=SLOTS))
 
-    def slot(self, now: float) -> Slot:
+    def slot(self, now: float) -> TimeBucket:
         """The slot of this moment."""
         number = int(now // SLOT_SECONDS)
         if not self.slots or self.slots[-1].number != number:
-            self.slots.append(Slot(number, waiting=self.waiting, still=self.waiting))
+            self.slots.append(TimeBucket(number, waiting=self.waiting, still=self.waiting))
         return self.slots[-1]
 
     def queue(self, change: int, now: float) -> None:
@@ -62,19 +62,19 @@ class Meter:
         self.waiting += change
         slot.waiting, slot.still = max(slot.waiting, self.waiting), self.waiting
 
-    def history(self, now: float) -> Sequence[Slot]:
+    def history(self, now: float) -> Sequence[TimeBucket]:
         """All slots up to this moment, those too in which nothing happened."""
         last, known = int(now // SLOT_SECONDS), {slot.number: slot for slot in self.slots}
         slots, still = [], 0
         for number in range(last - SLOTS + 1, last + 1):
-            slot = known.get(number) or Slot(number, waiting=still, still=still)
+            slot = known.get(number) or TimeBucket(number, waiting=still, still=still)
             slots.append(slot)
             still = slot.still
         return slots
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetUse:
+class BudgetUsage:
     """One budget: what it allows, and its last minutes."""
 
     connector: str
@@ -86,12 +86,12 @@ class BudgetUse:
     limit: float
     per_seconds: float
     waiting: int
-    history: Sequence[Slot]
-    take: Take = field(repr=False)
+    history: Sequence[TimeBucket]
+    take: ResolvedCharge = field(repr=False)
     """What asks the shared counters for it."""
 
 
-def _idleness(use: BudgetUse) -> tuple[object, ...]:
+def _idleness(use: BudgetUsage) -> tuple[object, ...]:
     """What budgets are ordered by: who waits, who has waited, and how much was sent of what is allowed."""
     waited = max(slot.waiting for slot in use.history)
     allowed = use.limit * max(1.0, SLOTS * SLOT_SECONDS / use.per_seconds)
@@ -100,47 +100,47 @@ def _idleness(use: BudgetUse) -> tuple[object, ...]:
 
 
 @dataclass(slots=True)
-class Requests:
+class RequestStats:
     """What was sent to one third party since the process began."""
 
     statuses: Counter[int | None] = field(default_factory=Counter)
     """How many requests got which status; None where no answer came."""
 
-    took: Durations = field(default_factory=Durations)
+    took: DurationHistogram = field(default_factory=DurationHistogram)
 
 
 @dataclass(slots=True)
-class Queue:
+class QueueStats:
     """How one budget was queued for since the process began, whichever account it was."""
 
     waiting: int = 0
     throttled: int = 0
     """How often the third party refused a request because of this budget."""
 
-    waited: Durations = field(default_factory=Durations)
+    waited: DurationHistogram = field(default_factory=DurationHistogram)
 
 
-class Usage:
+class UsageTracker:
     """Notes the use of upstream budgets, and tells it."""
 
-    def __init__(self, shared: Shared, clock: Clock) -> None:
+    def __init__(self, shared: SharedState, clock: Clock) -> None:
         self._shared = shared
         self._clock = clock
         self._meters: dict[str, Meter] = {}
-        self.requests: dict[str, Requests] = defaultdict(Requests)
+        self.requests: dict[str, RequestStats] = defaultdict(RequestStats)
         """By connector."""
 
-        self.queues: dict[tuple[str, str], Queue] = defaultdict(Queue)
+        self.queues: dict[tuple[str, str], QueueStats] = defaultdict(QueueStats)
         """By connector and budget: there are as many as are declared."""
 
-    def sent(self, takes: Sequence[Take], connection_id: str) -> None:
+    def record_sent(self, takes: Sequence[ResolvedCharge], connection_id: str) -> None:
         """Note that a request was let through."""
         now = self._clock.now()
         for take in takes:
             self._meter(take, connection_id).slot(now).sent += take.units
 
     @contextmanager
-    def waiting(self, takes: Sequence[Take], connection_id: str) -> Iterator[None]:
+    def waiting(self, takes: Sequence[ResolvedCharge], connection_id: str) -> Iterator[None]:
         """Note that a request waits for its turn while inside."""
         meters = [self._meter(take, connection_id) for take in takes]
         queues, began = [self._queue(take) for take in takes], self._clock.now()
@@ -156,35 +156,35 @@ class Usage:
                 queue.waiting -= 1
                 queue.waited.observe(ended - began)
 
-    def throttled(self, takes: Sequence[Take]) -> None:
+    def throttled(self, takes: Sequence[ResolvedCharge]) -> None:
         """Note that the third party refused a request because of these budgets."""
         for take in takes:
             self._queue(take).throttled += 1
 
-    def exchanged(self, connector: str, exchange: Exchange) -> None:
+    def record_response(self, connector: str, exchange: RequestRecord) -> None:
         """Note that a request was sent, and how it ended."""
         requests = self.requests[connector]
         requests.statuses[exchange.status] += 1
         requests.took.observe(exchange.duration_ms / 1000)
 
-    def _queue(self, take: Take) -> Queue:
+    def _queue(self, take: ResolvedCharge) -> QueueStats:
         _, connector, budget, _ = take.name.split(":", 3)
         return self.queues[connector, budget]
 
-    def list(self, connection_ids: Collection[str] | None = None) -> Sequence[BudgetUse]:
+    def list(self, connection_ids: Collection[str] | None = None) -> Sequence[BudgetUsage]:
         """The budgets that were used in the last minutes, the busiest first; of some connections."""
         oldest = int(self._clock.now() // SLOT_SECONDS) - SLOTS
         seen = [meter for meter in self._meters.values() if meter.waiting or meter.slots[-1].number > oldest]
         uses = [self._use(meter) for meter in seen if connection_ids is None or meter.connection_id in connection_ids]
         return sorted(uses, key=_idleness)
 
-    async def left(self, use: BudgetUse) -> float:
+    async def remaining(self, use: BudgetUsage) -> float:
         """What is left of a budget now: asked of the shared counters, so only for budgets that are shown."""
         return (await self._shared.peek(use.take)).remaining
 
-    def _use(self, meter: Meter) -> BudgetUse:
+    def _use(self, meter: Meter) -> BudgetUsage:
         _, connector, budget, whose = meter.take.name.split(":", 3)
-        return BudgetUse(
+        return BudgetUsage(
             connector=connector,
             budget=budget,
             whose=whose,
@@ -196,7 +196,7 @@ class Usage:
             take=meter.take,
         )
 
-    def _meter(self, take: Take, connection_id: str) -> Meter:
+    def _meter(self, take: ResolvedCharge, connection_id: str) -> Meter:
         meter = self._meters.get(take.name)
         if meter is None:
             if len(self._meters) >= MOST:

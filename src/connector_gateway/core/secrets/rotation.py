@@ -32,7 +32,7 @@ SEALED: Mapping[str, Table] = {
 
 
 @dataclass
-class Rotated:
+class RotationResult:
     """What became of the sealed rows of a table."""
 
     resealed: int = 0
@@ -40,7 +40,7 @@ class Rotated:
     """The first rows that no secret of this installation opens; they are left as they are."""
 
 
-class Rotation:
+class SecretRotation:
     """Seals again what older secrets sealed."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
@@ -54,8 +54,8 @@ class Rotation:
         await self._database.write(recorded(lambda _: True, "rotate_vault", "vault", resealed=resealed))
         return told
 
-    async def _rotate(self, table: Table) -> Rotated:
-        rotated, after = Rotated(), None
+    async def _rotate(self, table: Table) -> RotationResult:
+        rotated, after = RotationResult(), None
         while rows := await self._older(table, after):
             after = rows[-1][:-1]
             await self._reseal(table, rows, rotated)
@@ -74,7 +74,7 @@ class Rotation:
 
         return await self._database.read(ask)
 
-    async def _reseal(self, table: Table, rows: Sequence[Sequence[Any]], rotated: Rotated) -> None:
+    async def _reseal(self, table: Table, rows: Sequence[Sequence[Any]], rotated: RotationResult) -> None:
         changes = []
         for *key, sealed in rows:
             owner = "\n".join(map(str, key))

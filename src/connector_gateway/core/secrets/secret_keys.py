@@ -93,7 +93,7 @@ class SecretKeys:
         }
 
 
-def digest(secret: str | bytes) -> bytes:
+def token_digest(secret: str | bytes) -> bytes:
     """What is stored of a random secret: it is found by it, and cannot be made from it, nor does a copy open anything.
 
     Nobody can guess 32 random bytes, however quick the hash is.
@@ -101,6 +101,6 @@ def digest(secret: str | bytes) -> bytes:
     return hashlib.sha256(secret if isinstance(secret, bytes) else secret.encode()).digest()
 
 
-def alias(secret: str) -> str:
+def pseudonym(secret: str) -> str:
     """A text that stands for *secret* in counters and keys, and does not reveal it."""
-    return digest(secret).hex()[:24]
+    return token_digest(secret).hex()[:24]

@@ -19,11 +19,11 @@ Names = tuple[bytes, ...]
 """How what can be opened begins."""
 
 
-class SecretsMissing(Exception):
+class MissingSecretKeys(Exception):
     """What is kept was sealed with a secret that is not set; the message says what, and what to do."""
 
 
-async def check_seals(database: Database, vault: Vault) -> None:
+async def check_decryptable(database: Database, vault: Vault) -> None:
     """Make sure that connections, events, the keys of deliveries and webhooks, and the audit trail can be decrypted.
 
     Claims are not looked through, since they are many and last a day: a repeat whose first result cannot be decrypted
@@ -47,7 +47,7 @@ async def check_seals(database: Database, vault: Vault) -> None:
     told += [f"events of {min(events)}"] if events else []
     told += ("the audit trail" for _ in trails)
     if told:
-        raise SecretsMissing(
+        raise MissingSecretKeys(
             f"The secret key that encrypted what belongs to {' and to '.join(told)} is missing; add it to "
             "GATEWAY_DECRYPT_ONLY_KEYS. If it is lost, start with another database, or remove "
             "these ('connections remove', 'hooks forget', 'webhooks remove') and make them again; 'audit restart' "

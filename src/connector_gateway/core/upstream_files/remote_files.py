@@ -12,7 +12,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from connector_gateway.core.calls.error_details import cut
+from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.core.upstream_files.public_addresses import guarded, is_public
 from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.errors import FileEmpty, FileTooLarge, UrlNotAllowed, UrlUnreachable
@@ -39,7 +39,7 @@ UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ufffd]")
 
 
 @dataclass(eq=False, repr=False)
-class Files:
+class PublicFileFetcher:
     """Fetches files.
 
     *trusted* origins, such as ``http://127.0.0.1:8089``, are those of stand-ins, which need not be public.
@@ -106,7 +106,7 @@ class Files:
             return RemoteFile(name, mime_type, size, content=None)
         counted, content = await self._read(response, url, keep_bytes)
         if counted == 0:
-            raise FileEmpty("The file behind the link is empty.", {"parameter": "url", "value": cut(url)})
+            raise FileEmpty("The file behind the link is empty.", {"parameter": "url", "value": truncate(url)})
         return RemoteFile(name, mime_type, counted, content)
 
     async def _read(self, response: aiohttp.ClientResponse, url: str, keep_bytes: int) -> tuple[int, bytes | None]:
@@ -124,7 +124,7 @@ class Files:
     def _too_large(self, url: str) -> FileTooLarge:
         return FileTooLarge(
             f"The file is larger than {self.max_bytes} bytes.",
-            {"parameter": "url", "value": cut(url), "max_bytes": self.max_bytes},
+            {"parameter": "url", "value": truncate(url), "max_bytes": self.max_bytes},
         )
 
 
@@ -169,8 +169,8 @@ def _connection_failure(error: Exception) -> tuple[str, str]:
 
 
 def _not_allowed(url: str, reason: str, message: str) -> UrlNotAllowed:
-    return UrlNotAllowed(message, {"parameter": "url", "value": cut(url), "reason": reason})
+    return UrlNotAllowed(message, {"parameter": "url", "value": truncate(url), "reason": reason})
 
 
 def _unreachable(url: str, reason: str, message: str, private: str = "") -> UrlUnreachable:
-    return UrlUnreachable(message, {"parameter": "url", "value": cut(url), "reason": reason}, private=private)
+    return UrlUnreachable(message, {"parameter": "url", "value": truncate(url), "reason": reason}, private=private)

@@ -15,17 +15,17 @@ from sqlalchemy import Row
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.events.feed import event_of
 from connector_gateway.core.history.filters import DELIVER, READ_EVENTS
-from connector_gateway.core.history.runs import Run, Runs
-from connector_gateway.core.webhooks.progress import OF_ONE_WEBHOOK, Claimed, Positions, TakenOver
-from connector_gateway.core.webhooks.sender import Attempt, Sender
-from connector_gateway.core.webhooks.signing import signed
+from connector_gateway.core.history.runs import Run, RunStore
+from connector_gateway.core.webhooks.progress import OF_ONE_WEBHOOK, ClaimedPosition, ClaimLost, DeliveryPositions
+from connector_gateway.core.webhooks.sender import DeliveryAttempt, WebhookSender
+from connector_gateway.core.webhooks.signing import sign
 from connector_gateway.core.webhooks.subscriptions import Webhooks
-from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.kit.operation import AnyConnector
-from connector_gateway.kit.shapes import timestamp
-from connector_gateway.kit.tasks import end
-from connector_gateway.kit.upstream.client import Exchange
+from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.kit.tasks import cancel_and_wait
+from connector_gateway.kit.upstream.client import RequestRecord
 
 TICK_SECONDS = 0.5
 """How often positions that are due are claimed."""
@@ -54,7 +54,7 @@ DISABLED_AFTER_SECONDS = 3 * 24 * 60 * 60.0
 
 FAILED = "delivery_failed"
 DISABLED = "webhook_disabled"
-LEFT_OUT = "event_left_out"
+SKIPPED = "event_left_out"
 
 _random = SystemRandom()
 HIDDEN = "/…"
@@ -63,18 +63,18 @@ log = structlog.get_logger()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Deliverer:
+class DeliveryWorker:
     """Delivers while it is open, sharing the work with the other processes."""
 
-    positions: Positions
+    positions: DeliveryPositions
     webhooks: Webhooks
-    sender: Sender
-    runs: Runs
+    sender: WebhookSender
+    runs: RunStore
     vault: Vault
     connectors: Mapping[str, AnyConnector]
     clock: Clock
 
-    _under_way: dict[asyncio.Task[None], Claimed] = field(init=False, default_factory=dict)
+    _under_way: dict[asyncio.Task[None], ClaimedPosition] = field(init=False, default_factory=dict)
     results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
     """How many attempts ended how, by connector."""
 
@@ -87,7 +87,7 @@ class Deliverer:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await end(self._delivering)
+        await cancel_and_wait(self._delivering)
         begun = dict(self._under_way)
         for task in begun:
             task.cancel()
@@ -112,7 +112,7 @@ class Deliverer:
             task.add_done_callback(self._under_way.pop)
         return len(claims)
 
-    async def settled(self) -> None:
+    async def join(self) -> None:
         """Wait until nothing is under way."""
         while self._under_way:
             await asyncio.wait(list(self._under_way))
@@ -135,20 +135,20 @@ class Deliverer:
             log.exception("deliveries could not be begun")
         return False
 
-    async def _take(self, claimed: Claimed) -> None:
+    async def _take(self, claimed: ClaimedPosition) -> None:
         """Deliver from one position; whatever stops it, the position is due again when its claim ends."""
         try:
             await self._drain(claimed)
-        except TakenOver:
+        except ClaimLost:
             pass
         except StorageUnavailable as away:
             log.warning("storage is away", job="deliveries", private=away.private)
         except Exception:
             log.exception("a delivery could not be made", webhook_id=claimed.webhook_id)
 
-    async def _drain(self, claimed: Claimed) -> None:
+    async def _drain(self, claimed: ClaimedPosition) -> None:
         """Deliver events in their order, until one fails, none is left, or others should have their turn."""
-        secrets = self.vault.open(claimed.sealed, claimed.webhook_id)["secrets"]
+        secrets = self.vault.decrypt(claimed.sealed, claimed.webhook_id)["secrets"]
         for _ in range(STEPS):
             claimed, events, newest = await self.positions.events(claimed, STEP)
             waiting = iter(events)
@@ -166,12 +166,12 @@ class Deliverer:
                 break
         await self.positions.give_back(claimed)
 
-    def _may_leave_out(self, claimed: Claimed, failed: Attempt) -> bool:
+    def _may_leave_out(self, claimed: ClaimedPosition, failed: DeliveryAttempt) -> bool:
         """Whether an event has *failed* for so long that it may be the only one to fail."""
         return not failed.gone and self.positions.failing_seconds(claimed) >= LEFT_OUT_AFTER_SECONDS
 
     async def _instead(
-        self, claimed: Claimed, event: Row[Any], behind: Row[Any] | None, secrets: Any
+        self, claimed: ClaimedPosition, event: Row[Any], behind: Row[Any] | None, secrets: Any
     ) -> Row[Any] | None:
         """The event *behind* one that has failed, if it is accepted: the receiver works, and refuses the first."""
         if behind is None or (await self._send(claimed, behind, secrets)).result != "accepted":
@@ -179,23 +179,23 @@ class Deliverer:
         # Once more, for the receiver may have come back between the two.
         again = await self._send(claimed, event, secrets)
         if again.result != "accepted":
-            await self._record(claimed, event, again, LEFT_OUT)
+            await self._record(claimed, event, again, SKIPPED)
         return behind
 
-    async def _send(self, claimed: Claimed, event: Row[Any], secrets: Any) -> Attempt:
+    async def _send(self, claimed: ClaimedPosition, event: Row[Any], secrets: Any) -> DeliveryAttempt:
         body = self._message(claimed, event)
-        headers = signed(secrets, event.event_id, self.clock.now(), body)
+        headers = sign(secrets, event.event_id, self.clock.now(), body)
         attempt = await self.sender.send(claimed.url, headers, body)
         self.results[claimed.connector, attempt.result] += 1
         return attempt
 
-    def _message(self, claimed: Claimed, event: Row[Any]) -> bytes:
+    def _message(self, claimed: ClaimedPosition, event: Row[Any]) -> bytes:
         """Return what is sent of an event: ``data`` is the event as its connector's route for events returns it."""
         warnings = {"warnings": claimed.warnings} if claimed.warnings else {}
         return to_json(
             {
                 "type": event.type,
-                "timestamp": timestamp(instant(event.observed_at)),
+                "timestamp": format_timestamp(utc_datetime(event.observed_at)),
                 "connector": claimed.connector,
                 "connection_id": claimed.connection_id,
                 "data": event_of(self._shapes[claimed.connector], event, self.vault),
@@ -203,7 +203,7 @@ class Deliverer:
             }
         )
 
-    async def _fail(self, claimed: Claimed, event: Row[Any], attempt: Attempt) -> None:
+    async def _fail(self, claimed: ClaimedPosition, event: Row[Any], attempt: DeliveryAttempt) -> None:
         """Try the event again later, or give the webhook up."""
         reason = "gone" if attempt.gone else "failing" if await self._fails_for_days(claimed) else None
         if reason is not None:
@@ -213,26 +213,28 @@ class Deliverer:
         if reason is not None or not claimed.failures:
             await self._record(claimed, event, attempt, FAILED if reason is None else DISABLED)
         pause = pause_after(claimed.failures, attempt.retry_after)
-        await self.positions.put_off(claimed, pause, attempt.result, attempt.status)
+        await self.positions.defer(claimed, pause, attempt.result, attempt.status)
 
-    async def _fails_for_days(self, claimed: Claimed) -> bool:
+    async def _fails_for_days(self, claimed: ClaimedPosition) -> bool:
         """Whether nothing was accepted for so long that there is no receiver any more."""
         long = self.positions.failing_seconds(claimed) >= DISABLED_AFTER_SECONDS
         return long and not await self.positions.accepts_others(claimed)
 
-    async def _record(self, claimed: Claimed, event: Row[Any], attempt: Attempt, code: str) -> None:
+    async def _record(self, claimed: ClaimedPosition, event: Row[Any], attempt: DeliveryAttempt, code: str) -> None:
         run = Run("webhook", status="error", http_status=attempt.status, code=code)
         run.details = [
             {
                 "webhook_id": claimed.webhook_id,
                 "event_id": event.event_id,
-                "observed_at": timestamp(instant(event.observed_at)),
+                "observed_at": format_timestamp(utc_datetime(event.observed_at)),
                 "result": attempt.result,
             }
         ]
         # Receivers put secrets into the paths of their addresses; the webhook's identifier says which one it is.
-        run.trace.exchanges.append(
-            Exchange(self.clock.now(), "POST", HIDDEN, attempt.status, wait_ms=0.0, duration_ms=attempt.duration_ms)
+        run.trace.requests.append(
+            RequestRecord(
+                self.clock.now(), "POST", HIDDEN, attempt.status, wait_ms=0.0, duration_ms=attempt.duration_ms
+            )
         )
         recording = self.runs.record(
             run, claimed.workspace_id, claimed.connector, DELIVER, connection_id=claimed.connection_id

@@ -50,12 +50,12 @@ _positions, _webhooks, _events = tables.webhook_positions.c, tables.webhooks.c, 
 _connections = tables.connections.c
 
 
-class TakenOver(Exception):
+class ClaimLost(Exception):
     """Raised when the position was claimed by another process meanwhile, or set by the operator."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedPosition:
     """A position that this process is to go on from."""
 
     webhook_id: str
@@ -74,12 +74,12 @@ class Claimed:
     warnings: Sequence[str] = ()
     """Gaps in the connection's feed that each message names."""
 
-    def up_to(self, sequence: int) -> "Claimed":
+    def up_to(self, sequence: int) -> "ClaimedPosition":
         """The same, with nothing left to deliver up to the event of that number."""
         return replace(self, after=max(self.after, sequence))
 
 
-def rouse(writing: Writing, connection_id: str, first: int, newest: int, due_at: float) -> None:
+def mark_due(writing: Writing, connection_id: str, first: int, newest: int, due_at: float) -> None:
     """Make the webhooks of a connection due, in the transaction that adds the events *first* to *newest*.
 
     A webhook that knows nothing of the connection yet begins with the first of them.
@@ -106,13 +106,13 @@ def rouse(writing: Writing, connection_id: str, first: int, newest: int, due_at:
     )
 
 
-class Positions:
+class DeliveryPositions:
     """Claims positions, and notes how far they have come."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def claim(self, most: int, without: Collection[str] = ()) -> Sequence[Claimed]:
+    async def claim(self, most: int, without: Collection[str] = ()) -> Sequence[ClaimedPosition]:
         """Positions that are due, at most so many, of other webhooks than *without*."""
         now = self._database.time()
         due = (
@@ -136,21 +136,21 @@ class Positions:
         def claim(writing: Writing) -> Sequence[Mapping[Any, Any]]:
             return writing.execute(told).mappings().all() if writing.execute(take).rowcount else []
 
-        return [Claimed(lease=lease, **row) for row in await self._database.write(claim)]
+        return [ClaimedPosition(lease=lease, **row) for row in await self._database.write(claim)]
 
-    async def events(self, claimed: Claimed, most: int) -> tuple[Claimed, Sequence[Row[Any]], int]:
+    async def events(self, claimed: ClaimedPosition, most: int) -> tuple[ClaimedPosition, Sequence[Row[Any]], int]:
         """Return the next events in order, the position with its warnings, and the number up to which none is left."""
         newest = select(_positions.newest).where(*_here(claimed))
         query = (
             select(tables.events)
-            .where(beyond(claimed.connection_id, claimed.after, claimed.types))
+            .where(events_after(claimed.connection_id, claimed.after, claimed.types))
             .order_by(_events.sequence)
             .limit(most)
         )
 
         gaps = gaps_noted_after(claimed.connection_id, self._database.time() - WARNED_SECONDS)
 
-        def read(reading: Writing) -> tuple[Claimed, Sequence[Row[Any]], int]:
+        def read(reading: Writing) -> tuple[ClaimedPosition, Sequence[Row[Any]], int]:
             # In this order: whoever raised the newest number has committed the events up to it.
             known = reading.execute(newest).scalar() or 0
             events = reading.execute(query).all()
@@ -159,7 +159,7 @@ class Positions:
 
         return await self._database.read(read)
 
-    async def advance(self, claimed: Claimed, sequence: int) -> Claimed:
+    async def advance(self, claimed: ClaimedPosition, sequence: int) -> ClaimedPosition:
         """Note that the event of that number was accepted; ``TakenOver`` if another goes on."""
         now = self._database.time()
         await self._set(
@@ -172,7 +172,7 @@ class Positions:
         )
         return replace(claimed, after=sequence, failures=0, failing_since=None)
 
-    async def put_off(self, claimed: Claimed, seconds: float, result: str, http_status: int | None) -> None:
+    async def defer(self, claimed: ClaimedPosition, seconds: float, result: str, http_status: int | None) -> None:
         """End a claim after an attempt that failed; the next one is so many *seconds* later."""
         now = self._database.time()
         await self._set(
@@ -185,13 +185,13 @@ class Positions:
             lease=None,
         )
 
-    async def give_back(self, claimed: Claimed) -> None:
+    async def give_back(self, claimed: ClaimedPosition) -> None:
         """End a claim; it is due at once if there are further events."""
         # Compared with the row as it is now: an event that came meanwhile has raised its newest.
         further = case((_positions.newest > claimed.after, self._database.time()), else_=None)
         await self._set(claimed, after=claimed.after, due_at=further, lease=None)
 
-    async def release(self, claims: Collection[Claimed]) -> None:
+    async def release(self, claims: Collection[ClaimedPosition]) -> None:
         """Make claimed positions due at once, for others to go on with; how far they have come stays."""
         leases = {claimed.lease for claimed in claims}
         free = update(tables.webhook_positions).where(_positions.lease.in_(leases))
@@ -199,11 +199,11 @@ class Positions:
         if leases:
             await self._database.write(lambda writing: writing.execute(given_back))
 
-    def failing_seconds(self, claimed: Claimed) -> float:
+    def failing_seconds(self, claimed: ClaimedPosition) -> float:
         """For how long the next event is tried in vain."""
         return 0.0 if claimed.failing_since is None else self._database.time() - claimed.failing_since
 
-    async def accepts_others(self, claimed: Claimed) -> bool:
+    async def accepts_others(self, claimed: ClaimedPosition) -> bool:
         """Whether its webhook has accepted events of other connections while the next event was tried in vain."""
         since = self._database.time() if claimed.failing_since is None else claimed.failing_since
         other = select(_positions.webhook_id).where(
@@ -211,10 +211,10 @@ class Positions:
         )
         return await self._database.read(lambda reading: reading.execute(other.limit(1)).first()) is not None
 
-    async def _set(self, claimed: Claimed, **values: Any) -> None:
+    async def _set(self, claimed: ClaimedPosition, **values: Any) -> None:
         change = update(tables.webhook_positions).where(*_here(claimed)).values(**values)
         if not await self._database.write(lambda writing: writing.execute(change).rowcount):
-            raise TakenOver
+            raise ClaimLost
 
     async def purge(self) -> int:
         """Delete a bounded number of positions that nobody needs: the connection, or even the webhook, is gone."""
@@ -224,7 +224,7 @@ class Positions:
             _positions.webhook_id.not_in(select(_webhooks.webhook_id)),
         )
         chosen = select(_positions.webhook_id, _positions.connection_id).where(needless).limit(PURGE_STEP)
-        names = await self._database.browse(lambda reading: reading.execute(chosen).all())
+        names = await self._database.read_slow(lambda reading: reading.execute(chosen).all())
         here = tuple_(_positions.webhook_id, _positions.connection_id).in_([tuple(name) for name in names])
         purge = delete(tables.webhook_positions).where(here, needless)
         return await self._database.write(lambda writing: writing.execute(purge).rowcount) if names else 0
@@ -260,13 +260,13 @@ def _told() -> Any:
     )
 
 
-def beyond(connection_id: str, place: int, types: Sequence[str] | None) -> ColumnElement[bool]:
+def events_after(connection_id: str, place: int, types: Sequence[str] | None) -> ColumnElement[bool]:
     """Events of a connection behind a place that are of some *types*, or of any."""
     here = and_(_events.connection_id == connection_id, _events.sequence > place)
     return and_(here, _events.type.in_(types)) if types else here
 
 
-def _here(claimed: Claimed) -> tuple[ColumnElement[bool], ...]:
+def _here(claimed: ClaimedPosition) -> tuple[ColumnElement[bool], ...]:
     return (
         _positions.webhook_id == claimed.webhook_id,
         _positions.connection_id == claimed.connection_id,

@@ -23,7 +23,7 @@ Result = Literal["accepted", "refused", "timed_out", "unreachable", "not_allowed
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DeliveryAttempt:
     """What became of one request."""
 
     result: Result
@@ -39,7 +39,7 @@ class Attempt:
         return self.status == 410
 
 
-class Sender:
+class WebhookSender:
     """Sends events while it is open; where *private*, also to this machine and its own networks."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Sender:
                 {"parameter": "url", "value": url, "message": f"The address {wrong or 'is too long'}"},
             )
 
-    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
+    async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> DeliveryAttempt:
         """Send *body*; whatever goes wrong is told by the attempt."""
         began = time.perf_counter()
         status, retry_after = None, 0.0
@@ -93,7 +93,7 @@ class Sender:
             result = "timed_out"
         except (aiohttp.ClientError, OSError, ValueError):
             result = "unreachable"
-        return Attempt(result, status, retry_after, (time.perf_counter() - began) * 1000)
+        return DeliveryAttempt(result, status, retry_after, (time.perf_counter() - began) * 1000)
 
     def _forbidden(self, host: str) -> str:
         """Why nothing is sent to *host*, as far as that can be told without looking it up; empty if nothing does."""

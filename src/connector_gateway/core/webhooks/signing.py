@@ -22,7 +22,7 @@ def new_secret() -> str:
     return PREFIX + b64encode(os.urandom(SECRET_BYTES)).decode()
 
 
-def rotated(secrets: Secrets, now: float, overlap_seconds: float) -> Secrets:
+def rotate_secrets(secrets: Secrets, now: float, overlap_seconds: float) -> Secrets:
     """*secrets* with a new one before them; those from before end after the overlap, if they do not end earlier."""
     until = now + overlap_seconds
     older = [{**one, "ends_at": min(until, one["ends_at"] or until)} for one in current(secrets, now)]
@@ -34,7 +34,7 @@ def current(secrets: Secrets, now: float) -> Secrets:
     return [one for one in secrets if one["ends_at"] is None or one["ends_at"] > now]
 
 
-def signed(secrets: Secrets, message_id: str, now: float, body: bytes) -> dict[str, str]:
+def sign(secrets: Secrets, message_id: str, now: float, body: bytes) -> dict[str, str]:
     """The headers by which a receiver knows *body*: its identifier, when it was sent, a signature for each secret."""
     content = f"{message_id}.{int(now)}.".encode() + body
     signatures = [_signature(one["secret"], content) for one in current(secrets, now)]

@@ -10,12 +10,12 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.access.audited_actions import recorded
 from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, require_below
-from connector_gateway.core.calls.error_details import cut
+from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.webhooks.progress import beyond
-from connector_gateway.core.webhooks.sender import Sender
-from connector_gateway.core.webhooks.signing import new_secret, rotated
-from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.core.webhooks.progress import events_after
+from connector_gateway.core.webhooks.sender import WebhookSender
+from connector_gateway.core.webhooks.signing import new_secret, rotate_secrets
+from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import ConnectionNotFound, InvalidParameters, WebhookNotFound
 from connector_gateway.kit.identifiers import WorkspaceId, ulid
 from connector_gateway.storage import tables
@@ -45,7 +45,7 @@ class Webhooks:
 
     database: Database
     vault: Vault
-    sender: Sender
+    sender: WebhookSender
     clock: Clock
     event_types: Collection[str]
     """The types of events that there are."""
@@ -142,7 +142,7 @@ class Webhooks:
             sealed = writing.execute(query).scalar()
             if sealed is None:
                 raise _not_found(webhook_id)
-            secrets = rotated(self.vault.open(sealed, webhook_id)["secrets"], now, overlap_seconds)
+            secrets = rotate_secrets(self.vault.decrypt(sealed, webhook_id)["secrets"], now, overlap_seconds)
             row = _update(writing, webhook_id, sealed=self._seal(secrets, webhook_id), updated_at=now)
             return {"secret": secrets[0]["secret"], "workspace_id": row["workspace_id"]}
 
@@ -163,7 +163,9 @@ class Webhooks:
                 raise _no_connection(connection_id)
             _require_connection(writing, connection_id, webhook.workspace_id)
             place = _place(writing, connection_id, since, after)
-            kept = select(func.count(), func.max(_events.sequence)).where(beyond(connection_id, place, webhook.types))
+            kept = select(func.count(), func.max(_events.sequence)).where(
+                events_after(connection_id, place, webhook.types)
+            )
             count, newest = writing.execute(kept).one()
             _put(writing, webhook_id, connection_id, after=place, newest=newest or place, due_at=now)
             told = {"webhook_id": webhook_id, "connection_id": connection_id, "events": count}
@@ -192,12 +194,12 @@ class Webhooks:
             self.sender.check(url)
         for unknown in [one for one in types if one not in self.event_types]:
             raise InvalidParameters(
-                f"There is no type of events {cut(unknown)}.",
+                f"There is no type of events {truncate(unknown)}.",
                 {"parameter": "types", "value": unknown, "allowed": [*self.event_types]},
             )
 
     def _seal(self, secrets: Sequence[Mapping[str, Any]], webhook_id: str) -> bytes:
-        return self.vault.seal({"secrets": secrets}, webhook_id)
+        return self.vault.encrypt({"secrets": secrets}, webhook_id)
 
 
 def _count(workspace_id: str) -> Select[Any]:
@@ -243,7 +245,7 @@ def _place(writing: Writing, connection_id: str, since: float | None, after: str
         found = writing.execute(events.where(_events.event_id == after)).scalar()
         if found is None:
             raise InvalidParameters(
-                f"No event {cut(after)} of this connection is kept.", {"parameter": "after", "value": after}
+                f"No event {truncate(after)} of this connection is kept.", {"parameter": "after", "value": after}
             )
         return int(found)
     if since is None:
@@ -268,12 +270,14 @@ def _require_connection(writing: Writing, connection_id: str, workspace_id: str)
 
 def _no_connection(connection_id: str) -> ConnectionNotFound:
     return ConnectionNotFound(
-        f"There is no connection {cut(connection_id)} that this webhook is for.", {"parameter": "connection_id"}
+        f"There is no connection {truncate(connection_id)} that this webhook is for.", {"parameter": "connection_id"}
     )
 
 
 def _not_found(webhook_id: str) -> WebhookNotFound:
-    return WebhookNotFound(f"There is no webhook {cut(webhook_id)}.", {"parameter": "webhook_id", "value": webhook_id})
+    return WebhookNotFound(
+        f"There is no webhook {truncate(webhook_id)}.", {"parameter": "webhook_id", "value": webhook_id}
+    )
 
 
 FAILING = ("failing_connection_id", "failing_result", "failing_status")
@@ -282,5 +286,5 @@ TIMES = ("created_at", "updated_at", "delivered_at", "failing_since")
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
-    times = {name: None if row[name] is None else instant(row[name]) for name in TIMES}
+    times = {name: None if row[name] is None else utc_datetime(row[name]) for name in TIMES}
     return {name: row[name] for name in SHOWN} | {"types": row["types"] or []} | times

@@ -79,7 +79,7 @@ class ChangeLog:
     async def purge(self) -> int:
         """Delete a bounded number of records that no doubt outlives; return how many."""
         before = {"_before": ulid(int((self._database.time() - PURGE_SECONDS) * 1000) << 80)}
-        return await self._database.discard(lambda writing: writing.execute(PURGE, before).rowcount)
+        return await self._database.delete_expired(lambda writing: writing.execute(PURGE, before).rowcount)
 
 
 def _target(scope: str, name: str) -> str:

@@ -16,9 +16,9 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.base import Executable
 
-from connector_gateway.core.calls.shutdown import Stopping
+from connector_gateway.core.calls.shutdown import Shutdown
 from connector_gateway.core.history.retention import PURGE_STEP
-from connector_gateway.core.history.runs import Recording
+from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.core.writes.request_digests import Asked
 from connector_gateway.kit.clock import Clock
@@ -142,7 +142,7 @@ class ClaimName(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class First:
+class StoredResult:
     """The first result under a key, to be given again."""
 
     run_id: RunId
@@ -184,17 +184,17 @@ class Claims:
     """Takes claims, waits for them, and changes them inside transactions of the caller."""
 
     def __init__(
-        self, database: Database, process_id: ProcessId, clock: Clock, stopping: Stopping | None = None
+        self, database: Database, process_id: ProcessId, clock: Clock, stopping: Shutdown | None = None
     ) -> None:
         self._database = database
         self._process_id = process_id
         self._clock = clock
-        self._stopping = stopping or Stopping()
+        self._stopping = stopping or Shutdown()
         self._held: dict[ClaimName, asyncio.Event] = {}
 
     async def take(
-        self, name: ClaimName, asked: Asked, recording: Recording, wait_seconds: float, *, exists: bool = False
-    ) -> Claim | First:
+        self, name: ClaimName, asked: Asked, recording: RunRecorder, wait_seconds: float, *, exists: bool = False
+    ) -> Claim | StoredResult:
         """Take the claim for the run that is recorded; or return the first result, once there is one.
 
         ``IdempotencyInProgress`` when another call still holds it after *wait_seconds*, and ``IdempotencyKeyReused``
@@ -235,34 +235,34 @@ class Claims:
             "expires_at": self._database.time() + WINDOW_SECONDS,
         }
 
-    def begun(self, claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
+    def insert_with_intent(self, claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
         """Takes a claim that nobody has had, and stores what is about to be sent under it."""
         return CLAIM, self.new(claim.name, claim.run_id, claim.asked) | {
             "sealed": sealed,
             "settle_seconds": settle_seconds,
         }
 
-    def done(self, claim: Claim, status: str, sealed: bytes) -> Put:
+    def set_result(self, claim: Claim, status: str, sealed: bytes) -> Put:
         """Keep the first result, which is *sealed*, for the window, which starts now."""
         values = {"_status": status, "_sealed": sealed, "_expires_at": self._database.time() + WINDOW_SECONDS}
         return FINISH, claim.mine | values
 
     @staticmethod
-    def intended(claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
+    def set_intent(claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
         """Stores what is about to be sent."""
         return INTEND, claim.mine | {"_sealed": sealed, "_settle": settle_seconds}
 
     @staticmethod
-    def put_back(claim: Claim, sealed: bytes, settles_at: float) -> Put:
+    def mark_in_doubt(claim: Claim, sealed: bytes, settles_at: float) -> Put:
         """Leaves the claim in doubt, for a repeat of the call to take."""
         return PUT_BACK, claim.mine | {"_sealed": sealed, "_settles_at": settles_at}
 
     @staticmethod
-    def released(claim: Claim) -> Put:
+    def delete(claim: Claim) -> Put:
         """Deletes the claim, since nothing was done."""
         return RELEASE, claim.mine
 
-    def let_go(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
+    def restore(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
         """Leave a claim as it was before *run_id* took it; it is deleted if nothing was ever sent under it."""
         mine = _fence(name, run_id)
 
@@ -284,12 +284,12 @@ class Claims:
         """Delete a bounded number of expired claims, unless they were taken anew meanwhile; how many it were."""
         now = {"_now": self._database.time()}
         if not self._database.embedded:
-            return await self._database.discard(lambda writing: writing.execute(PURGE_FREE, now).rowcount)
-        names = await self._database.browse(lambda reading: reading.execute(EXPIRED, now).all())
+            return await self._database.delete_expired(lambda writing: writing.execute(PURGE_FREE, now).rowcount)
+        names = await self._database.read_slow(lambda reading: reading.execute(EXPIRED, now).all())
         rows = [{f"_{column}": value for column, value in zip(NAME, name, strict=True)} | now for name in names]
-        return await self._database.discard(partial(_purge_each, rows)) if rows else 0
+        return await self._database.delete_expired(partial(_purge_each, rows)) if rows else 0
 
-    async def take_new(self, name: ClaimName, asked: Asked, recording: Recording) -> bool:
+    async def take_new(self, name: ClaimName, asked: Asked, recording: RunRecorder) -> bool:
         """Take a claim that nobody has had, together with the opening of the run; whether there was none."""
         try:
             # One insertion that fails where the row exists: to look first and insert then would let two calls through.
@@ -307,7 +307,9 @@ class Claims:
         """Note that a call of this process holds the claim, for which others may wait."""
         self._held[name] = asyncio.Event()
 
-    async def _try(self, name: ClaimName, asked: Asked, recording: Recording, *, exists: bool) -> Claim | First | None:
+    async def _try(
+        self, name: ClaimName, asked: Asked, recording: RunRecorder, *, exists: bool
+    ) -> Claim | StoredResult | None:
         if not exists and await self.take_new(name, asked, recording):
             return Claim(name, recording.run_id, 1, asked)
         try:
@@ -321,9 +323,11 @@ class Claims:
 
     def _let_go_eventually(self, name: ClaimName, run_id: RunId) -> None:
         # The row may be there all the same: its commit may have been lost on the way back.
-        self._database.eventually(self.let_go(name, run_id), about=run_id)
+        self._database.write_deferred(self.restore(name, run_id), about=run_id)
 
-    async def _take_over(self, name: ClaimName, new: dict[str, Any], recording: Recording) -> Claim | First | None:
+    async def _take_over(
+        self, name: ClaimName, new: dict[str, Any], recording: RunRecorder
+    ) -> Claim | StoredResult | None:
         """The claim that exists already, if it can be taken over, or its result."""
         now, opening = self._database.time(), recording.opening()
         # Most claims that exist have a result, and then nothing has to be written but the run, when it ends.
@@ -334,7 +338,7 @@ class Claims:
             if row.state == "done":
                 return _first(row)
 
-        def take_over(writing: Writing) -> Claim | First | None:
+        def take_over(writing: Writing) -> Claim | StoredResult | None:
             put_all(writing, opening)
             return _take_over(writing, name, new, now)
 
@@ -370,7 +374,7 @@ def _purge_each(rows: Sequence[dict[str, Any]], writing: Writing) -> int:
     return sum(execute(writing, PURGE, row) for row in rows)
 
 
-def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | First | None:
+def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | StoredResult | None:
     """Take a claim that is expired, in doubt, or deleted since; None while another attempt holds it."""
     # Before the insertion, since an expired claim would still stand in its way.
     writing.execute(EXPIRE, name.parameters | {"_now": now})
@@ -387,8 +391,8 @@ def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: floa
     return None
 
 
-def _first(row: Any) -> First:
-    return First(row.run_id, row.status, row.sealed, Asked(row.target, row.parameters))
+def _first(row: Any) -> StoredResult:
+    return StoredResult(row.run_id, row.status, row.sealed, Asked(row.target, row.parameters))
 
 
 def in_progress() -> GatewayError:

@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 from pydantic_core import from_json, to_json
 
 from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.prepared_operation import AnyResult, NoSteps, Work, scope_of
-from connector_gateway.core.writes.ownership import Owners
-from connector_gateway.kit.context import LookUp, Memory
+from connector_gateway.core.calls.prepared_operation import AnyResult, PreparedOperation, ReadOnlySteps, scope_of
+from connector_gateway.core.writes.ownership import ObjectOwnership
+from connector_gateway.kit.context import CachedLookup, ConnectionCache
 from connector_gateway.kit.identifiers import ulid
-from connector_gateway.kit.json_encoding import encoded
+from connector_gateway.kit.json_encoding import encode_json
 from connector_gateway.kit.shapes import CastValue, DryRunResult, Result, WithheldRequest
-from connector_gateway.kit.upstream.client import Request, Withheld
-from connector_gateway.kit.write_steps import Cast, Intent, Learned, Step
+from connector_gateway.kit.upstream.client import DryRunStop, Request
+from connector_gateway.kit.write_steps import Cast, StepInput, StepResult, WriteStep
 
 J = TypeVar("J")
 T = TypeVar("T")
@@ -32,10 +32,10 @@ class _NoMoreSteps(Exception):  # not an error: nothing is sent behind this step
     """The last step was noted."""
 
 
-class Overlay:
+class CacheOverlay:
     """A connection's memory, in which what the dry run notes itself is seen by nobody else."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: ConnectionCache) -> None:
         self._memory = memory
         self._noted: dict[str, Any] = {}
 
@@ -51,16 +51,16 @@ class Overlay:
         """Forget it for this call."""
         self._noted[name] = None
 
-    async def look_up(self, wanted: LookUp[T], outdated: T | None) -> T:
+    async def get_or_load(self, wanted: CachedLookup[T], outdated: T | None) -> T:
         """The remembered value, unless it is *outdated*; what is looked up may be remembered for all."""
         self._noted.pop(wanted.name, None)
-        return await self._memory.look_up(wanted, outdated)
+        return await self._memory.get_or_load(wanted, outdated)
 
 
 class DryRun:
     """One write, carried out as far as possible without changing anything."""
 
-    def __init__(self, work: Work, owners: Owners) -> None:
+    def __init__(self, work: PreparedOperation, owners: ObjectOwnership) -> None:
         self._work = work
         self._owners = owners
         self._requests: list[WithheldRequest] = []
@@ -69,15 +69,15 @@ class DryRun:
     async def perform(self) -> Envelope:
         """The envelope that tells what the write would do; a refusal is raised as the write would raise it."""
         work, call = self._work, self._work.call
-        call.steps, call.memory = self, Overlay(call.memory)
+        call.steps, call.memory = self, CacheOverlay(call.memory)
         result: AnyResult | None = None
         try:
             with suppress(_NoMoreSteps):
-                result = await work.operation.perform(call, work.params)
+                result = await work.operation.handler(call, work.params)
         finally:
             # As after a write: neither holds the other any more (decision 82).
-            call.steps = NoSteps()
-        refused = result.undone if isinstance(result, Result) else ()
+            call.steps = ReadOnlySteps()
+        refused = result.failed_parts if isinstance(result, Result) else ()
         shown = DryRunResult(requests=self._requests, casts=list(self._casts.values()), refused=list(refused))
         envelope = work.envelope(shown)
         envelope.dry_run = True
@@ -87,38 +87,38 @@ class DryRun:
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """What *make* returns, as JSON."""
-        planned: J = from_json(encoded(await make()))
+        planned: J = from_json(encode_json(await make()))
         return planned
 
-    async def step(self, step: Step[Any], intent: Intent) -> Learned:
+    async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:
         """Note the request of *step*, and go on as if it had been answered; after the last step the dry run ends."""
-        kept: Intent = from_json(encoded(intent))
+        kept: StepInput = from_json(encode_json(intent))
         try:
-            return await step.send(self._work.call, kept, "" if step.makes else ulid())
-        except Withheld as withheld:
+            return await step.send(self._work.call, kept, "" if step.object_kind else ulid())
+        except DryRunStop as withheld:
             self._requests.append(_shown(step.name, withheld.request))
-        if step.assumed is None:
+        if step.dry_run_result is None:
             raise _NoMoreSteps
-        return step.assumed(kept)
+        return step.dry_run_result(kept)
 
-    async def try_step(self, step: Step[Any], intent: Intent) -> Learned | None:
+    async def try_step(self, step: WriteStep[Any], intent: StepInput) -> StepResult | None:
         """The same: what would be refused upstream is not known."""
         return await self.step(step, intent)
 
-    async def undo(self, step: Step[Any], intent: Intent) -> None:
+    async def undo(self, step: WriteStep[Any], intent: StepInput) -> None:
         """Do nothing: nothing was done."""
 
-    async def before_asking(self) -> None:
+    async def before_first_request(self) -> None:
         """Do nothing: anything may be asked."""
 
-    async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
+    async def adopt(self, step: WriteStep[Any], intent: StepInput, object_id: str) -> bool:
         """Whether the write would take over what an interrupted call left."""
         run_id, scope = self._work.run.run_id, scope_of(self._work, step, intent)
-        (content,) = step.contents(intent)
-        row = self._owners.row(f"{run_id}.0", scope, step.makes, content, run_id, keyed=False)
-        return await self._owners.is_left(row, object_id)
+        (content,) = step.content_keys(intent)
+        row = self._owners.row(f"{run_id}.0", scope, step.object_kind, content, run_id, keyed=False)
+        return await self._owners.is_orphaned(row, object_id)
 
-    def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
+    def record_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
         """Note how values were cast; of a value that is cast again the last cast counts."""
         for cast in make():
             self._casts[cast.parameter] = CastValue(

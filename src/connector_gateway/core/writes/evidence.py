@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from connector_gateway.core.calls.prepared_operation import Work
+from connector_gateway.core.calls.prepared_operation import PreparedOperation
 from connector_gateway.core.writes.journal import JournalEntry
-from connector_gateway.core.writes.ownership import Owners, Rivals
-from connector_gateway.kit.clock import Clock, instant
+from connector_gateway.core.writes.ownership import CompetingWrites, ObjectOwnership
+from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.kit.shapes import timestamp
-from connector_gateway.kit.write_steps import Found, Learned, Sent, Step
+from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.kit.write_steps import Match, SentStep, StepResult, WriteStep
 from connector_gateway.storage.sql.database import Database
 
 MARGIN_SECONDS = 2.0
 """How far an object's instant may lie before its step was sent: a ``Date`` tells whole seconds, and is on its way."""
 
-LOOK_BACK_SECONDS = 120.0
+SEARCH_MARGIN_SECONDS = 120.0
 """How far clocks may differ, for the filters of vendors' listings; what they let through is compared more closely."""
 
 FIRST_PAUSE_SECONDS = 0.5
@@ -33,19 +33,20 @@ MAX_CANDIDATES = 20
 
 def until(settles_at: float) -> str:
     """Return the sentence that says until when a step in doubt may still be carried out."""
-    return f"It may still be carried out until {timestamp(instant(settles_at))}; what is not there then was not done."
+    settled = format_timestamp(utc_datetime(settles_at))
+    return f"It may still be carried out until {settled}; what is not there then was not done."
 
 
-class Evidence:
+class EvidenceFinder:
     """Finds out what steps in doubt have made."""
 
-    def __init__(self, database: Database, owners: Owners, clock: Clock, grace_seconds: float) -> None:
+    def __init__(self, database: Database, owners: ObjectOwnership, clock: Clock, grace_seconds: float) -> None:
         self._database = database
         self._owners = owners
         self._clock = clock
         self._grace_seconds = grace_seconds
 
-    async def settled(self, work: Work, step: Step[Any], entry: JournalEntry) -> Learned | None:
+    async def resolve(self, work: PreparedOperation, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
         """Return what a step in doubt has made; None if it has made nothing and can no longer do so.
 
         Searches at once, and again at growing intervals within the grace time: most doubts end within seconds, and a
@@ -72,37 +73,39 @@ class Evidence:
             )
         return learned
 
-    async def _look(self, work: Work, step: Step[Any], entry: JournalEntry) -> Learned | None:
+    async def _look(self, work: PreparedOperation, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
         """What a step in doubt has provably made; None if nothing was found."""
         sent_at, upstream = entry.sent_at or 0.0, work.upstream
         supposed = upstream.skew
         found = await self._found(work, step, entry, sent_at + supposed)
-        if abs(upstream.skew - supposed) > LOOK_BACK_SECONDS / 2:
+        if abs(upstream.skew - supposed) > SEARCH_MARGIN_SECONDS / 2:
             # Only the answers have told how far the vendor's clock is from ours.
             found = await self._found(work, step, entry, sent_at + upstream.skew)
         # It bears our mark, or is as it should be: that proves enough, whoever made it so (decision 4).
-        if not step.makes:
-            return step.joined(found) if found else None
+        if not step.object_kind:
+            return step.merge_matches(found) if found else None
         since = sent_at + upstream.skew - MARGIN_SECONDS - step.made_within_seconds
         found = [item for item in found if item.made_at is None or item.made_at >= since]
         return await self._claimed(step, entry, found, work.connection.workspace_id)
 
     @staticmethod
-    async def _found(work: Work, step: Step[Any], entry: JournalEntry, sent_at: float) -> Sequence[Found]:
+    async def _found(
+        work: PreparedOperation, step: WriteStep[Any], entry: JournalEntry, sent_at: float
+    ) -> Sequence[Match]:
         """What a step may have made since *sent_at*, by the vendor's clock."""
         for mark in entry.marks or [entry.mark]:
-            sought = Sent(mark, sent_at - LOOK_BACK_SECONDS, restored=entry.restored)
+            sought = SentStep(mark, sent_at - SEARCH_MARGIN_SECONDS, restored=entry.restored)
             found = await step.find(work.call, entry.value, sought)
             if found:
                 return found
         return []
 
     async def _claimed(
-        self, step: Step[Any], entry: JournalEntry, found: Sequence[Found], workspace_id: WorkspaceId
-    ) -> Learned | None:
+        self, step: WriteStep[Any], entry: JournalEntry, found: Sequence[Match], workspace_id: WorkspaceId
+    ) -> StepResult | None:
         """What was learned of the found objects, once they are owned by this step: no other call can have made them."""
-        contents = step.contents(entry.value)
-        chosen: list[Found] = []
+        contents = step.content_keys(entry.value)
+        chosen: list[Match] = []
         for slot, content in enumerate(contents):
             alike = [row for row, other in zip(entry.rows, contents, strict=True) if other == content]
             free = await self._free(entry, alike, [item for item in found if item.slot == slot], workspace_id)
@@ -112,11 +115,11 @@ class Evidence:
         if len(chosen) < len(contents):
             raise self._ambiguous(entry, chosen)
         rows = [(row, item.object_id) for row, item in zip(entry.rows, chosen, strict=True)]
-        return step.joined(chosen) if await self._owners.own(rows) else None
+        return step.merge_matches(chosen) if await self._owners.assign(rows) else None
 
     async def _free(
-        self, entry: JournalEntry, alike: Sequence[str], found: Sequence[Found], workspace_id: WorkspaceId
-    ) -> Sequence[Found]:
+        self, entry: JournalEntry, alike: Sequence[str], found: Sequence[Match], workspace_id: WorkspaceId
+    ) -> Sequence[Match]:
         """The found objects without an owner; ``OutcomeUnknown`` if it cannot be told yet whose they are, or at all."""
         if not found:
             return found
@@ -132,7 +135,7 @@ class Evidence:
             raise self._ambiguous(entry, [] if rivals.foreign else free)
         return free
 
-    async def _rivals(self, alike: Sequence[str], found: Sequence[Found], workspace_id: WorkspaceId) -> Rivals:
+    async def _rivals(self, alike: Sequence[str], found: Sequence[Match], workspace_id: WorkspaceId) -> CompetingWrites:
         """Which other writes may own one of *found*; waits while an equal object is being made."""
         owners, grace_seconds = self._owners, self._grace_seconds
         object_ids = [item.object_id for item in found]
@@ -147,7 +150,7 @@ class Evidence:
             )
         return rivals
 
-    def _ambiguous(self, entry: JournalEntry | None, found: Sequence[Found]) -> OutcomeUnknown:
+    def _ambiguous(self, entry: JournalEntry | None, found: Sequence[Match]) -> OutcomeUnknown:
         """The error if the found objects may be this call's or another's; those of other workspaces are not named."""
         rest = 0.0 if entry is None else entry.settles_at - self._database.time()
         return OutcomeUnknown(

@@ -8,8 +8,8 @@ from connector_gateway.core.calls.arguments import Arguments
 from connector_gateway.core.connections.account import Whose
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.writes.claims import Claim, ClaimName
-from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, SecretUnreadable, catalogue
-from connector_gateway.kit.write_steps import Learned
+from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, SecretUnreadable, all_errors
+from connector_gateway.kit.write_steps import StepResult
 
 MAX_PRIVATE = 1000
 """Characters of the third party's words that are kept of a refusal."""
@@ -35,7 +35,7 @@ class JournalEntry:
     settles_at: float = 0.0
     """When it has settled: it was carried out by then, or never will be."""
 
-    learned: Learned | None = None
+    learned: StepResult | None = None
     refusal: dict[str, Any] | None = None
     """Why it was refused, kept for later attempts if the write went on without it."""
 
@@ -54,13 +54,13 @@ class JournalEntry:
         return self.sent_at is not None and self.learned is None
 
     @property
-    def may_stand(self) -> bool:
+    def may_have_taken_effect(self) -> bool:
         """Whether it is a step that was carried out, or may have been."""
         return bool(self.name) and (self.in_doubt or self.learned is not None)
 
 
 @dataclass
-class Journal:
+class WriteJournal:
     """The arguments of the first call, just as they came, and the plans and steps since, in order."""
 
     arguments: Arguments
@@ -72,12 +72,12 @@ class Journal:
     """The index of the entry that the present attempt comes to next."""
 
     @classmethod
-    def opened(cls, vault: Vault, claim: Claim, arguments: Arguments, whose: Whose) -> "Journal":
+    def load(cls, vault: Vault, claim: Claim, arguments: Arguments, whose: Whose) -> "WriteJournal":
         """The journal of a claim; a new one for *arguments* if nothing was ever sent under it."""
         if claim.sealed is None:
             return cls(arguments, whose)
         try:
-            opened = vault.open(claim.sealed, owner_of(claim.name))
+            opened = vault.decrypt(claim.sealed, encryption_context(claim.name))
         except SecretUnreadable as fault:
             raise OutcomeUnknown(
                 "What the first call under this key was to do can no longer be read, so nothing was sent.",
@@ -89,20 +89,20 @@ class Journal:
             entry.settles_at = max(entry.settles_at, claim.settles_at)
         if not Whose(*opened["whose"]).is_same(whose):
             raise _other_account()
-        return cls(Arguments.restored(opened["arguments"]), whose, entries)
+        return cls(Arguments.from_json(opened["arguments"]), whose, entries)
 
-    def sealed(self, vault: Vault, claim: Claim) -> bytes:
+    def encrypt(self, vault: Vault, claim: Claim) -> bytes:
         """The journal, readable only here and only under its claim."""
         entries = [vars(entry) for entry in self.entries]
-        kept = {"arguments": self.arguments.kept(), "whose": self.whose, "entries": entries}
-        return vault.seal(kept, owner_of(claim.name))
+        kept = {"arguments": self.arguments.to_json(), "whose": self.whose, "entries": entries}
+        return vault.encrypt(kept, encryption_context(claim.name))
 
     @property
     def past(self) -> Sequence[JournalEntry]:
         """The entries that the present attempt has passed."""
         return self.entries[: self._next]
 
-    def recalled(self, name: str) -> JournalEntry | None:
+    def recorded(self, name: str) -> JournalEntry | None:
         """What an earlier attempt planned or did at this place."""
         if self._next == len(self.entries):
             return None
@@ -116,7 +116,7 @@ class Journal:
         self._next += 1
         return entry
 
-    def entered(self, entry: JournalEntry) -> JournalEntry:
+    def append(self, entry: JournalEntry) -> JournalEntry:
         """A new entry at the end."""
         self.entries.append(entry)
         self._next += 1
@@ -124,17 +124,17 @@ class Journal:
 
     def require_last(self, refusal: Mapping[str, Any]) -> None:
         """Raise a step's refusal again if the write did something after it; otherwise the step may be tried again."""
-        if any(entry.may_stand for entry in self.entries[self._next :]):
+        if any(entry.may_have_taken_effect for entry in self.entries[self._next :]):
             raise _refused(refusal)
         del self.entries[self._next :]
 
 
-def owner_of(name: ClaimName) -> str:
+def encryption_context(name: ClaimName) -> str:
     """Return the name that the journal and the result of a claim are encrypted for."""
     return "\n".join(name)
 
 
-def refusal_kept(error: GatewayError) -> dict[str, Any]:
+def serialize_error(error: GatewayError) -> dict[str, Any]:
     """A refusal as it is stored, with the beginning of the third party's words, which tell what was at fault."""
     private, details = error.private[:MAX_PRIVATE], [dict(detail) for detail in error.details]
     return {
@@ -156,5 +156,5 @@ def _other_account() -> OutcomeUnknown:
 
 
 def _refused(kept: Mapping[str, Any]) -> GatewayError:
-    row = next(row for row in catalogue() if row.code == kept["code"])
+    row = next(row for row in all_errors() if row.code == kept["code"])
     return row(kept["message"], *kept["details"], private=kept["private"], remedy=kept["remedy"])

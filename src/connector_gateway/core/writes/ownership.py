@@ -66,7 +66,7 @@ FORGET = delete(tables.owned).where(_owned.row_id == bindparam("_row_id"))
 
 
 @dataclass(frozen=True, slots=True)
-class Rivals:
+class CompetingWrites:
     """Which other writes an object may belong to."""
 
     owned: Collection[str]
@@ -82,7 +82,7 @@ class Rivals:
     """Whether some of these writes are those of other workspaces."""
 
 
-class Owners:
+class ObjectOwnership:
     """Stores which write owns which object."""
 
     def __init__(self, database: Database, process_id: ProcessId) -> None:
@@ -107,7 +107,9 @@ class Owners:
         """The parameters with which a row is opened again, by another attempt."""
         return {"_row_id": row_id, "_owner": run_id, "_process_id": self._process_id}
 
-    async def rivals(self, row_ids: Sequence[str], object_ids: Collection[str], workspace_id: WorkspaceId) -> Rivals:
+    async def rivals(
+        self, row_ids: Sequence[str], object_ids: Collection[str], workspace_id: WorkspaceId
+    ) -> CompetingWrites:
         """Who else may own one of *object_ids*, that rows of this write are looking for; all rows have one content."""
         mine = select(tables.owned).where(_owned.row_id == row_ids[0]).subquery()
         same = _in_scope(_owned, mine.c)
@@ -121,21 +123,21 @@ class Owners:
             .where(_owned.upstream_id.is_(None), others)
         )
 
-        def read(reading: Writing) -> Rivals:
+        def read(reading: Writing) -> CompetingWrites:
             rows = reading.execute(twins).all()
             left = [row for row in rows if row.alive is None]
             owned = set(reading.execute(taken).scalars())
-            return Rivals(
+            return CompetingWrites(
                 owned, len(rows) > len(left), len(left), any(row.workspace_id != workspace_id for row in left)
             )
 
         return await self._database.read(read)
 
-    async def is_left(self, row: Mapping[str, Any], object_id: str) -> bool:
+    async def is_orphaned(self, row: Mapping[str, Any], object_id: str) -> bool:
         """Whether an object like *row*'s was left by a write that nobody goes on with."""
         return await self._database.read(lambda reading: _is_left(reading, row, object_id))
 
-    async def take_over(self, row: Mapping[str, Any], object_id: str, opening: Sequence[Put]) -> bool:
+    async def adopt(self, row: Mapping[str, Any], object_id: str, opening: Sequence[Put]) -> bool:
         """Give *row* an object that was left, and commit *opening* with it; whether it was left.
 
         From then on it is nobody else's: a write that is in doubt, and may have made it, makes another (decision 97).
@@ -154,7 +156,7 @@ class Owners:
             # Another process was quicker between the look and the insertion.
             return False
 
-    async def own(self, rows: Sequence[tuple[str, str]]) -> bool:
+    async def assign(self, rows: Sequence[tuple[str, str]]) -> bool:
         """Give objects to rows, all of them or none; whether they were free."""
         object_ids = [object_id for _, object_id in rows]
         mine = select(tables.owned).where(_owned.row_id == rows[0][0]).subquery()
@@ -178,9 +180,9 @@ class Owners:
     async def purge(self) -> int:
         """Delete a bounded number of rows that are past their time; how many it were."""
         expired = select(_owned.row_id).where(_owned.expires_at < self._database.time()).limit(PURGE_STEP)
-        row_ids = await self._database.browse(lambda reading: reading.execute(expired).scalars().all())
+        row_ids = await self._database.read_slow(lambda reading: reading.execute(expired).scalars().all())
         purge = delete(tables.owned).where(_owned.row_id.in_(row_ids))
-        return await self._database.discard(lambda writing: writing.execute(purge).rowcount) if row_ids else 0
+        return await self._database.delete_expired(lambda writing: writing.execute(purge).rowcount) if row_ids else 0
 
 
 def _of(row: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:

@@ -27,30 +27,30 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.calls.arguments import Arguments
-from connector_gateway.core.calls.envelope import Envelope, reasoned
-from connector_gateway.core.calls.prepared_operation import NoSteps, Work, scope_of
+from connector_gateway.core.calls.envelope import Envelope, message_with_reason
+from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, scope_of
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.history.runs import Recording
+from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.writes.change_log import ChangeLog
-from connector_gateway.core.writes.claims import Claim, ClaimExists, ClaimName, Claims, First, in_progress
+from connector_gateway.core.writes.claims import Claim, ClaimExists, ClaimName, Claims, StoredResult, in_progress
 from connector_gateway.core.writes.dry_run import DryRun
-from connector_gateway.core.writes.evidence import Evidence, until
-from connector_gateway.core.writes.journal import Journal, JournalEntry, owner_of, refusal_kept
+from connector_gateway.core.writes.evidence import EvidenceFinder, until
+from connector_gateway.core.writes.journal import JournalEntry, WriteJournal, encryption_context, serialize_error
 from connector_gateway.core.writes.key_outcomes import different_parameters
-from connector_gateway.core.writes.ownership import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, Owners
+from connector_gateway.core.writes.ownership import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, ObjectOwnership
 from connector_gateway.core.writes.request_digests import asked
 from connector_gateway.core.writes.restores import Restores
 from connector_gateway.kit.errors import (
-    Doubt,
     GatewayError,
+    InDoubtReason,
     OutcomeUnknown,
     StorageUnavailable,
     UpstreamError,
 )
 from connector_gateway.kit.identifiers import ulid
-from connector_gateway.kit.json_encoding import encoded
+from connector_gateway.kit.json_encoding import encode_json
 from connector_gateway.kit.shapes import Params
-from connector_gateway.kit.write_steps import Cast, Intent, Learned, Step
+from connector_gateway.kit.write_steps import Cast, StepInput, StepResult, WriteStep
 from connector_gateway.storage.sql.bulk_insert import Put, execute, put_all
 from connector_gateway.storage.sql.database import Database
 
@@ -58,7 +58,9 @@ J = TypeVar("J")
 
 log = structlog.get_logger()
 
-LOOK_FIRST = "Look in {vendor} whether it was done before you call again; an {idempotency_key} makes repeats safe."
+CHECK_UPSTREAM_FIRST = (
+    "Look in {vendor} whether it was done before you call again; an {idempotency_key} makes repeats safe."
+)
 """The remedy of a write in doubt that has no key."""
 
 READ_FIRST = "Read the object in {vendor}. If this change is still wanted, make it with another {idempotency_key}."
@@ -76,11 +78,11 @@ DAY_SECONDS = 24 * 60 * 60.0
 FOUND, SENT_AGAIN = "found", "sent_again"
 """Details of a run that tell how a doubt has ended: what was found, or which step was sent again."""
 
-MAX_STANDING = 20
+MAX_REPORTED_STEPS = 20
 """How many finished steps an error lists."""
 
 
-class Writing:
+class WriteProtocol:
     """Carries out writes."""
 
     def __init__(
@@ -88,11 +90,11 @@ class Writing:
         *,
         database: Database,
         claims: Claims,
-        owners: Owners,
+        owners: ObjectOwnership,
         change_log: ChangeLog,
         vault: Vault,
         restores: Restores,
-        evidence: Evidence,
+        evidence: EvidenceFinder,
     ) -> None:
         self.database = database
         self.claims = claims
@@ -102,7 +104,9 @@ class Writing:
         self.restores = restores
         self.evidence = evidence
 
-    async def write(self, work: Work, arguments: Arguments, recording: Recording, wait_seconds: float) -> Envelope:
+    async def write(
+        self, work: PreparedOperation, arguments: Arguments, recording: RunRecorder, wait_seconds: float
+    ) -> Envelope:
         """The envelope of a write: done once for all calls with one key in 24 hours; without a key, sent at most once.
 
         *arguments* were read, so that their key is known to be one.
@@ -111,12 +115,14 @@ class Writing:
             # Neither looked up nor taken: a key that a dry run had used would keep the write from being done.
             return await DryRun(work, self.owners).perform()
         if arguments.key is None:
-            return await self._carry_out(Attempt(self, work, recording, Journal(arguments, work.connection.whose)))
+            return await self._carry_out(
+                WriteAttempt(self, work, recording, WriteJournal(arguments, work.connection.whose))
+            )
         run, connection, key = work.run, work.connection, arguments.key.text
         run.idempotency = {"key": key, "outcome": "unfinished"}
         name = ClaimName.of(connection.workspace_id, connection.connection_id, work.operation.name, arguments.key)
-        wanted, journal = asked(work.operation, work.params), Journal(arguments, connection.whose)
-        new = Attempt(self, work, recording, journal, Claim(name, run.run_id, 1, wanted), taken=False)
+        wanted, journal = asked(work.operation, work.params), WriteJournal(arguments, connection.whose)
+        new = WriteAttempt(self, work, recording, journal, Claim(name, run.run_id, 1, wanted), taken=False)
         try:
             # Most keys are new, and then the claim is taken together with the first intention (decision 94).
             return await self._carry_out(new)
@@ -132,55 +138,55 @@ class Writing:
         taken = await self.claims.take(name, wanted, recording, wait_seconds, exists=exists)
         differs = {} if taken.asked.parameters == wanted.parameters else {"parameters_differ": True}
         if differs:
-            work.warnings.append(different_parameters(taken.run_id if isinstance(taken, First) else None))
-        if isinstance(taken, First):
+            work.warnings.append(different_parameters(taken.run_id if isinstance(taken, StoredResult) else None))
+        if isinstance(taken, StoredResult):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id, **differs}
-            return work.replay(taken, self.vault.open_bytes(taken.sealed, owner_of(name)))
+            return work.replay(taken, self.vault.open_bytes(taken.sealed, encryption_context(name)))
         run.idempotency = {"key": key, "outcome": "first" if taken.attempt == 1 else "recovered", **differs}
         try:
-            journal = Journal.opened(self.vault, taken, arguments, connection.whose)
+            journal = WriteJournal.load(self.vault, taken, arguments, connection.whose)
         except GatewayError:
-            let_go = self.claims.let_go(name, run.run_id)
-            self.database.eventually(let_go, partial(self.claims.wake, name), run.run_id)
+            let_go = self.claims.restore(name, run.run_id)
+            self.database.write_deferred(let_go, partial(self.claims.wake, name), run.run_id)
             raise
-        return await self._carry_out(Attempt(self, work, recording, journal, taken))
+        return await self._carry_out(WriteAttempt(self, work, recording, journal, taken))
 
     @staticmethod
-    async def _carry_out(attempt: "Attempt") -> Envelope:
+    async def _carry_out(attempt: "WriteAttempt") -> Envelope:
         """Perform the operation, and store in the claim how it ended."""
         work = attempt.work
         work.call.steps = attempt
-        work.upstream.before_asking = None if attempt.taken else attempt.before_asking
+        work.upstream.before_request = None if attempt.taken else attempt.before_first_request
         try:
             work.params = attempt.params()
-            envelope = work.envelope(await work.operation.perform(work.call, work.params))
+            envelope = work.envelope(await work.operation.handler(work.call, work.params))
             await attempt.finish(envelope)
         except ClaimExists:
             raise
         except GatewayError as error:
             if not attempt.taken:
                 raise
-            attempt.explain(error)
-            await attempt.leave()
+            attempt.add_step_details(error)
+            await attempt.abandon()
             raise
         except BaseException:
-            attempt.drop()
+            attempt.abandon_in_background()
             raise
         finally:
             # Else the call and its attempt would hold each other, until garbage is looked for (decision 82).
-            work.call.steps, work.upstream.before_asking = NoSteps(), None
+            work.call.steps, work.upstream.before_request = ReadOnlySteps(), None
         return envelope
 
 
-class Attempt:
+class WriteAttempt:
     """One attempt at a write, with or without a claim: carries out what the operation plans, step by step."""
 
     def __init__(
         self,
-        writing: Writing,
-        work: Work,
-        recording: Recording,
-        journal: Journal,
+        writing: WriteProtocol,
+        work: PreparedOperation,
+        recording: RunRecorder,
+        journal: WriteJournal,
         claim: Claim | None = None,
         *,
         taken: bool = True,
@@ -223,7 +229,7 @@ class Attempt:
 
     # What an operation uses
 
-    async def before_asking(self) -> None:
+    async def before_first_request(self) -> None:
         """Take the claim, unless that was done; ``ClaimExists`` where another call has it, or has had it."""
         if self.taken or self._claim is None:
             return
@@ -250,25 +256,25 @@ class Attempt:
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """What *make* returns, as JSON; in a later attempt, what it returned in the first."""
-        entry = self._journal.recalled("")
+        entry = self._journal.recorded("")
         if entry is None:
             # Through JSON even now, so that a first attempt works with what a later one will be given.
-            entry = self._journal.entered(JournalEntry("", from_json(encoded(await make()))))
+            entry = self._journal.append(JournalEntry("", from_json(encode_json(await make()))))
         planned: J = entry.value
         return planned
 
-    async def step(self, step: Step[Any], intent: Intent) -> Learned:
+    async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:
         """Carry out one step, unless the journal or a look upstream shows that it was done."""
-        entry = self._journal.recalled(step.name)
+        entry = self._journal.recorded(step.name)
         if entry is None:
-            mark = "" if step.makes else self._mark(step.name, self._writing.database.time())
-            entry = self._journal.entered(JournalEntry(step.name, self._kept(intent), mark))
+            mark = "" if step.object_kind else self._mark(step.name, self._writing.database.time())
+            entry = self._journal.append(JournalEntry(step.name, self._kept(intent), mark))
         if entry.refusal is not None:
             self._journal.require_last(entry.refusal)
         if entry.learned is None and not entry.restored:
             await self._suspect(step, entry)
         if entry.in_doubt:
-            entry.learned = await self._writing.evidence.settled(self.work, step, entry)
+            entry.learned = await self._writing.evidence.resolve(self.work, step, entry)
             if entry.learned is None:
                 await self._require_unchanged(step, entry)
                 if not entry.restored:
@@ -280,9 +286,9 @@ class Attempt:
             await self._intend(step, entry)
             entry.learned = await self._send(step, entry)
             self._note_change(step, entry)
-            if step.makes:
+            if step.object_kind:
                 self._unowned += zip(entry.rows, step.object_ids(entry.learned), strict=True)
-        self._standing.append({"done": step.name, **step.tells(entry.learned)})
+        self._standing.append({"done": step.name, **step.public_result(entry.learned)})
         return entry.learned
 
     def _mark(self, name: str, at: float) -> str:
@@ -291,7 +297,7 @@ class Attempt:
             return ulid()
         return mark_of(self._claim, name, sum(entry.name == name for entry in self._journal.entries), at)
 
-    async def _suspect(self, step: Step[Any], entry: JournalEntry) -> None:
+    async def _suspect(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Put a step in doubt that may have been sent in a time that the database has lost."""
         lost = self._writing.restores.lost
         if lost is None or self._claim is None or self._undoing or (entry.sent_at or 0.0) > lost.until:
@@ -312,7 +318,7 @@ class Attempt:
             (entry.sent_at, entry.settles_at), entry.restored = before, False
             raise
 
-    def _note_change(self, step: Step[Any], entry: JournalEntry) -> None:
+    def _note_change(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Record which objects a step has changed, with the next commit."""
         if names := step.changes(entry.value):
             scope, run_id = scope_of(self.work, step, entry.value), self.work.run.run_id
@@ -320,9 +326,9 @@ class Attempt:
             mark = entry.mark or entry.rows[0]
             self._changed += self._writing.change_log.records(scope, names, mark, run_id)
 
-    async def _require_unchanged(self, step: Step[Any], entry: JournalEntry) -> None:
+    async def _require_unchanged(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Refuse to send a step again over what another call has changed since."""
-        names = () if step.makes else step.changes(entry.value)
+        names = () if step.object_kind else step.changes(entry.value)
         if not names:
             return
         if entry.in_doubt_before:
@@ -349,12 +355,12 @@ class Attempt:
                 remedy=READ_FIRST,
             )
 
-    def _kept(self, intent: Intent) -> Intent:
+    def _kept(self, intent: StepInput) -> StepInput:
         """*intent* as a later attempt would read it from the journal; unchanged without a claim."""
-        kept: Intent = intent if self._claim is None else from_json(encoded(intent))
+        kept: StepInput = intent if self._claim is None else from_json(encode_json(intent))
         return kept
 
-    async def try_step(self, step: Step[Any], intent: Intent) -> Learned | None:
+    async def try_step(self, step: WriteStep[Any], intent: StepInput) -> StepResult | None:
         """Carry out a step that the write can do without; None where it was refused, or has certainly failed."""
         try:
             return await self.step(step, intent)
@@ -363,11 +369,11 @@ class Attempt:
             # Going on over a doubt could leave something half done that nobody is told of (decision 18).
             if self._lost or (entry.in_doubt and entry is not self._absent):
                 raise
-            entry.sent_at, entry.refusal = None, refusal_kept(error)
-            self.work.warnings.append(f"Not done: {step.name}. {reasoned(error)}")
+            entry.sent_at, entry.refusal = None, serialize_error(error)
+            self.work.warnings.append(f"Not done: {step.name}. {message_with_reason(error)}")
             return None
 
-    async def undo(self, step: Step[Any], intent: Intent) -> None:
+    async def undo(self, step: WriteStep[Any], intent: StepInput) -> None:
         """Undo what was done, after a later step was refused; does nothing while any step is in doubt.
 
         If it succeeds, the key may be used again. Otherwise callers are told what was done.
@@ -381,17 +387,19 @@ class Attempt:
             self._undone = len(self._journal.past)
             self._standing.clear()
 
-    def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
+    def record_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
         """Do nothing: the result tells what was written."""
 
-    async def take_over(self, step: Step[Any], intent: Intent, object_id: str) -> bool:
+    async def adopt(self, step: WriteStep[Any], intent: StepInput, object_id: str) -> bool:
         """Own what an interrupted call left, and be seen to be under way: only without a key, and if no other may."""
         if self._claim is not None:
             return False
         owners, run_id = self._writing.owners, self.work.run.run_id
-        (content,) = step.contents(intent)
-        row = owners.row(f"{run_id}.0", scope_of(self.work, step, intent), step.makes, content, run_id, keyed=False)
-        taken = await owners.take_over(row, object_id, self._recording.opening())
+        (content,) = step.content_keys(intent)
+        row = owners.row(
+            f"{run_id}.0", scope_of(self.work, step, intent), step.object_kind, content, run_id, keyed=False
+        )
+        taken = await owners.adopt(row, object_id, self._recording.opening())
         self._recording.opened = self._recording.opened or taken
         return taken
 
@@ -399,7 +407,7 @@ class Attempt:
 
     async def finish(self, envelope: Envelope) -> None:
         """Commit the result, the owned objects and the run together; later, if storage is away now."""
-        await self.before_asking()
+        await self.before_first_request()
         self.work.run.succeed(envelope.status)
         self.work.run.details = self._settled or None
         claim, puts = self._claim, [*self._ownership(), *self._refused_rows()]
@@ -417,14 +425,14 @@ class Attempt:
 
     def _done(self, claim: Claim, envelope: Envelope) -> Put:
         """The statement that stores the result in the claim, encrypted."""
-        sealed = self._writing.vault.seal_bytes(b"".join(map(bytes, envelope.data)), owner_of(claim.name))
-        return self._writing.claims.done(claim, envelope.status, sealed)
+        sealed = self._writing.vault.seal_bytes(b"".join(map(bytes, envelope.data)), encryption_context(claim.name))
+        return self._writing.claims.set_result(claim, envelope.status, sealed)
 
-    def explain(self, error: GatewayError) -> None:
+    def add_step_details(self, error: GatewayError) -> None:
         """Add to *error* which steps were done, and what to do about a doubt without a key."""
-        error.details += self._standing[:MAX_STANDING]
+        error.details += self._standing[:MAX_REPORTED_STEPS]
         if self._claim is None and (error.doubt is not None or isinstance(error, OutcomeUnknown)):
-            error.remedy, error.retry_after = LOOK_FIRST, None
+            error.remedy, error.retry_after = CHECK_UPSTREAM_FIRST, None
         elif isinstance(error, OutcomeUnknown) and error.retry_after is None and self._is_restored:
             error.remedy = RESTORED
 
@@ -433,7 +441,7 @@ class Attempt:
         """Whether a step is in doubt only because the database was restored."""
         return any(entry.restored and entry.in_doubt for entry in self._journal.entries)
 
-    async def leave(self) -> None:
+    async def abandon(self) -> None:
         """Delete the claim if nothing was done under it; otherwise leave it for a repeat of the call."""
         learned, left, change = self._ownership(), self._rows_left(), self._claim_left()
         try:
@@ -448,13 +456,13 @@ class Attempt:
                 raise
         self._wake()
 
-    def drop(self) -> None:
+    def abandon_in_background(self) -> None:
         """The same as ``leave``, but without waiting for the commit."""
         if any(entry.in_doubt for entry in self._journal.entries):
             cut_off = OutcomeUnknown(
                 "This service had to stop before the application had answered.", doubt="interrupted"
             )
-            self.explain(cut_off)
+            self.add_step_details(cut_off)
             self._recording.in_doubt = cut_off
         self._eventually(self._ownership(), self._rows_left(), self._claim_left())
 
@@ -468,18 +476,18 @@ class Attempt:
             if change is None or execute(writing, *change):
                 put_all(writing, left)
 
-        self._writing.database.eventually(own, about=self.work.run.run_id)
-        self._writing.database.eventually(commit, self._wake, self.work.run.run_id)
+        self._writing.database.write_deferred(own, about=self.work.run.run_id)
+        self._writing.database.write_deferred(commit, self._wake, self.work.run.run_id)
 
     def _claim_left(self) -> Put | None:
         """The statement that deletes the claim or leaves it in doubt; None without one, or if the result is stored."""
         claim, claims = self._claim, self._writing.claims
         if claim is None or self._finished or not self.taken:
             return None
-        if not any(entry.may_stand for entry in self._journal.entries[self._undone :]):
-            return claims.released(claim)
+        if not any(entry.may_have_taken_effect for entry in self._journal.entries[self._undone :]):
+            return claims.delete(claim)
         settles_at = max([entry.settles_at for entry in self._journal.entries if entry.in_doubt], default=0.0)
-        return claims.put_back(claim, self._journal.sealed(self._writing.vault, claim), settles_at)
+        return claims.mark_in_doubt(claim, self._journal.encrypt(self._writing.vault, claim), settles_at)
 
     def _rows_left(self) -> list[Put]:
         """Statements that keep the owner rows of what may have been made, and delete the others."""
@@ -491,7 +499,7 @@ class Attempt:
 
     # A step, before it is sent and after
 
-    async def _intend(self, step: Step[Any], entry: JournalEntry) -> None:
+    async def _intend(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Store the step before it is sent, together with the run and the owner rows."""
         now = self._writing.database.time()
         entry.refusal = None
@@ -505,7 +513,7 @@ class Attempt:
             entry.sent_at, entry.settles_at = before
             raise
 
-    async def _record(self, step: Step[Any], entry: JournalEntry) -> None:
+    async def _record(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Store the journal with a step in doubt, together with the run and the owner rows."""
         rows = self._opened_rows(step, entry)
         puts = [*self._ownership(), *self._refused_rows(), *rows, *self._recording.opening()]
@@ -515,14 +523,14 @@ class Attempt:
             await self._begin(self._claim, puts)
 
     def _intention(self, claim: Claim) -> Put:
-        return self._writing.claims.intended(
-            claim, self._journal.sealed(self._writing.vault, claim), self.work.call.settle_seconds
+        return self._writing.claims.set_intent(
+            claim, self._journal.encrypt(self._writing.vault, claim), self.work.call.settle_seconds
         )
 
     async def _begin(self, claim: Claim, puts: Sequence[Put]) -> None:
         """Take the claim together with the first intention; ``ClaimExists`` where another call has it."""
-        sealed = self._journal.sealed(self._writing.vault, claim)
-        fence = self._writing.claims.begun(claim, sealed, self.work.call.settle_seconds)
+        sealed = self._journal.encrypt(self._writing.vault, claim)
+        fence = self._writing.claims.insert_with_intent(claim, sealed, self.work.call.settle_seconds)
         # Before the commit: where its outcome is not known, the claim has to be let go.
         self._note_taken()
         if not await self._writing.database.put_all(puts, fence, self.work.run.run_id):
@@ -531,7 +539,7 @@ class Attempt:
         self._writing.claims.hold(claim.name)
         self._recording.opened = True
 
-    async def _send(self, step: Step[Any], entry: JournalEntry) -> Learned:
+    async def _send(self, step: WriteStep[Any], entry: JournalEntry) -> StepResult:
         """Send the step; if its outcome is in doubt, look for its work during the grace time before raising."""
         self.work.upstream.written_at = None
         try:
@@ -541,7 +549,7 @@ class Attempt:
             self.work.run.redaction.error(error)
             doubt = self._judge(entry, error.doubt)
             if doubt is None:
-                error.doubt, entry.refusal = None, refusal_kept(error)
+                error.doubt, entry.refusal = None, serialize_error(error)
                 raise
             doubtful = error if error.doubt or isinstance(error, UpstreamError) else _unreadable(error, error.private)
             doubtful.doubt = doubt
@@ -555,12 +563,12 @@ class Attempt:
             raise
         return await self._found(step, entry, doubtful)
 
-    async def _found(self, step: Step[Any], entry: JournalEntry, doubtful: GatewayError) -> Learned:
+    async def _found(self, step: WriteStep[Any], entry: JournalEntry, doubtful: GatewayError) -> StepResult:
         """Return what a step in doubt is proven to have done within the grace time; otherwise raise *doubtful*."""
         learned = None
         with suppress(GatewayError):
             await self._writing.database.put_all(self._doubtful_rows(), about=self.work.run.run_id)
-            learned = await self._writing.evidence.settled(self.work, step, entry)
+            learned = await self._writing.evidence.resolve(self.work, step, entry)
             self._absent = entry
         if learned is None:
             raise self._undecided(entry, doubtful)
@@ -583,7 +591,7 @@ class Attempt:
             doubt=doubtful.doubt,
         )
 
-    def _judge(self, entry: JournalEntry, told: Doubt | None = None) -> Doubt | None:
+    def _judge(self, entry: JournalEntry, told: InDoubtReason | None = None) -> InDoubtReason | None:
         """Decide whether the step just sent is in doubt, and until when; this is the only place that releases it.
 
         It is not if nothing was sent, or if the connector's table lists the response as one that proves that nothing
@@ -640,17 +648,17 @@ class Attempt:
             return OWN, {"_row_id": row_id, "_upstream_id": object_id}
         return SETTLE, row | {"upstream_id": object_id, "process_id": None}
 
-    def _opened_rows(self, step: Step[Any], entry: JournalEntry) -> list[Put]:
+    def _opened_rows(self, step: WriteStep[Any], entry: JournalEntry) -> list[Put]:
         """Statements that insert the owner rows of what is about to be made."""
-        if not step.makes:
+        if not step.object_kind:
             return []
         owners, run_id = self._writing.owners, self.work.run.run_id
         if entry.rows:
             return [(REOPEN, owners.reopened(row, run_id)) for row in entry.rows]
         keyed = self._claim is not None
-        scope, contents = scope_of(self.work, step, entry.value), step.contents(entry.value)
+        scope, contents = scope_of(self.work, step, entry.value), step.content_keys(entry.value)
         rows = [
-            owners.row(f"{run_id}.{len(self._opened) + number}", scope, step.makes, content, run_id, keyed=keyed)
+            owners.row(f"{run_id}.{len(self._opened) + number}", scope, step.object_kind, content, run_id, keyed=keyed)
             for number, content in enumerate(contents, 1)
         ]
         entry.rows = [row["row_id"] for row in rows]
@@ -664,16 +672,16 @@ class Attempt:
     def _refused_rows(self) -> list[Put]:
         """Statements that delete the owner rows of what was certainly not made."""
         for entry in self._journal.entries:
-            if not entry.may_stand:
+            if not entry.may_have_taken_effect:
                 self._forgotten += entry.rows
                 entry.rows = []
         # Kept until a commit has succeeded: a row that is left looks like an equal write that is never done.
         return [(FORGET, {"_row_id": row}) for row in self._forgotten]
 
 
-def _found_by(step: Step[Any]) -> Mapping[str, str]:
+def _found_by(step: WriteStep[Any]) -> Mapping[str, str]:
     """Return the detail of a step that a search has proven to be done."""
-    return {FOUND: f"the {step.makes}" if step.makes else step.name}
+    return {FOUND: f"the {step.object_kind}" if step.object_kind else step.name}
 
 
 def mark_of(claim: Claim, name: str, number: int, at: float) -> str:

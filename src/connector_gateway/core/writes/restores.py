@@ -21,7 +21,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.bulk_insert import fetch
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.epochs import Epoch, FileWitness, Witness
-from connector_gateway.storage.sql.sqlite_files import Unusable
+from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 
 ONLY = 1
 """The identifier of the one row."""
@@ -112,7 +112,7 @@ class Restores:
         if epoch is None or epoch.installation_id == self._installation_id:
             return
         if not new:
-            raise Unusable(
+            raise UnusableDatabase(
                 f"The database is of installation {self._installation_id}, but {witness.path} is of "
                 f"{epoch.installation_id}: another database was put in its place. To serve it all the same, run "
                 "'connector-gateway restored --backup-at TIME' with the time of that backup."

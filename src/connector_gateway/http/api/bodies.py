@@ -1,8 +1,8 @@
 """Request bodies: read whole, up to a limit, before anything else is done."""
 
 from connector_gateway.core.calls.arguments import Body
-from connector_gateway.core.calls.error_details import cut
-from connector_gateway.http.api.responses import HttpExchange
+from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.http.api.responses import RequestContext
 from connector_gateway.http.server.connection_limits import LARGE_BYTES
 from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, RequestIncomplete, UnsupportedMediaType
 
@@ -11,7 +11,7 @@ PLAIN = "identity"
 """The ``Content-Encoding`` of a body that is sent as it is."""
 
 
-async def read_raw(exchange: HttpExchange, max_bytes: int) -> bytes:
+async def read_raw(exchange: RequestContext, max_bytes: int) -> bytes:
     """The body of a request as it came; ``PayloadTooLarge`` beyond the limit."""
     body = await _read(exchange, max_bytes)
     if body is None:
@@ -19,7 +19,7 @@ async def read_raw(exchange: HttpExchange, max_bytes: int) -> bytes:
     return body
 
 
-async def read_body(exchange: HttpExchange, max_bytes: int) -> Body:
+async def read_body(exchange: RequestContext, max_bytes: int) -> Body:
     """The JSON body of a request, or why it cannot be read; nothing is raised yet, unless it did not arrive whole."""
     text = await _read(exchange, max_bytes)
     if text is None:
@@ -28,7 +28,7 @@ async def read_body(exchange: HttpExchange, max_bytes: int) -> Body:
     if encoding.strip().lower() != PLAIN:
         return Body(
             refusal=UnsupportedMediaType(
-                f"The body is encoded as {cut(encoding)}; bodies are taken as they are.",
+                f"The body is encoded as {truncate(encoding)}; bodies are taken as they are.",
                 {"header": "content-encoding"},
                 remedy="Send the body without Content-Encoding.",
             )
@@ -41,7 +41,7 @@ async def read_body(exchange: HttpExchange, max_bytes: int) -> Body:
     return Body(text)
 
 
-async def _read(exchange: HttpExchange, max_bytes: int) -> bytes | None:
+async def _read(exchange: RequestContext, max_bytes: int) -> bytes | None:
     """The body; None where it is too large, ``RequestIncomplete`` where it does not arrive whole."""
     declared = exchange.header(b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > max_bytes:
@@ -58,17 +58,17 @@ async def _read(exchange: HttpExchange, max_bytes: int) -> bytes | None:
             size += len(pieces[-1])
             if not message.get("more_body", False):
                 return b"".join(pieces) if size <= max_bytes else None
-            if exchange.client.late:
+            if exchange.client.body_overdue:
                 raise RequestIncomplete("The body did not arrive in time.")
             if size > LARGE_BYTES:
-                exchange.client.hold(size)
+                exchange.client.reserve_buffer(size)
     finally:
         exchange.client.release()
     return None
 
 
 def _declared(content_type: str) -> str:
-    return f"The body is declared as {cut(content_type)}." if content_type else "The body has no Content-Type."
+    return f"The body is declared as {truncate(content_type)}." if content_type else "The body has no Content-Type."
 
 
 def _too_large(max_bytes: int) -> PayloadTooLarge:

@@ -7,18 +7,18 @@ from starlette.types import Receive, Scope, Send
 from connector_gateway.core.access.audit import Audit
 from connector_gateway.core.access.audited_actions import Actor, acting
 from connector_gateway.core.events.hook_verification import PREFIX
-from connector_gateway.core.events.inbound_hooks import Hooks
+from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.http.api.bodies import read_raw
-from connector_gateway.http.api.responses import HttpExchange, HttpResponse
-from connector_gateway.http.api.routes import Edge, Methods, answered, last_segment
+from connector_gateway.http.api.responses import HttpResponse, RequestContext
+from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, last_segment, respond
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.events import Delivery
+from connector_gateway.kit.events import HookRequest
 
 
 class HookEndpoint:
     """The address for the deliveries of one third party."""
 
-    def __init__(self, edge: Edge, hooks: Hooks, clock: Clock, audit: Audit) -> None:
+    def __init__(self, edge: ApiContext, hooks: InboundHooks, clock: Clock, audit: Audit) -> None:
         self._audit = audit
         self._edge = edge
         self._hooks = hooks
@@ -26,23 +26,23 @@ class HookEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Acknowledge one delivery, once its content is stored."""
-        exchange = HttpExchange(scope, receive)
+        exchange = RequestContext(scope, receive)
         connector = scope["path_params"]["connector"]
         address = last_segment(scope) if "address" in scope["path_params"] else ""
-        answer = await answered(exchange, self._hooks.connector(connector), self._answer(exchange, connector, address))
+        answer = await respond(exchange, self._hooks.connector(connector), self._answer(exchange, connector, address))
         await exchange.send(answer, send)
 
-    async def _answer(self, exchange: HttpExchange, connector: str, address: str) -> HttpResponse:
+    async def _answer(self, exchange: RequestContext, connector: str, address: str) -> HttpResponse:
         received_at = self._clock.now()
         body = await read_raw(exchange, self._edge.max_body_bytes)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers.items()}
-        delivery = Delivery(headers, body, received_at)
+        delivery = HookRequest(headers, body, received_at)
         # A secret that is handed over is an administrative act of the application's.
         with acting(self._audit, Actor("application", exchange.address, "hook")):
             return HttpResponse(200, to_json(await self._hooks.receive(connector, delivery, address)))
 
 
-def hook_routes(edge: Edge, hooks: Hooks, clock: Clock, audit: Audit) -> list[Route]:
+def hook_routes(edge: ApiContext, hooks: InboundHooks, clock: Clock, audit: Audit) -> list[Route]:
     """The addresses of all hooks: the plain one, and those that were made for handing over a secret."""
-    endpoint = Methods(edge, {"POST": HookEndpoint(edge, hooks, clock, audit)})
+    endpoint = MethodDispatcher(edge, {"POST": HookEndpoint(edge, hooks, clock, audit)})
     return [Route(PREFIX + "/{connector}", endpoint), Route(PREFIX + "/{connector}/{address}", endpoint)]

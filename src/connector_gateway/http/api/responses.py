@@ -11,9 +11,9 @@ from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.access.keys import NEUTRALISE
 from connector_gateway.core.access.rate_limit import WINDOW_SECONDS
-from connector_gateway.core.calls.envelope import Envelope, refusal
+from connector_gateway.core.calls.envelope import Envelope, error_envelope
 from connector_gateway.core.history.runs import Run
-from connector_gateway.http.server.connection_limits import LARGE_BYTES, UNCOUNTED, Client
+from connector_gateway.http.server.connection_limits import LARGE_BYTES, UNTRACKED, ClientConnection
 from connector_gateway.kit.errors import GatewayError, MalformedRequest, ServiceFailure
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.shapes import Piece
@@ -43,7 +43,7 @@ class HttpResponse(Struct):
     media_type: bytes = JSON
 
 
-class HttpExchange:
+class RequestContext:
     """One HTTP request and the run it is."""
 
     __slots__ = ("agent", "client", "headers", "keyed", "receive", "run", "scope")
@@ -108,7 +108,7 @@ class HttpExchange:
         """Send *answer*, which ends with a newline for terminals, with the headers that every response carries."""
         size = len(answer.body) + sum(map(len, answer.more)) + 1
         length = (b"content-length", b"%d" % size)
-        headers = [(b"content-type", answer.media_type), *common(self), *answer.headers, length]
+        headers = [(b"content-type", answer.media_type), *common_headers(self), *answer.headers, length]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         if size > LARGE_BYTES and self.scope["method"] != "HEAD":
             await self._send_large([answer.body, *answer.more, b"\n"], size, send)
@@ -123,30 +123,30 @@ class HttpExchange:
 
     async def _send_large(self, pieces: Iterable[Piece], size: int, send: Send) -> None:
         """Send what is counted while it is held, no faster than it is taken."""
-        self.client.hold(size)
+        self.client.reserve_buffer(size)
         try:
-            await send_in_parts(self.client, pieces, send)
+            await send_chunked(self.client, pieces, send)
         finally:
             self.client.release()
 
 
-def client_of(scope: Scope) -> Client:
+def client_of(scope: Scope) -> ClientConnection:
     """Who asks."""
-    client: Client = scope["state"]["client"] if "state" in scope else UNCOUNTED
+    client: ClientConnection = scope["state"]["client"] if "state" in scope else UNTRACKED
     return client
 
 
-async def send_in_parts(client: Client, pieces: Iterable[Piece], send: Send) -> None:
+async def send_chunked(client: ClientConnection, pieces: Iterable[Piece], send: Send) -> None:
     """Send a large body no faster than it is taken, and others in between."""
     for piece in pieces:
         view = memoryview(bytes(piece))  # its parts are no copies
         for start in range(0, len(view), LARGE_BYTES):
-            await client.writable()
+            await client.drain()
             await send({"type": "http.response.body", "body": view[start : start + LARGE_BYTES], "more_body": True})
     await send({"type": "http.response.body", "body": b""})
 
 
-def enveloped(envelope: Envelope) -> HttpResponse:
+def success_response(envelope: Envelope) -> HttpResponse:
     """The answer to a call that succeeded."""
     headers: RawHeaders = [(b"idempotent-replayed", b"true")] if envelope.replayed else []
     headers += [(b"warning", b'199 - "%b"' % _quotable(warning)) for warning in envelope.warnings]
@@ -159,12 +159,12 @@ def _quotable(text: str) -> bytes:
     return re.sub(r"[^ !#-\[\]-~]", "?", text.replace('"', "'")).encode()
 
 
-def shown(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> HttpResponse:
+def management_response(data: Any, *, next_cursor: str | None = None, paged: bool = False) -> HttpResponse:
     """The answer of a management route."""
     return HttpResponse(200, to_json({"data": data} | ({"next_cursor": next_cursor} if paged else {})))
 
 
-def refused(run: Run, connector: AnyConnector | None, error: GatewayError) -> HttpResponse:
+def error_response(run: Run, connector: AnyConnector | None, error: GatewayError) -> HttpResponse:
     """The answer to a call that ended with *error*; what is private goes to the log."""
     log_private(run, error)
     headers: RawHeaders = []
@@ -172,7 +172,7 @@ def refused(run: Run, connector: AnyConnector | None, error: GatewayError) -> Ht
         headers.append((b"www-authenticate", b"Bearer"))
     if error.retry_after is not None:
         headers.append((b"retry-after", str(error.retry_after).encode()))
-    return HttpResponse(error.status, to_json(refusal(run, connector, error)), headers)
+    return HttpResponse(error.status, to_json(error_envelope(run, connector, error)), headers)
 
 
 def log_private(run: Run, error: GatewayError) -> None:
@@ -188,7 +188,7 @@ def _cause(run: Run, error: GatewayError) -> dict[str, str]:
     return {} if cause is None else {"exception": run.redaction.traceback(cause)}
 
 
-def common(exchange: HttpExchange) -> RawHeaders:
+def common_headers(exchange: RequestContext) -> RawHeaders:
     """The headers that every answer carries, whatever it is made of."""
     run = exchange.run
     headers: RawHeaders = [

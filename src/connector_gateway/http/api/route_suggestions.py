@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from connector_gateway.core.calls.error_details import cut
+from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.http.api.routes import ROOT
 from connector_gateway.kit.errors import RouteNotFound
 from connector_gateway.kit.errors.suggestions import LIKENESS, MEANT
@@ -18,14 +18,14 @@ Route = tuple[str, str]
 """Method and path, whose parameters stand in braces."""
 
 
-class Addresses:
+class RouteSuggestions:
     """Every address there is."""
 
     def __init__(self, connectors: Iterable[AnyConnector], others: Iterable[Route]) -> None:
         self._of = {connector.name: routes_of(connector) for connector in connectors}
         self._others = list(others)
 
-    def missing(self, path: str) -> RouteNotFound:
+    def not_found_error(self, path: str) -> RouteNotFound:
         """The refusal of a request for *path*, which does not exist."""
         if len(path) > MAX_COMPARED:
             return RouteNotFound("There is nothing at this address.")
@@ -45,7 +45,7 @@ class Addresses:
                 "The address ends before the connector.", {"parameter": "connector", "allowed": list(self._of)}
             )
         return RouteNotFound(
-            f'There is no connector "{cut(connector)}".',
+            f'There is no connector "{truncate(connector)}".',
             {"parameter": "connector", "value": connector, "allowed": list(self._of)},
         )
 

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from connector_gateway.http.console.forms import MOST_CHOICES, Choices, Form, controls_of, unplaced
-from connector_gateway.http.console.request import Visit, identifier_of
+from connector_gateway.http.console.request import ConsoleRequest, identifier_of
 from connector_gateway.http.console.tables import LISTS, title_of
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.fields import Field
 
 
 async def form_of(
-    visit: Visit,
+    visit: ConsoleRequest,
     fields: Sequence[Field],
     *,
     values: Mapping[str, str],
@@ -43,12 +43,12 @@ def _unknown(value: str, choices: Choices) -> Choices:
     return [(one, one) for one in value.splitlines() if one and one not in known]
 
 
-def filters_given(visit: Visit, fields: Sequence[Field]) -> Mapping[str, str]:
+def filters_given(visit: ConsoleRequest, fields: Sequence[Field]) -> Mapping[str, str]:
     """Return the filters that a list was asked for with."""
     return {field.name: text for field in fields if (text := visit.query.get(field.name, ""))}
 
 
-async def _choices(visit: Visit, field: Field, values: Mapping[str, str]) -> Choices | None:
+async def _choices(visit: ConsoleRequest, field: Field, values: Mapping[str, str]) -> Choices | None:
     """Return the values that a field offers; None if anything can be entered."""
     if field.choices:
         return [(choice, choice) for choice in field.choices]
@@ -63,18 +63,18 @@ async def _choices(visit: Visit, field: Field, values: Mapping[str, str]) -> Cho
     return await _objects(visit, field.resource, values) if field.resource and field.resource in LISTS else None
 
 
-async def _objects(visit: Visit, resource: str, values: Mapping[str, str]) -> Choices | None:
+async def _objects(visit: ConsoleRequest, resource: str, values: Mapping[str, str]) -> Choices | None:
     """Return the objects of a resource by name, those of the entered workspace if it has one; None if too many."""
     route, identifier = LISTS[resource], identifier_of(LISTS[resource])
     within = {"workspace_id": values.get("workspace_id", "")} if resource != "workspaces" else {}
-    page = await visit.ask(route, {**within, "limit": str(MOST_CHOICES)})
+    page = await visit.submit(route, {**within, "limit": str(MOST_CHOICES)})
     if page.position is not None:
         return None
     found = [(getattr(one, identifier), _words(visit, one)) for one in page.items]
     return sorted(found, key=lambda one: (one[1].casefold(), one[0]))
 
 
-def _words(visit: Visit, record: object) -> str:
+def _words(visit: ConsoleRequest, record: object) -> str:
     """Return what people call an object, with its application if it has one."""
     connector = getattr(record, "connector", "")
     words = title_of(record) or str(next(iter(vars(record).values())))

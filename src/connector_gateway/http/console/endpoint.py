@@ -13,10 +13,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway.core.access.audited_actions import Actor
 from connector_gateway.http.api.bodies import read_raw
-from connector_gateway.http.api.responses import HttpExchange
-from connector_gateway.http.api.routes import Edge, Methods, outcome, query_of
+from connector_gateway.http.api.responses import RequestContext
+from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, query_of, result_or_error
 from connector_gateway.http.console.cookies import SESSION, VISITOR, VISITOR_SECONDS, keep
-from connector_gateway.http.console.request import BACKGROUND, SIGN_IN, Console, ConsoleRoute, Visit
+from connector_gateway.http.console.request import BACKGROUND, SIGN_IN, Console, ConsoleRequest, ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.http.pages import is_own_form
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, ServiceFailure
@@ -35,17 +35,19 @@ class ConsoleEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        exchange = HttpExchange(scope, receive)
-        visit = await outcome(self._visit(exchange))
+        exchange = RequestContext(scope, receive)
+        visit = await result_or_error(self._visit(exchange))
         if isinstance(visit, GatewayError):
-            nobody = Visit(self._console, exchange, self._console.sessions.visitor(), signed_in=False, query={})
+            nobody = ConsoleRequest(
+                self._console, exchange, self._console.sessions.visitor(), signed_in=False, query={}
+            )
             answer = _problem(nobody, visit)
         else:
-            ended = await outcome(self._answer(visit))
+            ended = await result_or_error(self._answer(visit))
             answer = _problem(visit, ended) if isinstance(ended, GatewayError) else ended
         await answer(scope, receive, send)
 
-    async def _visit(self, exchange: HttpExchange) -> Visit:
+    async def _visit(self, exchange: RequestContext) -> ConsoleRequest:
         """Who asks, and for what."""
         # Not by http.cookies, which drops all cookies where one of another program on this host is odd.
         held = HTTPConnection(exchange.scope).cookies
@@ -53,16 +55,16 @@ class ConsoleEndpoint:
         found = await self._console.sessions.find(held[SESSION], in_use=in_use) if SESSION in held else None
         session = found or self._console.sessions.visitor(held.get(VISITOR))
         query = dict(query_of(exchange.scope))
-        return Visit(self._console, exchange, session, signed_in=found is not None, query=query)
+        return ConsoleRequest(self._console, exchange, session, signed_in=found is not None, query=query)
 
-    async def _answer(self, visit: Visit) -> Response:
+    async def _answer(self, visit: ConsoleRequest) -> Response:
         if not visit.signed_in and not self._route.for_visitors:
             return _to_sign_in(visit)
         if self._route.for_admins:
             await self._require_admin(visit)
         if self._route.method == "POST":
             visit = replace(visit, form=await _form(visit.exchange))
-            if not _ours(visit):
+            if not _has_valid_form_token(visit):
                 return visit.show("refused.html", status=403)
         answer = await self._route.perform(visit)
         # Who has signed in holds another secret, which belongs into its own cookie alone.
@@ -70,7 +72,7 @@ class ConsoleEndpoint:
             keep(answer, self._console.pages, VISITOR, visit.session.token, VISITOR_SECONDS)
         return answer
 
-    async def _require_admin(self, visit: Visit) -> None:
+    async def _require_admin(self, visit: ConsoleRequest) -> None:
         """Refuse what only admins may do, and record that it was tried."""
         try:
             visit.operator.require_admin()
@@ -80,24 +82,24 @@ class ConsoleEndpoint:
             raise
 
 
-def console_routes(edge: Edge, console: Console) -> list[Route]:
+def console_routes(edge: ApiContext, console: Console) -> list[Route]:
     """Every page at its address."""
     paths: dict[str, dict[str, ASGIApp]] = {}
     for route in ROUTES:
         methods = ["GET", "HEAD"] if route.method == "GET" else [route.method]
         paths.setdefault(route.path, {}).update(dict.fromkeys(methods, ConsoleEndpoint(console, route)))
-    return [Route(path, Methods(edge, endpoints)) for path, endpoints in paths.items()]
+    return [Route(path, MethodDispatcher(edge, endpoints)) for path, endpoints in paths.items()]
 
 
-def _to_sign_in(visit: Visit) -> Response:
+def _to_sign_in(visit: ConsoleRequest) -> Response:
     """Where to sign in, and from there back to the page that was asked for."""
     if visit.exchange.scope["method"] == "POST":
-        return visit.lead(SIGN_IN)
+        return visit.redirect(SIGN_IN)
     wanted = quote(visit.path) + ("?" + visit.exchange.scope["query_string"].decode("latin-1")).rstrip("?")
-    return visit.lead(SIGN_IN, next=wanted)
+    return visit.redirect(SIGN_IN, next=wanted)
 
 
-async def _form(exchange: HttpExchange) -> Mapping[str, str]:
+async def _form(exchange: RequestContext) -> Mapping[str, str]:
     """Return the fields of a form; of one that was sent more than once, all values in lines."""
     body = await read_raw(exchange, MAX_FORM_BYTES)
     fields: dict[str, list[str]] = {}
@@ -106,7 +108,7 @@ async def _form(exchange: HttpExchange) -> Mapping[str, str]:
     return {name: "\n".join(texts) for name, texts in fields.items()}
 
 
-def _ours(visit: Visit) -> bool:
+def _has_valid_form_token(visit: ConsoleRequest) -> bool:
     """Whether a form was shown by this console, to this browser."""
     given = visit.form.get("form_token", "")
     return is_own_form(visit.exchange.header(b"sec-fetch-site")) and hmac.compare_digest(
@@ -114,7 +116,7 @@ def _ours(visit: Visit) -> bool:
     )
 
 
-def _problem(visit: Visit, error: GatewayError) -> Response:
+def _problem(visit: ConsoleRequest, error: GatewayError) -> Response:
     """A page that says what went wrong; what is private goes to the log."""
     if error.private or isinstance(error, ServiceFailure):
         log.warning("refused", run_id=visit.exchange.run.run_id, code=error.code, private=error.private)

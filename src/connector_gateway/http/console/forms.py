@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from connector_gateway.core.calls.envelope import described
+from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.kit.operation import AnyConnector
@@ -207,7 +207,7 @@ def _is_shown(field: Field) -> bool:
 
 
 def _errors(problem: GatewayError | None, names: Sequence[str]) -> Mapping[str, str]:
-    told = {} if problem is None else described(problem)
+    told = {} if problem is None else error_payload(problem)
     found = [(_field_of(str(one.get("parameter", "")), names), one) for one in told.get("details", ())]
     return {name: str(one.get("message", told["message"])) for name, one in reversed(found) if name}
 
@@ -220,5 +220,5 @@ def _field_of(parameter: str, names: Sequence[str]) -> str:
 
 def unplaced(problem: GatewayError, names: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     """Return the details of *problem* that are about none of the fields *names*."""
-    details: Sequence[Mapping[str, Any]] = described(problem)["details"]
+    details: Sequence[Mapping[str, Any]] = error_payload(problem)["details"]
     return [one for one in details if "message" in one and not _field_of(str(one.get("parameter", "")), names)]

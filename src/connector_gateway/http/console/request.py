@@ -11,12 +11,12 @@ from starlette.responses import RedirectResponse, Response
 from connector_gateway.core.access.operators import Operator
 from connector_gateway.core.access.sessions import Session, Sessions
 from connector_gateway.core.calls.arguments import Arguments, Body
-from connector_gateway.core.calls.envelope import described
+from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.first_steps import FirstSteps
-from connector_gateway.core.pacing.usage import Usage
-from connector_gateway.http.api.responses import HttpExchange
-from connector_gateway.http.api.routes import Edge
+from connector_gateway.core.pacing.usage import UsageTracker
+from connector_gateway.http.api.responses import RequestContext
+from connector_gateway.http.api.routes import ApiContext
 from connector_gateway.http.console.forms import Form
 from connector_gateway.http.pages import Pages
 from connector_gateway.kit.clock import Clock
@@ -31,7 +31,7 @@ from connector_gateway.management.routes import MANAGEMENT
 
 def explain(error: GatewayError, form: Form | None, connector: AnyConnector | None) -> Mapping[str, Any]:
     """Return what a page says of *error*; what concerns a field of *form* stands beside the field."""
-    told = described(error, "console", connector)
+    told = error_payload(error, "console", connector)
     if form is None:
         return told
     marked = [control.field.label for control in form.controls if control.error and not control.is_fixed]
@@ -81,10 +81,10 @@ DONE = {route.name: _report(route) for route in MANAGEMENT if route.changes} | {
 class Console:
     """What the console works on."""
 
-    edge: Edge
+    edge: ApiContext
     management: Management
     feed: Feed
-    usage: Usage
+    usage: UsageTracker
     sessions: Sessions
     pages: Pages
     connectors: Mapping[str, AnyConnector]
@@ -98,11 +98,11 @@ class Console:
 
 
 @dataclass(frozen=True)
-class Visit:
+class ConsoleRequest:
     """One request for a page, of a browser in which somebody signed in, or of a visitor."""
 
     console: Console
-    exchange: HttpExchange
+    exchange: RequestContext
     session: Session
     signed_in: bool
     query: Mapping[str, str]
@@ -123,11 +123,11 @@ class Visit:
         """The path of the page."""
         return str(self.exchange.scope["path"])
 
-    def named(self, name: str) -> str:
+    def path_param(self, name: str) -> str:
         """A part of the path, such as the identifier of a run."""
         return str(self.exchange.scope["path_params"][name])
 
-    async def ask(self, route: ManagementRoute, given: Mapping[str, str], position: Position | None = None) -> Any:
+    async def submit(self, route: ManagementRoute, given: Mapping[str, str], position: Position | None = None) -> Any:
         """Return the result of a route for parameters that are given as text; empty ones are omitted."""
         named = [(name, text) for name, text in given.items() if text]
         return await self._perform(route, Arguments(path={}, query=named), position)
@@ -188,7 +188,7 @@ class Visit:
         """The cursor that leads there, for the same list only."""
         return None if position is None else self.management.cursors.issue(position, *bound_to)
 
-    def lead(self, path: str, **query: str) -> Response:
+    def redirect(self, path: str, **query: str) -> Response:
         """Send the browser on to a page, after a form was carried out."""
         address = self.console.pages.root + path + (f"?{urlencode(query)}" if query else "")
         return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
@@ -200,7 +200,7 @@ class Visit:
         return "/".join(parts[:3])
 
 
-Perform = Callable[[Visit], Awaitable[Response]]
+Perform = Callable[[ConsoleRequest], Awaitable[Response]]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from connector_gateway.http.console.choices import filters_given, form_of
 from connector_gateway.http.console.forms import entered, text_of
 from connector_gateway.http.console.pages import connections, webhooks, workspaces
 from connector_gateway.http.console.pages.runs import rows_of
-from connector_gateway.http.console.request import ROOT, ConsoleRoute, Visit, identifier_of
+from connector_gateway.http.console.request import ROOT, ConsoleRequest, ConsoleRoute, identifier_of
 from connector_gateway.http.console.tables import LISTS, names_of, table_of, title_of
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
 from connector_gateway.kit.fields import Field, fields_of, label
@@ -36,11 +36,11 @@ SHOWN_BY: Mapping[str, ManagementRoute] = {
 SHOWN = 50
 """Rows of a page of a list."""
 
-Search = Callable[[Visit, Mapping[str, str], Position | None], Awaitable[Page[Any]]]
+Search = Callable[[ConsoleRequest, Mapping[str, str], Position | None], Awaitable[Page[Any]]]
 SEARCHED: Mapping[str, tuple[Sequence[Field], Search]] = {"workspaces": ([workspaces.SEARCH], workspaces.search)}
 """Lists that the console finds more by than their route does."""
 
-Extra = Callable[[Visit, Any], Awaitable[Mapping[str, Any]]]
+Extra = Callable[[ConsoleRequest, Any], Awaitable[Mapping[str, Any]]]
 EXTRAS: Mapping[str, tuple[str, Extra]] = {
     "workspaces": ("workspace.html", workspaces.extra),
     "connections": ("connection.html", connections.extra),
@@ -69,7 +69,7 @@ def _routes(name: str) -> Sequence[ConsoleRoute]:
     return found
 
 
-async def show_list(name: str, visit: Visit) -> Response:
+async def show_list(name: str, visit: ConsoleRequest) -> Response:
     """Show a page of the list of a resource, newest first, and what it can be filtered by."""
     route = LISTS[name]
     fields = [field for field in (*SEARCHED.get(name, ((), None))[0], *route.fields) if field.name not in PAGING]
@@ -99,7 +99,7 @@ def _create(name: str) -> tuple[str, str] | None:
     return f"{ROOT}/{name}/{act.name}", act.label
 
 
-async def _page(visit: Visit, name: str, given: Mapping[str, str]) -> tuple[Page[Any], GatewayError | None]:
+async def _page(visit: ConsoleRequest, name: str, given: Mapping[str, str]) -> tuple[Page[Any], GatewayError | None]:
     """Return the page that was asked for; none, and why, if the filters cannot be used."""
     position = visit.position(name, given)
     try:
@@ -107,12 +107,12 @@ async def _page(visit: Visit, name: str, given: Mapping[str, str]) -> tuple[Page
             return await SEARCHED[name][1](visit, given, position), None
         instants = {field.name for field in LISTS[name].fields if field.kind == "instant"}
         asked = {one: f"{text}Z" if one in instants else text for one, text in given.items()}
-        return await visit.ask(LISTS[name], {**asked, "limit": str(SHOWN)}, position), None
+        return await visit.submit(LISTS[name], {**asked, "limit": str(SHOWN)}, position), None
     except InvalidParameters as error:
         return Page[Any](items=[], position=None), error
 
 
-async def show(name: str, visit: Visit, problem: GatewayError | None = None, **more: Any) -> Response:
+async def show(name: str, visit: ConsoleRequest, problem: GatewayError | None = None, **more: Any) -> Response:
     """Show one object: its fields, and what can be done with it."""
     record = await _record(visit, name)
     shape = fields_of(type(record))
@@ -134,27 +134,27 @@ async def show(name: str, visit: Visit, problem: GatewayError | None = None, **m
     )
 
 
-def _title(visit: Visit, record: Any) -> str:
+def _title(visit: ConsoleRequest, record: Any) -> str:
     """Return what people call an object; that of a connection without a name is its application."""
     return title_of(record) or visit.console.application(getattr(record, "connector", ""))
 
 
-async def _record(visit: Visit, name: str) -> Any:
+async def _record(visit: ConsoleRequest, name: str) -> Any:
     """Return the object that the path names, by the route that shows one if the resource has it."""
-    identifier, shown = visit.named("identifier"), SHOWN_BY.get(name)
+    identifier, shown = visit.path_param("identifier"), SHOWN_BY.get(name)
     if shown is not None:
-        return await visit.ask(shown, {identifier_of(shown): identifier})
+        return await visit.submit(shown, {identifier_of(shown): identifier})
     found = await getattr(visit.management, name).show(identifier)
     return LISTS[name].item(**found)
 
 
-async def ask(name: str, act: Act, visit: Visit, problem: GatewayError | None = None) -> Response:
+async def ask(name: str, act: Act, visit: ConsoleRequest, problem: GatewayError | None = None) -> Response:
     """Show the form of an act, filled in as far as is known."""
     record = None if act.creates else await _record(visit, name)
     values = visit.form or {**_present(record), **visit.query}
     connector = values.get("connector", getattr(record, "connector", ""))
     if act.creates and not connector and _names_connector(act):
-        return visit.lead(f"{ROOT}/{name}/new")
+        return visit.redirect(f"{ROOT}/{name}/new")
     form = await form_of(
         visit,
         act.fields(visit.console.connectors.get(connector)),
@@ -166,9 +166,11 @@ async def ask(name: str, act: Act, visit: Visit, problem: GatewayError | None = 
         folded=not act.replaces,
         problem=problem,
     )
-    back = f"{name}/{visit.named('identifier')}" if record is not None else name
+    back = f"{name}/{visit.path_param('identifier')}" if record is not None else name
     title = (
-        visit.console.application(connector) if record is None else _title(visit, record) or visit.named("identifier")
+        visit.console.application(connector)
+        if record is None
+        else _title(visit, record) or visit.path_param("identifier")
     )
     return visit.show(
         "form.html", problem=problem, form=form, connector=connector, act=act, resource=name, title=title, back=back
@@ -188,7 +190,7 @@ def _present(record: Any) -> Mapping[str, str]:
     return {name: text_of(value) for name, value in present.items()}
 
 
-async def carry_out(name: str, act: Act, visit: Visit) -> Response:
+async def carry_out(name: str, act: Act, visit: ConsoleRequest) -> Response:
     """Carry out an act; if it is refused, show its form again with what was entered."""
     connector = visit.console.connectors.get(visit.form.get("connector", ""))
     try:
@@ -197,7 +199,7 @@ async def carry_out(name: str, act: Act, visit: Visit) -> Response:
         else:
             record = await _record(visit, name)
             connector = visit.console.connectors.get(getattr(record, "connector", ""))
-            identity = {act.path_parameter: visit.named("identifier")}
+            identity = {act.path_parameter: visit.path_param("identifier")}
         values = entered(act.fields(connector), visit.form, keep_empty=act.replaces)
         result = await visit.send(act.route, {**values, **act.command.values, **identity})
     except (CallerError, UpstreamFailure) as error:
@@ -209,7 +211,7 @@ def _is_shown_once(field: Field) -> bool:
     return field.is_secret or field.name == "connect_url"
 
 
-async def _told(name: str, act: Act, visit: Visit, result: Any) -> Response:
+async def _told(name: str, act: Act, visit: ConsoleRequest, result: Any) -> Response:
     """Show the result of an act: what is shown once, or the object that it was about."""
     if act.route is test_connection:
         return await show(name, visit, tested=result)
@@ -222,5 +224,5 @@ async def _told(name: str, act: Act, visit: Visit, result: Any) -> Response:
         )
     if act.route.method == "DELETE":
         within = {"workspace_id": result.workspace_id} if hasattr(result, "workspace_id") else {}
-        return visit.lead(f"{ROOT}/{name}", **within, done=act.route.name)
-    return visit.lead(f"{ROOT}/{name}/{getattr(result, identifier_of(LISTS[name]))}", done=act.route.name)
+        return visit.redirect(f"{ROOT}/{name}", **within, done=act.route.name)
+    return visit.redirect(f"{ROOT}/{name}/{getattr(result, identifier_of(LISTS[name]))}", done=act.route.name)

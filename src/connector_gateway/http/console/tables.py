@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connector_gateway.http.console.request import Visit, identifier_of
+from connector_gateway.http.console.request import ConsoleRequest, identifier_of
 from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
@@ -52,7 +52,7 @@ def title_of(record: Any) -> str:
     return next((str(value) for name in TITLES if (value := getattr(record, name, ""))), "")
 
 
-async def table_of(visit: Visit, resource: str, rows: Sequence[Any]) -> Table:
+async def table_of(visit: ConsoleRequest, resource: str, rows: Sequence[Any]) -> Table:
     """Return the list of *rows* of a resource."""
     shape = {field.name: field for field in fields_of(LISTS[resource].item)}
     columns = [shape[name] for name in COLUMNS.get(resource, LISTS[resource].resource.columns) if name in shape]
@@ -61,7 +61,7 @@ async def table_of(visit: Visit, resource: str, rows: Sequence[Any]) -> Table:
     return Table(resource, identifier, shown, rows, await names_of(visit, list(shape.values()), rows))
 
 
-async def names_of(visit: Visit, fields: Sequence[Field], rows: Sequence[Any]) -> Mapping[str, str]:
+async def names_of(visit: ConsoleRequest, fields: Sequence[Field], rows: Sequence[Any]) -> Mapping[str, str]:
     """Return the names of the objects that *rows* refer to, by identifier."""
     names: dict[str, str] = {}
     for field in fields:

@@ -7,14 +7,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connector_gateway.core.access.audited_actions import Actor
-from connector_gateway.core.access.keys import Caller, bearer
+from connector_gateway.core.access.keys import Caller, parse_bearer
 from connector_gateway.core.access.operators import BUILT_IN, Operator
-from connector_gateway.core.access.rate_limit import require
+from connector_gateway.core.access.rate_limit import raise_if_exceeded
 from connector_gateway.core.calls.arguments import Arguments
 from connector_gateway.core.calls.prepared_operation import UNBOUND
 from connector_gateway.http.api.bodies import read_body
-from connector_gateway.http.api.responses import HttpExchange, HttpResponse, shown
-from connector_gateway.http.api.routes import Edge, Methods, answered, query_of
+from connector_gateway.http.api.responses import HttpResponse, RequestContext, management_response
+from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, query_of, respond
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, InvalidApiKey, OperatorTokenRequired
 from connector_gateway.kit.shapes import Listing, Page, Params, Position
 from connector_gateway.management.declaration import ManagementRoute
@@ -27,7 +27,7 @@ FOR_KEYS = "This is not a current API key; the operator token is accepted at GAT
 class ManagementEndpoint:
     """The endpoint of one management route; operators' tokens are rejected if it is *public*."""
 
-    def __init__(self, edge: Edge, management: Management, route: ManagementRoute, *, public: bool) -> None:
+    def __init__(self, edge: ApiContext, management: Management, route: ManagementRoute, *, public: bool) -> None:
         self._edge = edge
         self._management = management
         self._route = route
@@ -35,10 +35,10 @@ class ManagementEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        exchange = HttpExchange(scope, receive)
-        await exchange.send(await answered(exchange, None, self._answer(exchange)), send)
+        exchange = RequestContext(scope, receive)
+        await exchange.send(await respond(exchange, None, self._answer(exchange)), send)
 
-    async def _answer(self, exchange: HttpExchange) -> HttpResponse:
+    async def _answer(self, exchange: RequestContext) -> HttpResponse:
         route, who = self._route, await self._let_in(exchange)
         operator, caller = (who, None) if isinstance(who, Operator) else (BUILT_IN, who)
         params = (await self._arguments(exchange)).read(route.params, connection=False)
@@ -46,10 +46,12 @@ class ManagementEndpoint:
         request = ManagementRequest(self._management, caller, operator, position, exchange.address)
         result = await route.carry_out(request, params)
         if isinstance(result, Page):
-            return shown(result.items, next_cursor=self._cursor(caller, params, result.position), paged=True)
-        return shown(result.items if isinstance(result, Listing) else result)
+            return management_response(
+                result.items, next_cursor=self._cursor(caller, params, result.position), paged=True
+            )
+        return management_response(result.items if isinstance(result, Listing) else result)
 
-    async def _arguments(self, exchange: HttpExchange) -> Arguments:
+    async def _arguments(self, exchange: RequestContext) -> Arguments:
         max_bytes = self._edge.max_body_bytes
         return Arguments(
             path=exchange.scope["path_params"],
@@ -57,7 +59,7 @@ class ManagementEndpoint:
             body=await read_body(exchange, max_bytes) if self._route.has_body else None,
         )
 
-    async def _let_in(self, exchange: HttpExchange) -> Caller | Operator:
+    async def _let_in(self, exchange: RequestContext) -> Caller | Operator:
         """The operator who asks, or the holder of a key where keys are let in."""
         try:
             who = await self._who(exchange)
@@ -71,23 +73,23 @@ class ManagementEndpoint:
         await self._allow(exchange, who)
         return who
 
-    async def _require_role(self, exchange: HttpExchange, operator: Operator) -> None:
+    async def _require_role(self, exchange: RequestContext, operator: Operator) -> None:
         """Refuse an act to an operator who may only look, and record that it was tried."""
         if not self._route.changes or operator.may_change:
             return
         await self._refuse(exchange, Actor(operator.name, exchange.address), AdminRoleRequired)
         operator.require_admin()
 
-    async def _refuse(self, exchange: HttpExchange, actor: Actor, error: type[GatewayError]) -> None:
+    async def _refuse(self, exchange: RequestContext, actor: Actor, error: type[GatewayError]) -> None:
         """Record that *actor* may not do what was asked for."""
         named = "".join(exchange.scope["path_params"].values())
         await self._management.audit.refuse(actor, self._route.name, error.code, named)
 
-    async def _allow(self, exchange: HttpExchange, caller: Caller) -> None:
+    async def _allow(self, exchange: RequestContext, caller: Caller) -> None:
         """Count a call of the key, and refuse one that is not for keys."""
-        exchange.run.allowance = await self._edge.limits.spend(caller)
+        exchange.run.allowance = await self._edge.limits.consume(caller)
         # The allowance is set before it is required, so that the refusal shows what is left.
-        require(exchange.run.allowance)
+        raise_if_exceeded(exchange.run.allowance)
         if not (self._route.open_to_keys or (self._route.open_to_managers and caller.manages_connections)):
             if self._route.changes:
                 await self._refuse(exchange, Actor(caller.key_id, exchange.address), OperatorTokenRequired)
@@ -97,10 +99,10 @@ class ManagementEndpoint:
                 else "An API key cannot do this."
             )
 
-    async def _who(self, exchange: HttpExchange) -> Caller | Operator:
+    async def _who(self, exchange: RequestContext) -> Caller | Operator:
         """The operator or the holder of a key whose token was sent; no operator where it is *public*."""
         authorization = exchange.header(b"authorization")
-        operator = None if self._public else await self._management.operators.find(bearer(authorization))
+        operator = None if self._public else await self._management.operators.find(parse_bearer(authorization))
         if operator is not None:
             return operator
         try:
@@ -124,10 +126,10 @@ class ManagementEndpoint:
 
 
 def management_routes(
-    edge: Edge, management: Management, routes: Sequence[ManagementRoute], *, public: bool
+    edge: ApiContext, management: Management, routes: Sequence[ManagementRoute], *, public: bool
 ) -> list[Route]:
     """Return the HTTP routes of *routes*, which reject operators' tokens if they are *public*."""
     paths: dict[str, dict[str, ASGIApp]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method] = ManagementEndpoint(edge, management, route, public=public)
-    return [Route(path, Methods(edge, endpoints)) for path, endpoints in paths.items()]
+    return [Route(path, MethodDispatcher(edge, endpoints)) for path, endpoints in paths.items()]

@@ -9,10 +9,10 @@ from connector_gateway.core.writes.key_text import MAX_KEY_CHARACTERS
 from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.http.openapi.deliveries import delivery, events_of, message
-from connector_gateway.http.openapi.errors import EXAMPLE_RUN, Failures
+from connector_gateway.http.openapi.errors import EXAMPLE_RUN, ErrorSchemas
 from connector_gateway.http.openapi.examples import RECORDED, Example, Values, examples
 from connector_gateway.http.openapi.headers import header_components, success_headers
-from connector_gateway.http.openapi.schemas import Schema, Shapes, body_of, inlined, object_of, reference
+from connector_gateway.http.openapi.schemas import Schema, SchemaRegistry, body_of, inlined, object_of, reference
 from connector_gateway.http.pages.guides import INDEX, guide_address, guides
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import DryRunResult, Listing, Page, Params
@@ -140,8 +140,8 @@ class _Document:
         routes: list[Described] = [operation for connector in connectors for operation in connector.operations]
         routes += MANAGEMENT
         self._accepted: list[type[Params]] = [route.params for route in routes]
-        self._shapes = Shapes(self._accepted, [route.item for route in routes])
-        self._failures = Failures(connectors)
+        self._shapes = SchemaRegistry(self._accepted, [route.item for route in routes])
+        self._failures = ErrorSchemas(connectors)
         self._routes: dict[str, Schema] = {"Status": STATUS, "DryRunAnswer": _dry_run()}
 
     def components(self) -> Schema:
@@ -174,13 +174,13 @@ class _Document:
             "content": _json(reference(f"{name}Answer"), shown.answer if shown else None)
             | (_json(reference("DryRunAnswer"), media_type=DRY_RUN) if writes else {}),
         }
-        failed = self._failures.of_route(name, operation.refusals, operation.errors, connector=connector)
+        failed = self._failures.of_route(name, operation.all_errors, operation.errors, connector=connector)
         return described | {"responses": {"200": succeeded, **failed}}
 
     def delivery(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
         """What is sent to webhooks of the events that *operation* tells."""
         name = f"{operation.item.__name__}Delivery"
-        self._routes[name] = message(connector, self._shapes.returned(operation.item))
+        self._routes[name] = message(connector, self._shapes.result_ref(operation.item))
         return delivery(connector, name)
 
     def management(self, route: ManagementRoute) -> Schema:
@@ -206,7 +206,7 @@ class _Document:
 
     def _taken(self, route: Described, names: Iterable[str], first: Schema, shown: Example | None) -> Schema:
         """Where the parameters of *route* travel: those of *names* in its path, the others in the query or a body."""
-        schema = self._shapes.accepted(route.params)
+        schema = self._shapes.params_schema(route.params)
         fields: Schema = schema.get("properties", {})
         rest = first | {name: field for name, field in fields.items() if name not in names}
         required = [*first, *(name for name in schema.get("required", []) if name in rest)]
@@ -221,7 +221,7 @@ class _Document:
         return {"parameters": parameters, "requestBody": {"required": True, "content": content}}
 
     def _envelope(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
-        item = self._shapes.returned(operation.item)
+        item = self._shapes.result_ref(operation.item)
         listed = issubclass(operation.result, Page | Listing)
         fields: Schema = {
             "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
@@ -229,11 +229,11 @@ class _Document:
             "status": reference("Status"),
             "data": {"type": "array", "items": item} if listed else item,
         }
-        return object_of(fields | ({"next_cursor": NEXT_CURSOR} if operation.pages else {}))
+        return object_of(fields | ({"next_cursor": NEXT_CURSOR} if operation.is_paged else {}))
 
     def _managed(self, route: ManagementRoute) -> Schema:
         """The answer of a management route, which has no envelope but ``data``."""
-        item = self._shapes.returned(route.item)
+        item = self._shapes.result_ref(route.item)
         fields: Schema = {"data": {"type": "array", "items": item} if route.lists else item}
         return object_of(fields | ({"next_cursor": NEXT_CURSOR} if route.pages else {}))
 

@@ -68,7 +68,7 @@ DETAIL: Schema = {
 }
 
 
-class Failures:
+class ErrorSchemas:
     """The error responses of all routes, with their schemas and examples, as components.
 
     A response that many routes share has a name of its own, such as ``UnauthorizedError``. A response with codes that

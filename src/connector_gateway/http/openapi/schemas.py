@@ -24,18 +24,18 @@ class WithoutTitles(GenerateJsonSchema):
         return False
 
 
-class Shapes:
+class SchemaRegistry:
     """The schemas of all shapes."""
 
     def __init__(self, accepted: Iterable[type[BaseModel]], returned: Iterable[type[BaseModel]]) -> None:
         self._params = _definitions(accepted, "validation")
         self._results = _definitions(returned, "serialization")
 
-    def accepted(self, params: type[BaseModel]) -> Schema:
+    def params_schema(self, params: type[BaseModel]) -> Schema:
         """The schema of *params*, whole."""
         return dict(self._params[params.__name__])
 
-    def returned(self, item: type[BaseModel]) -> Schema:
+    def result_ref(self, item: type[BaseModel]) -> Schema:
         """A reference to the schema of *item*."""
         return reference(item.__name__)
 

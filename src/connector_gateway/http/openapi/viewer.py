@@ -11,7 +11,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
-from connector_gateway.http.api.cached_documents import InParts
+from connector_gateway.http.api.cached_documents import ChunkedResponse
 from connector_gateway.http.pages import Pages
 from connector_gateway.http.pages.assets import content
 
@@ -49,7 +49,7 @@ def reference(pages: Pages, document: Described) -> Response:
     return HTMLResponse(page, headers=HEADERS)
 
 
-def start() -> Response:
+def viewer_script() -> Response:
     """The script that starts the viewer."""
     return Response(content("start.js"), media_type="text/javascript", headers={"X-Content-Type-Options": "nosniff"})
 
@@ -60,7 +60,7 @@ async def viewer(request: Request) -> Response:
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return FileResponse(_script(), media_type="text/javascript", headers=headers)
     content = await asyncio.to_thread(_compressed)
-    return InParts(content, media_type="text/javascript", headers=headers | {"Content-Encoding": "gzip"})
+    return ChunkedResponse(content, media_type="text/javascript", headers=headers | {"Content-Encoding": "gzip"})
 
 
 def version() -> str:

@@ -13,8 +13,8 @@ from connector_gateway.core.access.audit import Audit
 from connector_gateway.core.access.audited_actions import Actor, acting
 from connector_gateway.core.connections import oauth_flow
 from connector_gateway.core.connections.connect_links import PATH
-from connector_gateway.core.secrets.secret_keys import digest
-from connector_gateway.http.api.routes import Edge, Methods, last_segment
+from connector_gateway.core.secrets.secret_keys import token_digest
+from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, last_segment
 from connector_gateway.http.pages import Pages, is_own_form
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import AnyConnector
@@ -60,21 +60,21 @@ class ConnectPages:
     """Answers browsers that were given a connect link, and those that third parties send back."""
 
     def __init__(
-        self, consents: oauth_flow.Consents, connectors: Mapping[str, AnyConnector], pages: Pages, audit: Audit
+        self, consents: oauth_flow.ConsentFlow, connectors: Mapping[str, AnyConnector], pages: Pages, audit: Audit
     ) -> None:
         self._audit = audit
         self._consents = consents
         self._connectors = connectors
         self._pages = pages
 
-    def routes(self, edge: Edge) -> list[Route]:
+    def routes(self, edge: ApiContext) -> list[Route]:
         """The addresses of the pages."""
         shows = (self._ask, self._begin, self._finish, self._take)
         asks, begins, ends, takes = (request_response(self._told(show)) for show in shows)
         return [
-            Route(f"{PATH}/{{token}}", Methods(edge, {"GET": asks, "POST": begins})),
-            Route(f"{PATH}/{{connector}}/callback", Methods(edge, {"GET": ends, "POST": takes})),
-            Route(f"{PATH}/{{connector}}/callback/{{consent}}", Methods(edge, {"GET": ends})),
+            Route(f"{PATH}/{{token}}", MethodDispatcher(edge, {"GET": asks, "POST": begins})),
+            Route(f"{PATH}/{{connector}}/callback", MethodDispatcher(edge, {"GET": ends, "POST": takes})),
+            Route(f"{PATH}/{{connector}}/callback/{{consent}}", MethodDispatcher(edge, {"GET": ends})),
         ]
 
     async def _ask(self, request: Request) -> Response:
@@ -82,7 +82,7 @@ class ConnectPages:
         token = last_segment(request.scope)
         invitation = await self._consents.invitation(token)
         if invitation.link.used:
-            raise oauth_flow.NotConnected("used", invitation=invitation)
+            raise oauth_flow.ConnectFailed("used", invitation=invitation)
         operations, oauth = self._connectors[invitation.connection.connector].operations, invitation.oauth
         return self._pages.show(
             "connect/ask.html",
@@ -98,7 +98,7 @@ class ConnectPages:
         It is sent by a page, since a redirect would have to be allowed for every server on the third party's own way.
         """
         if not self._is_own(request):
-            raise oauth_flow.NotConnected("other_browser")
+            raise oauth_flow.ConnectFailed("other_browser")
         departure = await self._consents.begin(last_segment(request.scope))
         page = self._pages.show(
             "connect/leave.html",
@@ -115,7 +115,7 @@ class ConnectPages:
         answer = dict(request.query_params)
         if len(answer) < len(request.query_params.multi_items()):
             # What stands twice could be read differently here and there.
-            raise oauth_flow.NotConnected("unknown")
+            raise oauth_flow.ConnectFailed("unknown")
         if "code" not in answer and "error" not in answer:
             invitation = await self._expected(request, answer.get("state", ""))
             if invitation.oauth.by_token_page:
@@ -123,7 +123,7 @@ class ConnectPages:
                 return self._pages.show("connect/token.html", invitation=invitation, state=answer["state"])
         return await self._end(request, answer)
 
-    async def _expected(self, request: Request, state: str) -> oauth_flow.Invitation:
+    async def _expected(self, request: Request, state: str) -> oauth_flow.ConnectRequest:
         browser = request.cookies.get(_cookie(state), "")
         return await self._consents.expected(request.path_params["connector"], state, browser)
 
@@ -133,7 +133,7 @@ class ConnectPages:
         answer = dict(parse_qsl(form.decode("utf-8", "replace")))
         invitation = await self._expected(request, answer.get("state", ""))
         if not self._is_own(request) or not invitation.oauth.by_token_page:
-            raise oauth_flow.NotConnected("other_browser")
+            raise oauth_flow.ConnectFailed("other_browser")
         return await self._end(request, answer)
 
     async def _end(self, request: Request, answer: Mapping[str, str]) -> Response:
@@ -144,7 +144,7 @@ class ConnectPages:
         try:
             with acting(self._audit, actor):
                 connected = await self._consents.finish(request.path_params["connector"], answer, browser)
-        except oauth_flow.NotConnected as end:
+        except oauth_flow.ConnectFailed as end:
             # Of what nobody was invited to there is nothing to say.
             if end.invitation is not None:
                 concerned = end.invitation.connection.connection_id
@@ -182,15 +182,15 @@ class ConnectPages:
         async def told(request: Request) -> Response:
             try:
                 return await show(request)
-            except oauth_flow.NotConnected as end:
+            except oauth_flow.ConnectFailed as end:
                 return self._problem(end)
             except GatewayError as error:
                 log.warning("refused", code=error.code, private=error.private)
-                return self._problem(oauth_flow.NotConnected("unavailable"))
+                return self._problem(oauth_flow.ConnectFailed("unavailable"))
 
         return told
 
-    def _problem(self, end: oauth_flow.NotConnected) -> Response:
+    def _problem(self, end: oauth_flow.ConnectFailed) -> Response:
         invitation = end.invitation
         return self._pages.show(
             "connect/problem.html",
@@ -210,10 +210,10 @@ def _fits(request: Request) -> bool:
 
 def _cookie(state: str) -> str:
     """The cookie of one consent, so that several may be under way in a browser."""
-    return f"connect_{digest(state).hex()[:16]}"
+    return f"connect_{token_digest(state).hex()[:16]}"
 
 
-def _returning(invitation: oauth_flow.Invitation, status: str) -> str | None:
+def _returning(invitation: oauth_flow.ConnectRequest, status: str) -> str | None:
     """The customer's address, told which connection it is about; None if there is none."""
     url = invitation.return_url
     if url is None:

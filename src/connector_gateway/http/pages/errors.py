@@ -6,10 +6,10 @@ from starlette.responses import HTMLResponse
 
 from connector_gateway.core.calls.remedies import general_remedy
 from connector_gateway.http.pages import Pages
-from connector_gateway.kit.errors import CallerError, GatewayError, UpstreamFailure, catalogue
+from connector_gateway.kit.errors import CallerError, GatewayError, UpstreamFailure, all_errors
 from connector_gateway.kit.operation import AnyConnector
 
-CODES = {error.code: error for error in catalogue()}
+CODES = {error.code: error for error in all_errors()}
 
 Operations = Sequence[tuple[str, str]]
 """Operations as route and title."""
@@ -42,7 +42,7 @@ def _ending_with(error: type[GatewayError], connectors: Iterable[AnyConnector]) 
         (f"{operation.method} /v1/connectors/{connector.name}{operation.path}", operation.title)
         for connector in connectors
         for operation in connector.operations
-        if error in operation.refusals
+        if error in operation.all_errors
     ]
 
 

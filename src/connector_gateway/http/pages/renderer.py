@@ -9,8 +9,15 @@ from urllib.parse import urlsplit
 from starlette.responses import HTMLResponse
 
 from connector_gateway.http.pages.assets import version
-from connector_gateway.http.pages.text import duration, isolated, moment, page_of, visible, with_code
-from connector_gateway.kit.errors import catalogue
+from connector_gateway.http.pages.text import (
+    bidi_isolate,
+    duration,
+    format_datetime,
+    page_of,
+    render_code_spans,
+    visible,
+)
+from connector_gateway.kit.errors import all_errors
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -54,13 +61,13 @@ class Pages:
         )
         environment.filters |= {
             "duration": duration,
-            "isolated": isolated,
-            "moment": moment,
-            "with_code": with_code,
+            "isolated": bidi_isolate,
+            "moment": format_datetime,
+            "with_code": render_code_spans,
             "page_of": page_of,
         }
         # Polls and deliveries end with codes of their own, which no page explains.
-        explained = frozenset(error.code for error in catalogue())
+        explained = frozenset(error.code for error in all_errors())
         environment.globals |= {"root": self.root, "asset": self._asset, "explained": explained}
         return environment
 

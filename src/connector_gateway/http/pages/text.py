@@ -37,7 +37,7 @@ def visible(value: object) -> object:
     return Markup(shown) if isinstance(value, Markup) else shown  # noqa: S704  # it was markup before
 
 
-def isolated(value: object) -> Markup:
+def bidi_isolate(value: object) -> Markup:
     """A name that others chose, which decides on its own direction and on nobody else's."""
     return Markup("<bdi>{}</bdi>").format(visible(value))
 
@@ -48,7 +48,7 @@ def page_of(value: object) -> str:
     return f"/console/{PAGES[found[1]]}/{value}" if found and found[1] in PAGES else ""
 
 
-def moment(at: datetime) -> Markup:
+def format_datetime(at: datetime) -> Markup:
     """An instant, to the second; pages say that all of them are UTC."""
     text = at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
     return Markup('<time datetime="{}">{}</time>').format(at.isoformat(), text)
@@ -62,6 +62,6 @@ def duration(milliseconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"
 
 
-def with_code(words: str) -> Markup:
+def render_code_spans(words: str) -> Markup:
     """*words* of ours, with what stands between backquotes as code."""
     return Markup(QUOTED.sub(r"<code>\1</code>", str(escape(words))))  # noqa: S704  # escaped just before

@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 from starlette.types import Message, Receive, Scope, Send
 
-from connector_gateway.http.application import Served
+from connector_gateway.http.application import AsgiApp
 
 MAX_PATH = 200
 UNSEEN = "…"
@@ -20,10 +20,10 @@ MINTED = re.compile(r"[a-z]{1,8}_[0-9A-HJKMNP-TV-Z]{26}")
 log = structlog.get_logger()
 
 
-class AccessLog:
+class AccessLogMiddleware:
     """Serves an application, and logs each of its answers."""
 
-    def __init__(self, application: Served) -> None:
+    def __init__(self, application: AsgiApp) -> None:
         self.stopping = application.stopping
         self.clients = application.clients
         self.words = application.words
@@ -48,14 +48,14 @@ class AccessLog:
                 run_id=answer.run_id,
                 client=(scope.get("client") or ("",))[0],
                 method=scope["method"],
-                path=shown_path(scope["path"], self.words),
+                path=redact_path(scope["path"], self.words),
                 status=answer.status,
                 complete=answer.complete,
                 duration_ms=round((perf_counter() - began) * 1000, 1),
             )
 
 
-def shown_path(path: str, words: Collection[str]) -> str:
+def redact_path(path: str, words: Collection[str]) -> str:
     """Return *path* with a placeholder for each segment that is neither one of *words* nor an identifier of ours.
 
     Tokens stand in paths, also in those that are nearly right: ``//connect/T``, ``/Connect/T``. So the rule names what

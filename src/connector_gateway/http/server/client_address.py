@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.http.application import Served
+from connector_gateway.http.application import AsgiApp
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -31,7 +31,7 @@ _REVERSED_ELEMENT = re.compile(r'((?:[^",]|"(?:[^"]|"\\)*+"(?!\\))*+)(?:,|$)')
 class ForwardedClient:
     """Serves an application, with ``scope["client"]`` being the client instead of the proxy it came through."""
 
-    def __init__(self, application: Served, proxies: Collection[Network], header: str) -> None:
+    def __init__(self, application: AsgiApp, proxies: Collection[Network], header: str) -> None:
         self.stopping = application.stopping
         self.clients = application.clients
         self.words = application.words

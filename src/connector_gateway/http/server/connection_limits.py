@@ -24,7 +24,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class ClientLimits:
+class ConnectionLimits:
     """How much of this service all who are connected may take, and how much of it one address."""
 
     connections: int = 10_000
@@ -33,64 +33,64 @@ class ClientLimits:
     held_bytes_per_address: int = 64 * MEBIBYTE
 
 
-class Client(Protocol):
+class ClientConnection(Protocol):
     """One connection, as what an answer is sent through may use it."""
 
     @property
-    def late(self) -> bool:
+    def body_overdue(self) -> bool:
         """Whether the body of the request takes longer than it may."""
 
-    def hold(self, size_bytes: int) -> None:
+    def reserve_buffer(self, size_bytes: int) -> None:
         """Count what is held in memory for this connection; where it is too much, others are cut."""
 
     def release(self) -> None:
         """Nothing large is held any more."""
 
-    async def writable(self) -> None:
+    async def drain(self) -> None:
         """Wait until the client has taken what it was sent, and until it is its turn to be sent a part of more."""
 
 
 class Uncounted:
     """A client that another server than ours speaks with, which has bounds of its own or none."""
 
-    late = False
+    body_overdue = False
 
-    def hold(self, size_bytes: int) -> None:
+    def reserve_buffer(self, size_bytes: int) -> None:
         """Count nothing."""
 
     def release(self) -> None:
         """Count nothing."""
 
-    async def writable(self) -> None:
+    async def drain(self) -> None:
         """Let others go on."""
         await asyncio.sleep(0)
 
 
-UNCOUNTED = Uncounted()
+UNTRACKED = Uncounted()
 
 
-class Peer(Protocol):
+class TrackedConnection(Protocol):
     """One connection, as it is counted and watched."""
 
     address: str
     moved_at: float
     """When something was last received from it, or taken by it, in the time of the event loop."""
 
-    def sweep(self, now: float) -> None:
+    def check_timeouts(self, now: float) -> None:
         """End what has lasted too long."""
 
-    def cut(self, reason: str) -> None:
+    def abort(self, reason: str) -> None:
         """Break the connection at once."""
 
 
-class Clients:
+class ClientConnections:
     """All connections; while it is entered, it looks once a second for those that are late."""
 
-    def __init__(self, limits: ClientLimits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
-        self._peers: set[Peer] = set()
+        self._peers: set[TrackedConnection] = set()
         self._by_address: Counter[str] = Counter()
-        self._held: dict[Peer, int] = {}
+        self._held: dict[TrackedConnection, int] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._turn = asyncio.Lock()
         self.refused: Counter[str] = Counter()
@@ -111,7 +111,7 @@ class Clients:
         """How many connections there are."""
         return len(self._peers)
 
-    def join(self, peer: Peer) -> bool:
+    def join(self, peer: TrackedConnection) -> bool:
         """Count *peer*; False where there are as many already as there may be."""
         limits = self._limits
         if len(self._peers) >= limits.connections or self._by_address[peer.address] >= limits.connections_per_address:
@@ -120,7 +120,7 @@ class Clients:
         self._by_address[peer.address] += 1
         return True
 
-    def leave(self, peer: Peer) -> None:
+    def leave(self, peer: TrackedConnection) -> None:
         """Forget *peer*, if it was counted."""
         self.release(peer)
         if peer not in self._peers:
@@ -131,18 +131,18 @@ class Clients:
         if not self._by_address[peer.address]:
             del self._by_address[peer.address]
 
-    def hold(self, peer: Peer, size_bytes: int) -> None:
+    def hold(self, peer: TrackedConnection, size_bytes: int) -> None:
         """Count what is held for *peer*; where all is too much, those others are cut that have stood still longest."""
         self._held[peer] = size_bytes
         own = [held for held in self._held if held.address == peer.address]
         self._make_room(peer, own, self._limits.held_bytes_per_address)
         self._make_room(peer, list(self._held), self._limits.held_bytes)
 
-    def release(self, peer: Peer) -> None:
+    def release(self, peer: TrackedConnection) -> None:
         """Nothing is held for *peer* any more."""
         self._held.pop(peer, None)
 
-    def refuse(self, peer: Peer, reason: str, run_id: str | None = None) -> None:
+    def refuse(self, peer: TrackedConnection, reason: str, run_id: str | None = None) -> None:
         """Count and log that *peer* was refused or cut; nothing is told of what it sent."""
         self.refused[reason] += 1
         if self._told >= MOST_TOLD:
@@ -151,7 +151,7 @@ class Clients:
         self._told += 1
         log.warning("refused by protocol", run_id=run_id, code=reason, client=peer.address)
 
-    async def turn(self) -> None:
+    async def wait_for_send_slice(self) -> None:
         """Wait for a turn to send a part of something large.
 
         There is one in each round of the event loop. Otherwise hundreds who send large answers would all send a part
@@ -164,19 +164,19 @@ class Clients:
         """End what has lasted too long by *now*."""
         # A copy, since a peer that is cut leaves the set.
         for peer in list(self._peers):
-            peer.sweep(now)
+            peer.check_timeouts(now)
         if self._untold:
             log.warning("refused by protocol", and_more=self._untold)
         self._told = self._untold = 0
 
-    def _make_room(self, newest: Peer, peers: Iterable[Peer], most_bytes: int) -> None:
+    def _make_room(self, newest: TrackedConnection, peers: Iterable[TrackedConnection], most_bytes: int) -> None:
         others = sorted((peer for peer in peers if peer is not newest), key=lambda peer: peer.moved_at)
         held = self._held[newest] + sum(self._held[peer] for peer in others)
         for peer in others:
             if held <= most_bytes:
                 return
             held -= self._held.pop(peer)
-            peer.cut("held_too_much")
+            peer.abort("held_too_much")
 
     def _look_again(self) -> None:
         loop = asyncio.get_running_loop()

@@ -19,17 +19,17 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from connector_gateway import __version__
-from connector_gateway.core.access.keys import bearer
-from connector_gateway.core.history.backlog import Backlog, Backlogs
+from connector_gateway.core.access.keys import parse_bearer
+from connector_gateway.core.history.backlog import BacklogMonitor, BacklogSnapshot
 from connector_gateway.core.history.runs import Run
-from connector_gateway.core.history.unexpected_responses import UnexpectedAnswers
-from connector_gateway.core.pacing.usage import Usage
-from connector_gateway.http.api.responses import HttpExchange, refused
-from connector_gateway.http.server.connection_limits import Clients
+from connector_gateway.core.history.unexpected_responses import UnexpectedResponses
+from connector_gateway.core.pacing.usage import UsageTracker
+from connector_gateway.http.api.responses import RequestContext, error_response
+from connector_gateway.http.server.connection_limits import ClientConnections
 from connector_gateway.kit.errors import GatewayError, InvalidApiKey
-from connector_gateway.kit.histogram import Durations
+from connector_gateway.kit.histogram import DurationHistogram
 from connector_gateway.kit.upstream.pool import Transport
-from connector_gateway.storage.shared.interface import Shared
+from connector_gateway.storage.shared.interface import SharedState
 from connector_gateway.storage.sql.database import Database
 
 Results = Mapping[tuple[str, str], int]
@@ -52,11 +52,11 @@ F = TypeVar("F", Counter, Gauge, Histogram)
 class Sources:
     """What is asked for figures."""
 
-    usage: Usage
+    usage: UsageTracker
     transport: Transport
     database: Database
-    clients: Clients
-    backlogs: Backlogs
+    clients: ClientConnections
+    backlogs: BacklogMonitor
     calls_under_way: Callable[[], int]
     results: Mapping[str, Results]
     """By their names in ``RESULTS``."""
@@ -67,7 +67,7 @@ class Figures:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._backlog: Backlog | None = None
+        self._backlog: BacklogSnapshot | None = None
 
     async def refresh(self) -> None:
         """Ask the database what waits."""
@@ -129,7 +129,7 @@ class Figures:
         sources = self._sources
         yield Gauge("gateway_calls_under_way", "Calls under way.", sources.calls_under_way())
         yield Gauge("gateway_client_connections", "Connections of clients.", sources.clients.connected)
-        pool = [(["under_way"], sources.transport.under_way), (["most"], sources.transport.most)]
+        pool = [(["under_way"], sources.transport.in_flight), (["most"], sources.transport.most)]
         told = "Requests in the pool upstream, and the most it takes."
         yield family(Gauge, "gateway_pool_requests", told, ["kind"], pool)
 
@@ -200,8 +200,8 @@ class OperationMetrics:
     calls: Counts[int] = field(default_factory=Counts)
     """By HTTP status."""
 
-    took: Durations = field(default_factory=Durations)
-    queued: Durations = field(default_factory=Durations)
+    took: DurationHistogram = field(default_factory=DurationHistogram)
+    queued: DurationHistogram = field(default_factory=DurationHistogram)
 
     def observe(self, status: int, run: Run) -> None:
         """Count one answered call."""
@@ -220,7 +220,7 @@ class MetricsEndpoint:
         self,
         exposition: Callable[[], Awaitable[bytes]],
         token: str,
-        delay: Callable[[HttpExchange], Awaitable[None]],
+        delay: Callable[[RequestContext], Awaitable[None]],
     ) -> None:
         self._exposition = exposition
         self._token = token.encode()
@@ -228,16 +228,18 @@ class MetricsEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with everything counted so far."""
-        exchange = HttpExchange(scope, receive)
+        exchange = RequestContext(scope, receive)
         try:
             await self._check(exchange)
         except GatewayError as error:
-            await exchange.send(refused(exchange.run, None, error), send)
+            await exchange.send(error_response(exchange.run, None, error), send)
         else:
             await Response(await self._exposition(), media_type=MEDIA_TYPE)(scope, receive, send)
 
-    async def _check(self, exchange: HttpExchange) -> None:
-        if self._token and not hmac.compare_digest(bearer(exchange.header(b"authorization")).encode(), self._token):
+    async def _check(self, exchange: RequestContext) -> None:
+        if self._token and not hmac.compare_digest(
+            parse_bearer(exchange.header(b"authorization")).encode(), self._token
+        ):
             await self._delay(exchange)
             raise InvalidApiKey("This is not the token of the metrics.")
 
@@ -246,7 +248,7 @@ class Metrics(Collector):
     """Calls, their durations, their waits for budgets, and answers of third parties that were not understood."""
 
     def __init__(
-        self, unexpected: UnexpectedAnswers, refused: Mapping[str, int], shared: Shared, figures: Figures
+        self, unexpected: UnexpectedResponses, refused: Mapping[str, int], shared: SharedState, figures: Figures
     ) -> None:
         self._unexpected = unexpected
         self._shared = shared
@@ -257,7 +259,7 @@ class Metrics(Collector):
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
 
-    def of(self, connector: str, operation: str) -> OperationMetrics:
+    def for_operation(self, connector: str, operation: str) -> OperationMetrics:
         """What is counted of one operation, whichever way it is called."""
         return self._operations.setdefault((connector, operation), OperationMetrics())
 
@@ -306,7 +308,7 @@ class Metrics(Collector):
         yield Gauge(
             "gateway_shared_store_away_seconds",
             "For how long the shared store has been away; 0 while it is there.",
-            self._shared.away_seconds or 0.0,
+            self._shared.unavailable_seconds or 0.0,
         )
         yield Counter(
             "gateway_shared_store_local_counts",

@@ -19,10 +19,10 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from connector_gateway.core.calls.envelope import refusal
+from connector_gateway.core.calls.envelope import error_envelope
 from connector_gateway.core.history.runs import Run
-from connector_gateway.http.server.connection_limits import Clients, network, unmapped
-from connector_gateway.http.server.response_head import with_heads
+from connector_gateway.http.server.connection_limits import ClientConnections, network, unmapped
+from connector_gateway.http.server.response_head import with_response_heads
 from connector_gateway.kit import errors
 
 HEAD_SECONDS = 10.0
@@ -32,7 +32,7 @@ BODY_SECONDS = 30.0
 UNREAD_SECONDS = 60.0
 """How long an answer waits for a client that takes nothing of it."""
 
-LEAVING_SECONDS = 5.0
+LINGER_SECONDS = 5.0
 """How long is listened to a client that was refused, so that it can read why."""
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -50,7 +50,7 @@ TAKEN_BYTES = 16 * 1024
 RETRY_AFTER_SECONDS = 5
 
 
-class Phase(Enum):
+class ConnectionState(Enum):
     """What is expected of the client."""
 
     NEW = auto()
@@ -74,13 +74,13 @@ class ClientProtocol(HttpToolsProtocol):
         app_state: dict[str, Any],
         _loop: AbstractEventLoop | None = None,
         *,
-        clients: Clients,
+        clients: ClientConnections,
     ) -> None:
         super().__init__(config, server_state, {**app_state, "client": self}, _loop)
         self.address = ""
         self.moved_at = self._since = self.loop.time()
         self._clients = clients
-        self._phase = Phase.NEW
+        self._phase = ConnectionState.NEW
         self._piece_bytes = 0
         """The size of the piece that is being parsed."""
 
@@ -99,11 +99,11 @@ class ClientProtocol(HttpToolsProtocol):
     # What the application may use (``Client``)
 
     @property
-    def late(self) -> bool:
+    def body_overdue(self) -> bool:
         """Whether the body of the request takes longer than it may."""
-        return self._phase is Phase.LATE
+        return self._phase is ConnectionState.LATE
 
-    def hold(self, size_bytes: int) -> None:
+    def reserve_buffer(self, size_bytes: int) -> None:
         """Count what is held in memory for this connection."""
         self._clients.hold(self, size_bytes)
 
@@ -111,12 +111,12 @@ class ClientProtocol(HttpToolsProtocol):
         """Nothing large is held any more."""
         self._clients.release(self)
 
-    async def writable(self) -> None:
+    async def drain(self) -> None:
         """Wait until the client has taken what it was sent, and until it is its turn to be sent a part of more."""
         await self.flow.drain()
-        await self._clients.turn()
+        await self._clients.wait_for_send_slice()
 
-    def retire(self) -> None:
+    def close_after_response(self) -> None:
         """Have the answer under way be the last one, unless it has begun and could not tell so any more.
 
         An idle connection stays, for a request may be on its way.
@@ -148,12 +148,12 @@ class ClientProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on in the request."""
-        if self._phase is Phase.LEAVING:
+        if self._phase is ConnectionState.LEAVING:
             return
         self._unset_keepalive_if_required()
         self.moved_at = self.loop.time()
-        if self._phase is Phase.IDLE:
-            self._enter(Phase.HEAD)
+        if self._phase is ConnectionState.IDLE:
+            self._enter(ConnectionState.HEAD)
         self._piece_bytes = len(data)
         self._framing_bytes += self._piece_bytes
         try:
@@ -177,7 +177,7 @@ class ClientProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a request."""
         super().on_message_begin()
-        self._phase, self._since = Phase.HEAD, self.moved_at
+        self._phase, self._since = ConnectionState.HEAD, self.moved_at
 
     def on_headers_complete(self) -> None:
         """Have the request answered, once those before it are."""
@@ -188,11 +188,11 @@ class ClientProtocol(HttpToolsProtocol):
         super().on_headers_complete()
         # What follows are trailers, which are nobody's.
         self.headers = []
-        self._phase, self._since = Phase.BODY, self.moved_at
+        self._phase, self._since = ConnectionState.BODY, self.moved_at
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answering = cycle
-        super()._start_asgi_task(cycle, with_heads(cycle, app))
+        super()._start_asgi_task(cycle, with_response_heads(cycle, app))
 
     def on_chunk_header(self) -> None:
         """Forgive what every chunk needs."""
@@ -209,20 +209,20 @@ class ClientProtocol(HttpToolsProtocol):
             self._require_small(self.scope["headers"], self.headers)
         super().on_message_complete()
         self._framing_bytes, self._shared_bytes = 0, self._piece_bytes
-        self._phase, self._since = Phase.IDLE, self.moved_at
+        self._phase, self._since = ConnectionState.IDLE, self.moved_at
 
     # What is too late or too much
 
-    def sweep(self, now: float) -> None:
+    def check_timeouts(self, now: float) -> None:
         """End what has lasted too long by *now*."""
         if self._stands_still(now):
-            self.cut("answer_not_read")
-        elif self._phase is Phase.BODY and self.flow.read_paused:
+            self.abort("answer_not_read")
+        elif self._phase is ConnectionState.BODY and self.flow.read_paused:
             self._since = now  # it is this service that is not ready for more
         elif now - self._since >= _SECONDS.get(self._phase, float("inf")):
             self._end_waiting(now)
 
-    def cut(self, reason: str) -> None:
+    def abort(self, reason: str) -> None:
         """Break the connection at once."""
         self._clients.refuse(self, reason)
         self.transport.abort()
@@ -236,16 +236,16 @@ class ClientProtocol(HttpToolsProtocol):
         return now - self._unread_since >= UNREAD_SECONDS
 
     def _end_waiting(self, now: float) -> None:
-        if self._phase is Phase.BODY:
-            self._phase, self._since = Phase.LATE, now
+        if self._phase is ConnectionState.BODY:
+            self._phase, self._since = ConnectionState.LATE, now
             self.cycle.message_event.set()
-        elif self._phase is Phase.HEAD:
+        elif self._phase is ConnectionState.HEAD:
             self._refuse(errors.RequestIncomplete("The headers did not arrive in time."))
         else:
             # One that said nothing is nothing to tell of: proxies and monitors open connections to have them ready.
             self.transport.abort()
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter(self, phase: ConnectionState) -> None:
         self._phase, self._since = phase, self.moved_at
 
     def _require_small(self, *blocks: Iterable[tuple[bytes, bytes]]) -> None:
@@ -262,14 +262,14 @@ class ClientProtocol(HttpToolsProtocol):
 
     def _refuse(self, error: errors.GatewayError) -> None:
         """Say why nothing more is taken; where another answer is under way, end that instead."""
-        self._enter(Phase.LEAVING)
+        self._enter(ConnectionState.LEAVING)
         cycle = cast(RequestResponseCycle | None, self.cycle)
         if cycle is not None and not cycle.response_complete:
-            self.cut(error.code)
+            self.abort(error.code)
             return
         run = Run("http")
         self._clients.refuse(self, error.code, run.run_id)
-        body = to_json(refusal(run, None, error)) + b"\n"
+        body = to_json(error_envelope(run, None, error)) + b"\n"
         self.transport.write(
             STATUS_LINE[error.status]
             + b"content-type: application/json\r\ncache-control: no-store\r\nconnection: close\r\n"
@@ -281,11 +281,11 @@ class ClientProtocol(HttpToolsProtocol):
 
 
 _SECONDS = {
-    Phase.NEW: HEAD_SECONDS,
-    Phase.HEAD: HEAD_SECONDS,
-    Phase.BODY: BODY_SECONDS,
-    Phase.LATE: LEAVING_SECONDS,
-    Phase.LEAVING: LEAVING_SECONDS,
+    ConnectionState.NEW: HEAD_SECONDS,
+    ConnectionState.HEAD: HEAD_SECONDS,
+    ConnectionState.BODY: BODY_SECONDS,
+    ConnectionState.LATE: LINGER_SECONDS,
+    ConnectionState.LEAVING: LINGER_SECONDS,
 }
 
 

@@ -44,7 +44,7 @@ CONTROLS = bytes([*range(9), *range(10, 32), 127])
 """What may not stand in a header."""
 
 
-def with_heads(cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3Application:
+def with_response_heads(cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3Application:
     """*app*, whose answer to the request of *cycle* has its head written here."""
     return cast("ASGI3Application", partial(_answered, cycle, app))
 
@@ -68,7 +68,7 @@ class _Sender:
 
     def __call__(self, message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start" and _is_usual(self._cycle):
-            head = head_of(message["status"], [*self._cycle.default_headers, *message.get("headers", ())])
+            head = encode_head(message["status"], [*self._cycle.default_headers, *message.get("headers", ())])
             if head is not None:
                 return self._begin(*head)
         return self._send(self._after_head(message) if self._head else message)
@@ -100,7 +100,7 @@ def _is_usual(cycle: RequestResponseCycle) -> bool:
     return cycle.keep_alive and not begun and not cycle.flow.write_paused and not cycle.access_log
 
 
-def head_of(status: int, headers: list[tuple[bytes, bytes]]) -> tuple[bytes, int] | None:
+def encode_head(status: int, headers: list[tuple[bytes, bytes]]) -> tuple[bytes, int] | None:
     """The head as it goes out, and the length of the body; None where there is more to it."""
     by_name = dict(headers)
     length = by_name.get(b"content-length")

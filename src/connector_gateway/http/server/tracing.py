@@ -18,11 +18,11 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from starlette.types import Message, Receive, Scope, Send
 
 from connector_gateway import __version__
-from connector_gateway.http.application import Served
-from connector_gateway.http.server.access_log import shown_path
+from connector_gateway.http.application import AsgiApp
+from connector_gateway.http.server.access_log import redact_path
 from connector_gateway.kit.upstream.http_origin import never
-from connector_gateway.kit.upstream.memory_budget import Counting
-from connector_gateway.kit.upstream.pool import NO_SECRETS, Answer, Transport
+from connector_gateway.kit.upstream.memory_budget import ResponseMeter
+from connector_gateway.kit.upstream.pool import NO_SECRETS, Transport, UpstreamResponse
 from connector_gateway.kit.upstream.redaction import hide
 
 CONTEXT = TraceContextTextMapPropagator()
@@ -43,9 +43,9 @@ class Tracing:
         """A pool whose requests have spans."""
         return TracedTransport(timeout_seconds, self.tracer)
 
-    def around(self, served: Served) -> Served:
+    def middleware(self, served: AsgiApp) -> AsgiApp:
         """The application with a span for each answer."""
-        return Traced(served, self)
+        return TracingMiddleware(served, self)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -63,21 +63,21 @@ class TracedTransport(Transport):
         super().__init__(timeout_seconds)
         self._tracer = tracer
 
-    async def exchange(
+    async def send(
         self,
         method: str,
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: Counting | None = None,
+        holding: ResponseMeter | None = None,
         *,
         stale: Callable[[], bool] = never,
         secrets: Mapping[str, str] = NO_SECRETS,
-    ) -> Answer:
+    ) -> UpstreamResponse:
         """Send one request and read its whole answer."""
         with self._span(method, url) as (span, traced):
             headers = {**headers, **traced}
-            answer = await super().exchange(method, url, headers, body, holding, stale=stale, secrets=secrets)
+            answer = await super().send(method, url, headers, body, holding, stale=stale, secrets=secrets)
             span.set_attribute(STATUS, answer.status)
             return answer
 
@@ -102,10 +102,10 @@ class TracedTransport(Transport):
             yield span, traced
 
 
-class Traced:
+class TracingMiddleware:
     """Serves an application, with a span for each answer that belongs to the caller's ``traceparent``."""
 
-    def __init__(self, application: Served, tracing: Tracing) -> None:
+    def __init__(self, application: AsgiApp, tracing: Tracing) -> None:
         self.stopping = application.stopping
         self.clients = application.clients
         self.words = application.words
@@ -124,7 +124,7 @@ class Traced:
             await self._application(scope, receive, send)
             return
         parent = CONTEXT.extract({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
-        told = {"http.request.method": scope["method"], "url.path": shown_path(scope["path"], self.words)}
+        told = {"http.request.method": scope["method"], "url.path": redact_path(scope["path"], self.words)}
         with _spanning(self._tracing.tracer, scope["method"], SpanKind.SERVER, told, parent) as span:
 
             async def sent(message: Message) -> None:

@@ -20,7 +20,7 @@ END = b"# EOF\n"
 """Behind what a worker told: without it, the worker ended meanwhile, and what came is cut somewhere."""
 
 
-class Siblings:
+class WorkerMetrics:
     """The *count* workers of one supervisor, of which this one has the *number*; they meet in *folder*."""
 
     def __init__(self, folder: Path, number: int, count: int) -> None:
@@ -29,7 +29,7 @@ class Siblings:
         self._count = count
 
     @asynccontextmanager
-    async def asked(self, metrics: Metrics) -> AsyncIterator[None]:
+    async def serve_peers(self, metrics: Metrics) -> AsyncIterator[None]:
         """While inside, tell the others what this worker has counted."""
 
         async def tell(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

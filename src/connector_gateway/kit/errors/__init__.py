@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Literal
 Detail = Mapping[str, Any]
 """Machine-readable facts of one fault: ``parameter``, ``property``, ``value``, ``allowed``, ``index`` …"""
 
-ABOUT = frozenset({"parameter", "property", "field", "scopes", "vendor_code"})
+SUBJECT_KEYS = frozenset({"parameter", "property", "field", "scopes", "vendor_code"})
 """What details have that tell what an error is about."""
 
 KEY = ("header", "Authorization")
@@ -39,7 +39,7 @@ BODY = ("parameter", "body")
 VALUE = {"value"}
 """What a detail has that tells a value and not whose."""
 
-Doubt = Literal["failed", "edge", "garbled", "cut", "silent", "interrupted"]
+InDoubtReason = Literal["failed", "edge", "garbled", "cut", "silent", "interrupted"]
 """Why the outcome of a write is not known: the third party said that it failed, or an edge in front of it said so while
 the request may go on; it answered something unreadable, the connection broke, no answer came in time, or this service
 stopped in the middle."""
@@ -62,7 +62,7 @@ class GatewayError(Exception):
     prescribed: ClassVar[Mapping[str, str]] = {}
     """The sentence of the interface that precedes the remedy over HTTP, by the connectors that it is prescribed for."""
 
-    names: ClassVar[tuple[str, ...]] = ()
+    subject_parameters: ClassVar[tuple[str, ...]] = ()
     """The parameters that name what the error is about, where an operation takes one of them."""
 
     place: ClassVar[tuple[str, str] | None] = None
@@ -80,7 +80,7 @@ class GatewayError(Exception):
         *details: Detail,
         private: str = "",
         retry_after: float | None = None,
-        doubt: Doubt | None = None,
+        doubt: InDoubtReason | None = None,
         remedy: str | None = None,
     ) -> None:
         super().__init__(message)
@@ -95,13 +95,15 @@ class GatewayError(Exception):
     @classmethod
     def default_place(cls) -> Mapping[str, str]:
         """Return the place of details that name none."""
-        kind, name = cls.place or (("parameter", cls.names[0]) if cls.names else ("place", "request"))
+        kind, name = cls.place or (
+            ("parameter", cls.subject_parameters[0]) if cls.subject_parameters else ("place", "request")
+        )
         return {kind: name}
 
-    def point_at(self, given: Mapping[str, Any]) -> None:
+    def attach_subject(self, given: Mapping[str, Any]) -> None:
         """Name the parameter that the error is about, unless its details tell already what it is about."""
-        name = next((name for name in self.names if given.get(name) is not None), None)
-        if name is None or any(not ABOUT.isdisjoint(detail) for detail in self.details):
+        name = next((name for name in self.subject_parameters if given.get(name) is not None), None)
+        if name is None or any(not SUBJECT_KEYS.isdisjoint(detail) for detail in self.details):
             return
         others = [detail for detail in self.details if detail.keys() != VALUE]
         self.details = [{"parameter": name, "value": given[name]}, *others]
@@ -415,7 +417,7 @@ class RunNotRecorded(CallerError, status=404):
 class DatabaseNotShared(CallerError, status=403):
     """The database does not exist, or was not selected when the connection was made."""
 
-    names = ("database_id",)
+    subject_parameters = ("database_id",)
     remedy = (
         "Share the database with the connection in {vendor}, then call again; {list_databases} lists those that "
         "are shared."
@@ -426,7 +428,7 @@ class DatabaseNotShared(CallerError, status=403):
 class PageNotFound(CallerError, status=404):
     """The page does not exist, or is not shared with the connection."""
 
-    names = ("page_id",)
+    subject_parameters = ("page_id",)
     remedy = (
         "Check the page identifier, which {search_pages} returns, and share the page with the connection in {vendor}."
     )
@@ -453,14 +455,14 @@ class PropertyNotFound(CallerError, status=404):
 class BoardNotAuthorised(CallerError, status=403):
     """The board does not exist, or is outside what the account can see."""
 
-    names = ("board_id", "list_id", "card_id")
+    subject_parameters = ("board_id", "list_id", "card_id")
     remedy = "Obtain access or point to another board."
 
 
 class ListNotFound(CallerError, status=404):
     """The list does not exist on the board, or is archived."""
 
-    names = ("list_id",)
+    subject_parameters = ("list_id",)
     remedy = "Use a list_id that {describe_board} returns, instead of a name."
     prescribed = dict.fromkeys(
         ("boards",), "Read current identifiers from the lists route. List names are not stable identifiers."
@@ -470,7 +472,7 @@ class ListNotFound(CallerError, status=404):
 class CardNotFound(CallerError, status=404):
     """The card does not exist, or the account cannot see it."""
 
-    names = ("card_id",)
+    subject_parameters = ("card_id",)
     remedy = (
         "Check the card_id, which {create_card} returns and the card's link in {vendor} contains, and the "
         "account's access to its board."
@@ -480,14 +482,14 @@ class CardNotFound(CallerError, status=404):
 class MessageNotFound(CallerError, status=404):
     """The message does not exist where it was looked for."""
 
-    names = ("message_ts", "message_id")
+    subject_parameters = ("message_ts", "message_id")
     remedy = "Use an identifier that {search_messages|post_message} returns; in chat, with the channel of the message."
 
 
 class ThreadNotFound(CallerError, status=404):
     """The thread does not exist, or holds nothing that can be replied to."""
 
-    names = ("thread_ts", "thread_id")
+    subject_parameters = ("thread_ts", "thread_id")
     remedy = (
         "Use the thread identifier of a message that exists, or leave {thread_ts|thread_id} out to start a "
         "conversation."
@@ -504,7 +506,7 @@ class LabelNotFound(CallerError, status=404):
 class AttachmentNotFound(CallerError, status=404):
     """The message has no such attachment."""
 
-    names = ("attachment_id",)
+    subject_parameters = ("attachment_id",)
     remedy = "Use an attachment_id that {search_messages} returns with {include_body} true."
 
 
@@ -517,7 +519,7 @@ class LinkNotFound(CallerError, status=404):
 class ChannelNotFound(CallerError, status=404):
     """The channel does not exist, or is private and the app was not invited."""
 
-    names = ("channel",)
+    subject_parameters = ("channel",)
     remedy = (
         "Use a channel that {list_channels} returns; a private one is listed after the app was invited to it in "
         "{vendor}."
@@ -527,14 +529,14 @@ class ChannelNotFound(CallerError, status=404):
 class NotInChannel(CallerError, status=403):
     """The app may not post there because it is not a member."""
 
-    names = ("channel",)
+    subject_parameters = ("channel",)
     remedy = "Invite the app to the channel in {vendor}, then call again."
 
 
 class ChannelArchived(CallerError, status=409):
     """The channel is archived or otherwise closed to writing."""
 
-    names = ("channel",)
+    subject_parameters = ("channel",)
     remedy = "Unarchive the channel in {vendor}, or use another one that {list_channels} returns."
 
 
@@ -555,14 +557,14 @@ class ChannelListTooLong(CallerError, status=422):
 class EmojiNotFound(CallerError, status=404):
     """The workspace has no emoji of that name."""
 
-    names = ("emoji",)
+    subject_parameters = ("emoji",)
     remedy = "Use the short name of an emoji that the workspace has, such as eyes."
 
 
 class ContactNotFound(CallerError, status=404):
     """The contact does not exist in the portal."""
 
-    names = ("contact_id",)
+    subject_parameters = ("contact_id",)
     remedy = (
         "Use a contact_id that {look_up_contacts} returns, or create the contact first with {create_or_update_contact}."
     )
@@ -571,14 +573,14 @@ class ContactNotFound(CallerError, status=404):
 class CompanyNotFound(CallerError, status=404):
     """No company has that domain or identifier."""
 
-    names = ("associate_company",)
+    subject_parameters = ("associate_company",)
     remedy = "Correct the domain or identifier, or set {create_company} to true with a domain."
 
 
 class DealNotFound(CallerError, status=404):
     """The deal does not exist in the portal."""
 
-    names = ("deal_id",)
+    subject_parameters = ("deal_id",)
     remedy = "Check the deal_id, which {create_deal} returns and the deal's link in {vendor} contains."
 
 
@@ -599,28 +601,28 @@ class StageNotFound(CallerError, status=404):
 class BaseNotFound(CallerError, status=404):
     """The base does not exist, or the account cannot see it."""
 
-    names = ("base_id",)
+    subject_parameters = ("base_id",)
     remedy = "Check the base_id, and give the connection access to the base in {vendor}."
 
 
 class TableNotFound(CallerError, status=404):
     """The base has no table of that name or identifier."""
 
-    names = ("table",)
+    subject_parameters = ("table",)
     remedy = "Use a table that {list_tables} returns."
 
 
 class ViewNotFound(CallerError, status=404):
     """The table has no view of that name."""
 
-    names = ("view",)
+    subject_parameters = ("view",)
     remedy = "Use one of the views that {list_tables} returns for the table."
 
 
 class RecordNotFound(CallerError, status=404):
     """The record does not exist where it was looked for."""
 
-    names = ("record_id",)
+    subject_parameters = ("record_id",)
     remedy = "Use a record_id that {read_records} returns for the table."
 
 
@@ -724,7 +726,7 @@ class InvalidRecipient(CallerError, status=422):
 class NotMessageAuthor(CallerError, status=403):
     """Only messages that the app itself posted can be edited."""
 
-    names = ("message_ts",)
+    subject_parameters = ("message_ts",)
     remedy = "Edit a message that this connection posted with {post_message}."
 
 
@@ -828,7 +830,7 @@ class UpstreamError(UpstreamFailure, status=502):
     remedy = "Call again later; if it persists, report the run_id to the operator."
 
 
-class AnswerTooLarge(UpstreamError):
+class ResponseTooLarge(UpstreamError):
     """The third party answered more than is read at once; told as ``UpstreamError`` where less cannot be asked for."""
 
     remedy = "Ask for less at once: a smaller limit, or a narrower search."
@@ -897,7 +899,7 @@ class SharedStoreUnavailable(ServiceFailure, status=503):
     remedy = "Wait {wait}, then call again."
 
 
-def catalogue() -> Iterator[type[GatewayError]]:
+def all_errors() -> Iterator[type[GatewayError]]:
     """Every row of the catalogue, in the order of this page."""
     for family in GatewayError.__subclasses__():
         yield from family.__subclasses__()

@@ -8,7 +8,7 @@ MAX_SENTENCES = 3
 """How many messages of single faults are joined into one message; ``details`` has all of them."""
 
 
-def gathered(refusals: Sequence[GatewayError]) -> GatewayError:
+def combine_errors(refusals: Sequence[GatewayError]) -> GatewayError:
     """One refusal for all of *refusals*: the first one's code, and each detail with the code of its own."""
     first = refusals[0]
     details = [{"code": one.code, **detail} for one in refusals for detail in one.details]

@@ -24,7 +24,7 @@ GIVEN = ("value", "property", "field", "parameter")
 """What a detail calls the name that is not among those allowed; the first that is there."""
 
 
-def nearest(given: str, known: Collection[Any]) -> str | None:
+def closest_match(given: str, known: Collection[Any]) -> str | None:
     """The one of *known* that is most like *given*; None where nothing is like it, or *given* is among them."""
     if len(given) > LONGEST or given in known:
         return None
@@ -42,13 +42,13 @@ def nearest_first(given: str, known: Collection[str]) -> list[str]:
     return [compared[name] for name in close]
 
 
-def meant(detail: Mapping[str, Any]) -> str | None:
+def did_you_mean(detail: Mapping[str, Any]) -> str | None:
     """Which of the names that *detail* lists as allowed was probably meant."""
     if MEANT in detail:
         known: str | None = detail[MEANT]
         return known
     allowed, given = detail.get("allowed"), mistaken(detail)
-    return nearest(given, allowed) if isinstance(allowed, list | tuple) and given is not None else None
+    return closest_match(given, allowed) if isinstance(allowed, list | tuple) and given is not None else None
 
 
 def mistaken(detail: Mapping[str, Any]) -> str | None:

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TypeVar
 
 from connector_gateway.kit import errors
-from connector_gateway.kit.upstream.pool import Answer
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
 Error = type[errors.GatewayError]
@@ -79,7 +79,7 @@ class Rejection:
 class ErrorTable:
     """The table of one connector; it adds to what all vendors have in common."""
 
-    read: Callable[[Answer], Reason | None] = lambda _: None
+    read: Callable[[UpstreamResponse], Reason | None] = lambda _: None
     """Return the reason of an error response, or None if it is not an error in the vendor's own shape."""
 
     by_status: Mapping[int, Error] = field(default_factory=dict)
@@ -93,25 +93,31 @@ class ErrorTable:
     rejections: Sequence[Rejection] = ()
     """The responses that prove that nothing was done."""
 
-    private: Callable[[Answer], str] = attrgetter("text")
+    private: Callable[[UpstreamResponse], str] = attrgetter("text")
     """Return the text for the log."""
 
     def unwrap(
-        self, answer: Answer, shape: type[W], missing: Error | None = None, codes: Mapping[str, Error] | None = None
+        self,
+        answer: UpstreamResponse,
+        shape: type[W],
+        missing: Error | None = None,
+        codes: Mapping[str, Error] | None = None,
     ) -> W:
         """Return the body of a successful response as *shape*; raise the error of any other one."""
-        if answer.accepted:
-            return answer.read(shape)
+        if answer.is_success:
+            return answer.decode(shape)
         raise self.create_error(answer, self.classify(answer, missing, codes))
 
-    def classify(self, answer: Answer, missing: Error | None = None, codes: Mapping[str, Error] | None = None) -> Error:
+    def classify(
+        self, answer: UpstreamResponse, missing: Error | None = None, codes: Mapping[str, Error] | None = None
+    ) -> Error:
         """Return the error of a failed request: by *codes*, by its code, then by status; *missing* for a 404."""
         code = self.reason(answer).code
         known = (codes or {}).get(code) or self.by_code.get(code)
         by_status = {**STATUSES, **self.by_status} if missing is None else {**STATUSES, **self.by_status, 404: missing}
         return known or by_status.get(answer.status, errors.UpstreamUnexpected)
 
-    def create_error(self, answer: Answer, error: Error, *details: errors.Detail) -> errors.GatewayError:
+    def create_error(self, answer: UpstreamResponse, error: Error, *details: errors.Detail) -> errors.GatewayError:
         """Create an error with its message and remedy, and with the vendor's reason if the error has many causes."""
         reason = self.reason(answer)
         explained = error in EXPLAINED and not any(REASON & detail.keys() for detail in details)
@@ -119,7 +125,7 @@ class ErrorTable:
         remedy = self.remedies.get(reason.code) or self.remedies.get(error)
         return error(self.message(error), *details, *told, private=self.private(answer), remedy=remedy)
 
-    def reason(self, answer: Answer) -> Reason:
+    def reason(self, answer: UpstreamResponse) -> Reason:
         """Return the reason of an error response; an empty one if it is not in the vendor's own shape."""
         return self.read(answer) or Reason()
 
@@ -127,13 +133,13 @@ class ErrorTable:
         """Return the message of an error."""
         return self.messages.get(error) or MESSAGES[error]
 
-    def doubt(self, answer: Answer) -> errors.Doubt | None:
+    def doubt(self, answer: UpstreamResponse) -> errors.InDoubtReason | None:
         """Return why the outcome of a write with this response is unknown, or None if nothing was done."""
         reason = self.read(answer)
         rows = self.rejections if reason else ()
         row = next((row for row in rows if row.matches(answer.status, reason or Reason())), None)
         if row is None:
-            return "garbled" if answer.accepted else "edge"
+            return "garbled" if answer.is_success else "edge"
         return "failed" if row.ended else None
 
 

@@ -33,24 +33,24 @@ class Charge:
     """What one request uses of one budget; ``on`` names what that is counted for, by default the account."""
 
     budget: str
-    on: str = ""
+    scope_key: str = ""
     units: float = 1
 
 
 class Deadline(Struct, frozen=True):
     """How long a request may wait."""
 
-    turn: float
+    start_by: float
     """Until when for its turn, in epoch seconds."""
 
-    closed_seconds: float = math.inf
+    max_blocked_seconds: float = math.inf
     """For a budget that the third party has closed: not at all if it stays so for as long."""
 
 
-class Turn(Protocol):
+class Reservation(Protocol):
     """A request's place in the order."""
 
-    def stale(self) -> bool:
+    def expired(self) -> bool:
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
 
     def left(self) -> None:
@@ -62,18 +62,18 @@ class Turn(Protocol):
     def release(self) -> None:
         """Give it back, since it will not be used."""
 
-    def answered(self) -> None:
+    def record_response(self) -> None:
         """Record that the request was answered: the third party has counted it by now."""
 
 
 class Pacer(Protocol):
     """Lets requests through at the pace that one connector's budgets allow, in order."""
 
-    def admit(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[Turn]:
+    def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[Reservation]:
         """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*."""
 
-    async def again(self, turn: Turn, deadline: Deadline) -> None:
+    async def reacquire(self, turn: Reservation, deadline: Deadline) -> None:
         """Wait until *turn*, which was let through and is stale, comes again; raises as ``admit`` does."""
 
-    async def close(self, charges: Sequence[Charge], seconds: float) -> None:
+    async def block(self, charges: Sequence[Charge], seconds: float) -> None:
         """Let no request through on these budgets for so many seconds, because the third party refused one."""

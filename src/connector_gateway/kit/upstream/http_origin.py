@@ -14,7 +14,7 @@ from aiohttp.client_reqrep import ConnectionKey
 from aiohttp.connector import Connection
 from yarl import URL
 
-from connector_gateway.kit.upstream.memory_budget import LARGE_BYTES, Counting
+from connector_gateway.kit.upstream.memory_budget import LARGE_BYTES, ResponseMeter
 
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 """Larger answers are not read whole; attachments, the only large things, are streamed.
@@ -38,11 +38,11 @@ _UNFIT = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
 """What may not stand in a header."""
 
 
-class Stale(Exception):
+class SendWindowMissed(Exception):
     """There was a connection too late: the request did not leave."""
 
 
-class Oversized(Exception):
+class BodyTooLarge(Exception):
     """The answer is larger than answers are read; what was asked for may have been done."""
 
 
@@ -60,7 +60,7 @@ class _Described(aiohttp.ClientRequest):
         return super().connection_key
 
 
-class Origin:
+class HttpOrigin:
     """The server at one scheme, host and port."""
 
     def __init__(self, session: aiohttp.ClientSession, address: str) -> None:
@@ -77,7 +77,7 @@ class Origin:
         target: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: Counting,
+        holding: ResponseMeter,
         *,
         stale: Callable[[], bool] = never,
     ) -> tuple[int, Mapping[str, str], bytes]:
@@ -87,7 +87,7 @@ class Origin:
         # Nothing is waited for between here and the write: only a process that is frozen right now would send late.
         if stale():
             connection.release()
-            raise Stale
+            raise SendWindowMissed
         try:
             answer = await _exchanged(connection, request, holding, skip_body=method == "HEAD")
         except BaseException:
@@ -130,7 +130,7 @@ def _require_fit(*lines: str) -> None:
 
 
 async def _exchanged(
-    connection: Connection, request: bytes, holding: Counting, *, skip_body: bool
+    connection: Connection, request: bytes, holding: ResponseMeter, *, skip_body: bool
 ) -> tuple[int, Mapping[str, str], bytes]:
     protocol, transport = connection.protocol, connection.transport
     if protocol is None or transport is None:
@@ -141,40 +141,40 @@ async def _exchanged(
     # Those from 100 on only announce the answer.
     while 100 <= message.code < 200 and message.code != 101:
         message, content = await protocol.read()
-    body = await whole(content, message.headers, holding)
+    body = await read_body(content, message.headers, holding)
     if transport.get_write_buffer_size():
         # The server has answered before it was sent everything; the rest must not come before the next request.
         protocol.force_close()
     return message.code, message.headers, body
 
 
-async def whole(content: aiohttp.StreamReader, headers: Mapping[str, str], holding: Counting) -> bytes:
+async def read_body(content: aiohttp.StreamReader, headers: Mapping[str, str], holding: ResponseMeter) -> bytes:
     """The body of an answer with *headers*; ``Oversized`` where it is too large."""
     # What has arrived whole is taken without waiting for its pieces (decision 15).
     if content.is_eof():
         return _readable(content.read_nowait())
     declared = headers.get("Content-Length", "")
     if declared.isdecimal() and int(declared) > MAX_ANSWER_BYTES:
-        raise Oversized
+        raise BodyTooLarge
     # Also where a length is declared: it is that of a compressed body, and says nothing of what comes out.
     # What it has grown to is handed over as it is; of a ``bytearray``, a copy would be made (decision 71).
     body = BytesIO()
     async for piece in content.iter_any():
         if body.write(piece) and body.tell() > ALONE_BYTES:
             # Who does not read is sent no more, so the others of the same call wait at their senders.
-            async with holding.turn:
+            async with holding.large_response:
                 return _readable(await _large(content, body, holding))
     return _readable(body.getvalue())
 
 
-async def _large(content: aiohttp.StreamReader, body: BytesIO, holding: Counting) -> bytes:
+async def _large(content: aiohttp.StreamReader, body: BytesIO, holding: ResponseMeter) -> bytes:
     """The rest of a large answer, counted as it arrives."""
     async for piece in content.iter_any():
         body.write(piece)
         if body.tell() > MAX_ANSWER_BYTES:
-            raise Oversized
+            raise BodyTooLarge
         if body.tell() > LARGE_BYTES:
-            holding.keep_largest(body.tell())
+            holding.count_response(body.tell())
     return body.getvalue()
 
 
@@ -183,5 +183,5 @@ def _readable(body: bytes) -> bytes:
     # Fewer bytes than values are let be cannot hold more of them.
     crowded = len(body) > MAX_ANSWER_VALUES and body.count(b",") > MAX_ANSWER_VALUES
     if crowded or len(body) > MAX_ANSWER_BYTES:
-        raise Oversized
+        raise BodyTooLarge
     return body

@@ -14,13 +14,13 @@ RETRY_AFTER_SECONDS = 2
 """A call that holds much ends soon, most of the time."""
 
 
-class HeldBytes:
+class MemoryBudget:
     """Lets all calls together hold so many bytes."""
 
     def __init__(self, most_bytes: int) -> None:
         self._free = most_bytes
 
-    def take(self, size_bytes: int, *, refusable: bool = True) -> None:
+    def reserve(self, size_bytes: int, *, refusable: bool = True) -> None:
         """Count so much more; ``Overloaded`` where that is too much, unless it cannot be refused."""
         if refusable and size_bytes > self._free:
             raise Overloaded(
@@ -28,21 +28,21 @@ class HeldBytes:
             )
         self._free -= size_bytes
 
-    def give_back(self, size_bytes: int) -> None:
+    def release(self, size_bytes: int) -> None:
         """Count so much less."""
         self._free += size_bytes
 
 
-class Holding(Struct):
+class MemoryReservation(Struct):
     """What one call holds; it is given back where the context ends."""
 
-    total: HeldBytes
+    total: MemoryBudget
     _kept: int = 0
     _largest: int = 0
     _turn: asyncio.Lock | None = None
 
     @property
-    def turn(self) -> asyncio.Lock:
+    def large_response(self) -> asyncio.Lock:
         """Held while a large answer arrives: a call reads one at a time, however many it has asked for."""
         # Few calls ever need it.
         self._turn = self._turn or asyncio.Lock()
@@ -52,49 +52,49 @@ class Holding(Struct):
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.total.give_back(self._kept)
+        self.total.release(self._kept)
         self._kept = self._largest = 0
 
     def keep(self, size_bytes: int, *, refusable: bool = True) -> None:
         """Count what is kept until the call ends; ``Overloaded`` where all calls together keep too much."""
-        self.total.take(size_bytes, refusable=refusable)
+        self.total.reserve(size_bytes, refusable=refusable)
         self._kept += size_bytes
 
-    def keep_largest(self, size_bytes: int, *, refusable: bool = True) -> None:
+    def count_response(self, size_bytes: int, *, refusable: bool = True) -> None:
         """Count an answer that was read whole: a call works on one after the other, so only the largest counts."""
         self.keep(max(0, size_bytes - self._largest), refusable=refusable)
         self._largest = max(self._largest, size_bytes)
 
 
-class Counting(Protocol):
+class ResponseMeter(Protocol):
     """Counts an answer while it arrives."""
 
     @property
-    def turn(self) -> asyncio.Lock:
+    def large_response(self) -> asyncio.Lock:
         """Held while a large answer arrives."""
 
-    def keep_largest(self, size_bytes: int) -> None:
+    def count_response(self, size_bytes: int) -> None:
         """Count an answer that was read so far."""
 
 
-class Written(Struct, frozen=True):
+class WriteResponseMeter(Struct, frozen=True):
     """Counts the answer to a write for *holding*: it may be what is too much for others, but is not refused itself.
 
     What was to be done is done, so that a refusal would only leave a doubt.
     """
 
-    holding: Holding
+    holding: MemoryReservation
 
     @property
-    def turn(self) -> asyncio.Lock:
+    def large_response(self) -> asyncio.Lock:
         """That of the call."""
-        return self.holding.turn
+        return self.holding.large_response
 
-    def keep_largest(self, size_bytes: int) -> None:
+    def count_response(self, size_bytes: int) -> None:
         """Count an answer that was read so far."""
-        self.holding.keep_largest(size_bytes, refusable=False)
+        self.holding.count_response(size_bytes, refusable=False)
 
 
-def uncounted() -> Holding:
+def unmetered() -> MemoryReservation:
     """For what is not part of a call, and happens rarely or one at a time."""
-    return Holding(HeldBytes(2**62))
+    return MemoryReservation(MemoryBudget(2**62))

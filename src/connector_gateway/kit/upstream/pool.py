@@ -16,11 +16,17 @@ from msgspec import Struct
 from pydantic_core import from_json
 from yarl import URL
 
-from connector_gateway.kit.errors import Doubt, OutcomeUnknown, UpstreamError, UpstreamFailure, UpstreamUnexpected
+from connector_gateway.kit.errors import (
+    InDoubtReason,
+    OutcomeUnknown,
+    UpstreamError,
+    UpstreamFailure,
+    UpstreamUnexpected,
+)
 from connector_gateway.kit.upstream.deadlines import Deadlines
-from connector_gateway.kit.upstream.http_origin import Origin, Oversized, Stale, never, whole
-from connector_gateway.kit.upstream.memory_budget import Counting, uncounted
-from connector_gateway.kit.wire import UnexpectedShape, decoded
+from connector_gateway.kit.upstream.http_origin import BodyTooLarge, HttpOrigin, SendWindowMissed, never, read_body
+from connector_gateway.kit.upstream.memory_budget import ResponseMeter, unmetered
+from connector_gateway.kit.wire import UnexpectedShape, decode_json
 
 PIECEMEAL_FROM_BYTES = 1024 * 1024
 """Larger requests are sent piece by piece, so that nobody else waits for one of them."""
@@ -30,7 +36,7 @@ IDLE_SECONDS = 15.0
 """Idle connections are closed before the third party closes them, so that a write is rarely sent on a closing one."""
 
 
-FAULTS = (aiohttp.ClientError, HttpProcessingError, TimeoutError, ConnectionError, Oversized)
+FAULTS = (aiohttp.ClientError, HttpProcessingError, TimeoutError, ConnectionError, BodyTooLarge)
 """The exceptions that the pool raises; the second is that of its parser, the last our own."""
 
 
@@ -45,11 +51,11 @@ class TimedOut(Exception):
     """No whole answer came in time; the request may have arrived, and may still be worked on."""
 
 
-class Cut(Exception):
+class ConnectionLost(Exception):
     """The connection broke before the whole answer came; the request may have arrived."""
 
 
-class TooLarge(Cut):
+class TooLarge(ConnectionLost):
     """The connection was broken here, since the answer is larger than answers are read."""
 
 
@@ -59,19 +65,19 @@ _UNREAD = object()
 """Stands for a body that nobody has read yet."""
 
 
-class Answer(Struct):
+class UpstreamResponse(Struct):
     """What a third party answered."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
-    doubt: Doubt | None = None
+    doubt: InDoubtReason | None = None
     """Why the outcome is unknown if the body of a success cannot be read; set after a write."""
 
     _raw: Any = _UNREAD
 
     @property
-    def accepted(self) -> bool:
+    def is_success(self) -> bool:
         """Whether the status is a success."""
         return 200 <= self.status < 300
 
@@ -89,7 +95,7 @@ class Answer(Struct):
     def is_json(self) -> bool:
         """Whether the body is JSON, and not just null; nothing is made of it yet."""
         try:
-            decoded(self.body, msgspec.Raw)
+            decode_json(self.body, msgspec.Raw)
             return self.body.strip() != b"null" and (self.body.isascii() or bool(self.body.decode()))
         except ValueError:
             return False
@@ -104,18 +110,18 @@ class Answer(Struct):
                 self._raw = None
         return self._raw
 
-    def read(self, shape: type[W]) -> W:
+    def decode(self, shape: type[W]) -> W:
         """The body as *shape*, for which see ``kit.wire``.
 
         Where it differs: ``OutcomeUnknown`` after a write, else ``UpstreamError`` or ``UpstreamUnexpected``.
         """
         try:
-            return decoded(self.body, shape)
+            return decode_json(self.body, shape)
         except UnexpectedShape as fault:
             raise self._unreadable(fault) from fault
 
     def _unreadable(self, fault: UnexpectedShape) -> UpstreamFailure:
-        place = [{"place": fault.place}] if fault.place else []
+        place = [{"place": fault.json_path}] if fault.json_path else []
         private = f"{fault}: {self.text}"
         if self.doubt is not None:
             message = "The application answered something that cannot be read; whether it did the work is not known."
@@ -124,10 +130,10 @@ class Answer(Struct):
             return UpstreamUnexpected("The application answered in an unknown shape.", *place, private=private)
         return UpstreamError("The application answered something that is not JSON.", private=private)
 
-    def glance(self, shape: type[W]) -> W | None:
+    def try_decode(self, shape: type[W]) -> W | None:
         """The body as *shape*, or None if it has another one; for refusals, whose status counts in any case."""
         try:
-            return decoded(self.body, shape)
+            return decode_json(self.body, shape)
         except UnexpectedShape:
             return None
 
@@ -148,11 +154,11 @@ class Transport:
         self._timeout_seconds = timeout_seconds
         self._deadlines = Deadlines(timeout_seconds)
         self._connections = connections
-        self._origins: dict[str, Origin] = {}
+        self._origins: dict[str, HttpOrigin] = {}
         self.most = connections
         """So many requests can be under way at once; more wait for a connection."""
 
-        self.under_way = 0
+        self.in_flight = 0
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
@@ -169,17 +175,17 @@ class Transport:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def exchange(
+    async def send(
         self,
         method: str,
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: Counting | None = None,
+        holding: ResponseMeter | None = None,
         *,
         stale: Callable[[], bool] = never,
         secrets: Mapping[str, str] = NO_SECRETS,
-    ) -> Answer:
+    ) -> UpstreamResponse:
         """Send one request and read its whole answer; redirects are answers.
 
         A name in braces in *url* stands for the secret of that name. Only the request itself has the secret: whatever
@@ -188,15 +194,15 @@ class Transport:
         """
         url = _filled(url, secrets)
         send = self._send_at_once if body is None or len(body) < PIECEMEAL_FROM_BYTES else self._send_piecemeal
-        self.under_way += 1
+        self.in_flight += 1
         try:
             # One shared timer instead of ``asyncio.timeout``, which costs as much as the pool's own (decision 15).
             with self._deadlines:
-                return Answer(*await send(method, url, headers, body, holding or uncounted(), stale=stale))
+                return UpstreamResponse(*await send(method, url, headers, body, holding or unmetered(), stale=stale))
         except FAULTS as fault:
-            raise _told_apart(fault) from fault
+            raise _classify(fault) from fault
         finally:
-            self.under_way -= 1
+            self.in_flight -= 1
 
     def _send_at_once(
         self,
@@ -204,7 +210,7 @@ class Transport:
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: Counting,
+        holding: ResponseMeter,
         *,
         stale: Callable[[], bool],
     ) -> Awaitable[tuple[int, Mapping[str, str], bytes]]:
@@ -213,7 +219,7 @@ class Transport:
         origin = self._origins.get(address)
         if origin is None:
             # As many as the settings have addresses.
-            origin = self._origins[address] = Origin(self._session, address)
+            origin = self._origins[address] = HttpOrigin(self._session, address)
         return origin.exchange(method, url[start:], headers, body, holding, stale=stale)
 
     async def _send_piecemeal(
@@ -222,18 +228,18 @@ class Transport:
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: Counting,
+        holding: ResponseMeter,
         *,
         stale: Callable[[], bool],
     ) -> tuple[int, Mapping[str, str], bytes]:
         # The session sends by itself once it is connected, so this is the last look there is.
         if stale():
-            raise Stale
+            raise SendWindowMissed
         # Redirects are not followed: the request bears a token, and would take it to wherever it is sent.
         async with self._session.request(
             method, URL(url, encoded=True), headers=headers, data=BytesIO(body or b""), allow_redirects=False
         ) as response:
-            return response.status, response.headers, await whole(response.content, response.headers, holding)
+            return response.status, response.headers, await read_body(response.content, response.headers, holding)
 
     @asynccontextmanager
     async def stream(
@@ -246,16 +252,16 @@ class Transport:
         url = _filled(url, secrets)
         # A large file may take long. That nothing comes for a while is what shows a line that is dead.
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=self._timeout_seconds)
-        self.under_way += 1
+        self.in_flight += 1
         try:
             async with self._session.request(
                 method, URL(url, encoded=True), headers=headers, allow_redirects=False, timeout=timeout
             ) as response:
                 yield response.status, response.headers, response.content.iter_chunked(64 * 1024)
         except FAULTS as fault:
-            raise _told_apart(fault) from fault
+            raise _classify(fault) from fault
         finally:
-            self.under_way -= 1
+            self.in_flight -= 1
 
 
 def _filled(url: str, secrets: Mapping[str, str]) -> str:
@@ -277,13 +283,13 @@ def date_of(header: str) -> datetime | None:
     return told if told.tzinfo else told.replace(tzinfo=UTC)
 
 
-def _told_apart(fault: Exception) -> NotSent | TimedOut | Cut:
+def _classify(fault: Exception) -> NotSent | TimedOut | ConnectionLost:
     """The exception of ours that stands for *fault* of the pool."""
     if isinstance(fault, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.InvalidURL):
         # Only these are certain not to have left. Everything else counts as a doubt once the request was a write.
         return NotSent(str(fault))
     if isinstance(fault, TimeoutError):
         return TimedOut(str(fault))
-    if isinstance(fault, Oversized):
+    if isinstance(fault, BodyTooLarge):
         return TooLarge("the answer is too large")
-    return Cut(f"{type(fault).__name__}: {fault}")
+    return ConnectionLost(f"{type(fault).__name__}: {fault}")

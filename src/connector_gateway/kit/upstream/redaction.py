@@ -34,7 +34,7 @@ class Redaction:
     def __init__(self, secrets: Callable[[], Iterable[str]] = tuple) -> None:
         self._secrets = secrets
 
-    def learn(self, secrets: Iterable[str]) -> None:
+    def add(self, secrets: Iterable[str]) -> None:
         """Hide these *secrets* as well, from now on."""
         self._known = (*self._known, *_long(secrets))
         # It is made anew when something is said next.

@@ -11,17 +11,23 @@ import structlog
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import SharedStoreUnavailable
-from connector_gateway.kit.tasks import end
+from connector_gateway.kit.tasks import cancel_and_wait
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared.interface import Allowance, Lease, StoreAway, Take, Turn
-from connector_gateway.storage.shared.memory import InMemory
-from connector_gateway.storage.shared.recovery import Recount
+from connector_gateway.storage.shared.interface import (
+    Lease,
+    RateLimitWindow,
+    Reservation,
+    ResolvedCharge,
+    StoreUnavailable,
+)
+from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.recovery import CountRecovery
 from connector_gateway.storage.sql.epochs import Epoch
 
 if TYPE_CHECKING:
-    from connector_gateway.storage.shared.valkey import Valkey, ValkeyTurn
+    from connector_gateway.storage.shared.valkey import ValkeyCounters, ValkeyReservation
 
-SHARE = 0.5
+LOCAL_QUOTA = 0.5
 """The part of a budget that all processes together go on with: what was taken before may be in the same window."""
 
 SHORT_SECONDS = 2.0
@@ -43,18 +49,18 @@ log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class TurnWithFallback:
+class FallbackReservation:
     """A turn of the store; while that is away, one of this process's share, which may come first."""
 
-    shared: "WithFallback"
-    takes: Sequence[Take]
-    turn: "ValkeyTurn | None" = None
+    shared: "FallbackCounters"
+    takes: Sequence[ResolvedCharge]
+    turn: "ValkeyReservation | None" = None
     """That of the store, unless it could not be asked yet."""
 
     turn_at: float = 0.0
     """When that comes, or when the store is to be asked again."""
 
-    local: Turn | None = None
+    local: Reservation | None = None
     """That of the share, unless the store was never away."""
 
     local_at: float = 0.0
@@ -78,10 +84,10 @@ class TurnWithFallback:
         longest = PROBE_SECONDS if self.granted else inf
         return min(self.local.wait, longest) if self.local is not None else 0.0
 
-    def stale(self) -> bool:
+    def expired(self) -> bool:
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
         turn = self.local or self.turn
-        return turn is not None and turn.stale()
+        return turn is not None and turn.expired()
 
     def left(self) -> None:
         """Count the request from now on."""
@@ -92,10 +98,10 @@ class TurnWithFallback:
     async def confirm(self) -> float:
         """Confirm that it has come: 0, or the seconds until it is to be confirmed again."""
         away = None
-        if self.shared.away_seconds is None:
+        if self.shared.unavailable_seconds is None:
             try:
                 return await self._confirm_in_store()
-            except StoreAway as fault:
+            except StoreUnavailable as fault:
                 away = fault
         return await self._confirm_locally(away)
 
@@ -120,19 +126,19 @@ class TurnWithFallback:
             self.shared.note(self.takes, self.turn.number)
         return wait
 
-    async def _confirm_locally(self, away: StoreAway | None) -> float:
+    async def _confirm_locally(self, away: StoreUnavailable | None) -> float:
         if self.local is None:
-            self.local = await self.shared.reserve_share(self.takes, inf, away)
+            self.local = await self.shared.reserve_local_quota(self.takes, inf, away)
             self.local_at = self.shared.clock.now() + self.local.wait
         elif away is not None:
-            self.shared.lost(away)
+            self.shared.enter_degraded_mode(away)
         rest = self.local_at - self.shared.clock.now()
         if rest <= 0:
             self.shared.hold_back(self.takes)
             rest = await self.local.confirm()
             self.local_at = self.shared.clock.now() + rest
         if rest <= 0:
-            self.shared.recount.owe(self.takes)
+            self.shared.recount.mark_dirty(self.takes)
             if self.turn is not None:
                 self.turn.release()
         return min(rest, PROBE_SECONDS)
@@ -143,22 +149,22 @@ class TurnWithFallback:
             if turn is not None:
                 turn.release()
 
-    def answered(self) -> None:
+    def record_response(self) -> None:
         """Count the request from the latest instant at which it can have arrived."""
         turn = self.local or self.turn
         if turn is not None:
-            turn.answered()
+            turn.record_response()
 
 
-class WithFallback:
+class FallbackCounters:
     """The shared store, and what stands in for it while it is away."""
 
     name = "shared store"
 
     def __init__(
         self,
-        store: "Valkey",
-        local: InMemory,
+        store: "ValkeyCounters",
+        local: LocalCounters,
         clock: Clock,
         processes: Callable[[], int],
     ) -> None:
@@ -180,7 +186,7 @@ class WithFallback:
         """The most units that were taken at once of each budget by itself."""
 
         self.counted_locally = 0
-        self.recount = Recount(store, local, clock)
+        self.recount = CountRecovery(store, local, clock)
 
     @asynccontextmanager
     async def opened(self, installation_id: str, *, fresh: bool) -> AsyncIterator[None]:
@@ -191,131 +197,131 @@ class WithFallback:
             try:
                 yield
             finally:
-                await end(probing)
+                await cancel_and_wait(probing)
 
     async def _begin(self, installation_id: str, *, fresh: bool) -> None:
         try:
             await self.store.begin(installation_id, fresh=fresh)
             await self.store.check()
-        except StoreAway as away:
-            self.lost(away)
+        except StoreUnavailable as away:
+            self.enter_degraded_mode(away)
 
     async def read(self, installation_id: str) -> Epoch | None:
         """Return the last epoch of the database that the store knows, number 0 if none; None while it is away."""
         if self._away_since is None:
-            with suppress(StoreAway):
+            with suppress(StoreUnavailable):
                 return Epoch(installation_id, await self.store.epoch() or 0)
         return None
 
     async def write(self, epoch: Epoch) -> None:
         """Write down the epoch of the database, unless the store is away."""
         if self._away_since is None:
-            with suppress(StoreAway):
+            with suppress(StoreUnavailable):
                 await self.store.set_epoch(epoch.number)
 
     @property
-    def away_seconds(self) -> float | None:
+    def unavailable_seconds(self) -> float | None:
         """For how long the store has been away; None while it is there."""
         return None if self._away_since is None else self.clock.now() - self._away_since
 
     async def check(self) -> None:
         """Raise an error where calls are refused because the store has been away for long."""
-        if self.away_seconds is not None:
+        if self.unavailable_seconds is not None:
             self._require_time()
 
     @property
     def state(self) -> str:
         """The store, and whether it is there."""
-        away = self.away_seconds
+        away = self.unavailable_seconds
         if away is None:
             return self.store.name
         if away < LONGEST_SECONDS:
             return f"{self.store.name} is away; local share for another {LONGEST_SECONDS - away:.0f} s"
         return f"{self.store.name} is away"
 
-    async def spend(self, take: Take) -> Allowance:
+    async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
-        allowance = await self._or_locally(self.store.spend, take, self._local.spend)
+        allowance = await self._or_locally(self.store.consume, take, self._local.consume)
         if allowance.retry_after <= 0:
             if allowance.local:
-                self.recount.owe([take])
+                self.recount.mark_dirty([take])
             else:
                 self.note([take], allowance.number)
         return allowance
 
-    async def peek(self, take: Take) -> Allowance:
+    async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
         """What is left of the window; nothing is taken."""
         return await self._or_locally(self.store.peek, take, self._local.peek)
 
     async def _or_locally(
         self,
-        ask: Callable[[Take], Awaitable[Allowance]],
-        take: Take,
-        instead: Callable[[Take], Awaitable[Allowance]],
-    ) -> Allowance:
+        ask: Callable[[ResolvedCharge], Awaitable[RateLimitWindow]],
+        take: ResolvedCharge,
+        instead: Callable[[ResolvedCharge], Awaitable[RateLimitWindow]],
+    ) -> RateLimitWindow:
         try:
             if self._away_since is None:
                 return await ask(take)
-        except StoreAway as away:
-            self.lost(away)
+        except StoreUnavailable as away:
+            self.enter_degraded_mode(away)
         self._require_time()
         self.counted_locally += 1
         allowance = await instead(self._share(take))
         allowance.local = True
         return allowance
 
-    async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> Turn:
+    async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
         """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
         away = None
         if self._away_since is None:
             try:
                 return self._given(takes, await self.store.reserve(takes, max_wait_seconds))
-            except StoreAway as fault:
+            except StoreUnavailable as fault:
                 away = fault
-        local = await self.reserve_share(takes, max_wait_seconds, away)
+        local = await self.reserve_local_quota(takes, max_wait_seconds, away)
         if local.wait <= 0:
-            self.recount.owe(takes)
-        return TurnWithFallback(self, takes, local=local, local_at=self.clock.now() + local.wait)
+            self.recount.mark_dirty(takes)
+        return FallbackReservation(self, takes, local=local, local_at=self.clock.now() + local.wait)
 
-    async def reserve_share(
-        self, takes: Sequence[Take], max_wait_seconds: float, away: StoreAway | None = None
-    ) -> Turn:
+    async def reserve_local_quota(
+        self, takes: Sequence[ResolvedCharge], max_wait_seconds: float, away: StoreUnavailable | None = None
+    ) -> Reservation:
         """Reserve a turn of this process's share."""
         if away is not None:
-            self.lost(away)
+            self.enter_degraded_mode(away)
         self._require_time()
         self.counted_locally += 1
         return await self._local.reserve(self._shares(takes), max_wait_seconds)
 
-    async def reserve_if_spare(self, takes: Sequence[Take]) -> Turn:
+    async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> Reservation:
         """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
         try:
             if self._away_since is None:
-                return self._given(takes, await self.store.reserve_if_spare(takes))
-        except StoreAway as away:
-            self.lost(away)
+                return self._given(takes, await self.store.try_reserve_idle(takes))
+        except StoreUnavailable as away:
+            self.enter_degraded_mode(away)
         self._require_time()
         self.counted_locally += 1
-        turn = await self._local.reserve_if_spare(self._shares(takes))
+        turn = await self._local.try_reserve_idle(self._shares(takes))
         if turn.granted:
-            self.recount.owe(takes)
+            self.recount.mark_dirty(takes)
         return turn
 
-    def _given(self, takes: Sequence[Take], turn: "ValkeyTurn") -> Turn:
+    def _given(self, takes: Sequence[ResolvedCharge], turn: "ValkeyReservation") -> Reservation:
         noted = turn.granted and turn.wait <= 0
         if noted:
             self.note(takes, turn.number)
-        return TurnWithFallback(self, takes, turn, self.clock.now() + turn.wait, noted=noted)
+        return FallbackReservation(self, takes, turn, self.clock.now() + turn.wait, noted=noted)
 
-    def note(self, takes: Sequence[Take], number: int) -> None:
+    def note(self, takes: Sequence[ResolvedCharge], number: int) -> None:
         """Note what the store let through: the share begins with what this process has used already (decision 65)."""
         self._local.count(takes, number)
 
-    def forget(self, takes: Sequence[Take], number: int) -> None:
+    def forget(self, takes: Sequence[ResolvedCharge], number: int) -> None:
         """Forget what was noted of a turn that comes again."""
-        self._local.uncount(takes, number)
+        self._local.forget(takes, number)
 
-    async def close(self, takes: Sequence[Take], seconds: float) -> None:
+    async def close(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds, nor of this process's share."""
         # Here too, or the share of a store that goes away next would begin with what was just refused.
         await self._local.close([self._share(take) for take in takes], seconds)
@@ -323,27 +329,27 @@ class WithFallback:
             if self._away_since is None:
                 await self.store.close(takes, seconds)
                 return
-        except StoreAway as away:
-            self.lost(away)
-        self.recount.owe(takes)
+        except StoreUnavailable as away:
+            self.enter_degraded_mode(away)
+        self.recount.mark_dirty(takes)
 
-    def closed_seconds(self, name: str) -> float:
+    def blocked_seconds(self, name: str) -> float:
         """For how many seconds a third party has closed a budget, as far as this process knows."""
-        return self._local.closed_seconds(name)
+        return self._local.blocked_seconds(name)
 
     @asynccontextmanager
-    async def exclusive(self, name: str) -> AsyncIterator[Lease | None]:
+    async def lock(self, name: str) -> AsyncIterator[Lease | None]:
         """Hold the object *name* while inside; without the store only where no other process lives.
 
         The process's own lock comes first, so that of each process one at most asks for the lease.
         """
-        async with self._local.exclusive(name):
+        async with self._local.lock(name):
             # Entered by hand: only its beginning can be done without, and what fails inside is the caller's own.
-            lease = self.store.exclusive(name)
+            lease = self.store.lock(name)
             try:
                 held = None if self._away_since is not None else await lease.__aenter__()
-            except StoreAway as away:
-                self.lost(away)
+            except StoreUnavailable as away:
+                self.enter_degraded_mode(away)
                 held = None
             if held is None:
                 self._require_alone()
@@ -354,21 +360,21 @@ class WithFallback:
             finally:
                 await lease.__aexit__(None, None, None)
 
-    async def tidy(self) -> None:
+    async def evict_idle(self) -> None:
         """Let go of what is not used any more."""
-        await self._local.tidy()
+        await self._local.evict_idle()
 
-    def _shares(self, takes: Sequence[Take]) -> list[Take]:
+    def _shares(self, takes: Sequence[ResolvedCharge]) -> list[ResolvedCharge]:
         self.hold_back(takes)
         return [self._share(take) for take in takes]
 
-    def hold_back(self, takes: Sequence[Take]) -> None:
+    def hold_back(self, takes: Sequence[ResolvedCharge]) -> None:
         """Give no turns of the shares of short windows while others may use these windows."""
         if self._processes() > 1:
             for take in takes:
                 seconds = self._others_seconds(take.budget.per_seconds)
                 if seconds > 0:
-                    self._local.hold_back(self._share(take), seconds)
+                    self._local.suspend(self._share(take), seconds)
 
     def _others_seconds(self, per_seconds: float) -> float:
         """For how long others may still use a window, if it is a short one."""
@@ -378,19 +384,19 @@ class WithFallback:
         # The store may be back, and others count in it already: one who stood still, or who alone has noticed that it
         # was away for a moment, learns that with the next try.
         unsure = PROBE_SECONDS if now - self._failed_at > KNOWN_SECONDS else 0.0
-        return max(unsure, per_seconds - (self.away_seconds or 0.0))
+        return max(unsure, per_seconds - (self.unavailable_seconds or 0.0))
 
-    def _share(self, take: Take) -> Take:
+    def _share(self, take: ResolvedCharge) -> ResolvedCharge:
         """The same of this process's share of the budget, which may be less than one request needs at a time."""
         budget, most = take.budget, max(take.units, self._most.get(take.name, 1.0))
         if most > 1:
             self._remember(take.name, most)
         # Every live process takes as much, and none knows what the others take.
-        limit = budget.limit * SHARE / max(1, self._processes())
+        limit = budget.limit * LOCAL_QUOTA / max(1, self._processes())
         if limit >= most:
-            return Take(take.name, Budget(limit, budget.per_seconds), take.units, budget)
+            return ResolvedCharge(take.name, Budget(limit, budget.per_seconds), take.units, budget)
         # A share smaller than one request would never let it go: the same pace, over a longer window.
-        return Take(take.name, Budget(most, budget.per_seconds * most / limit), take.units, budget)
+        return ResolvedCharge(take.name, Budget(most, budget.per_seconds * most / limit), take.units, budget)
 
     def _remember(self, name: str, most: float) -> None:
         # Taken out and put in again, so that the first is the one that was not asked for the longest.
@@ -399,18 +405,18 @@ class WithFallback:
         if len(self._most) > REMEMBERED:
             del self._most[next(iter(self._most))]
 
-    def lost(self, away: StoreAway) -> None:
+    def enter_degraded_mode(self, away: StoreUnavailable) -> None:
         """Go on without the store from now on."""
         if self._away_since is None:
             self._away_since = self.clock.now()
             log.warning("the shared store is away", store=self.store.name, private=str(away))
         self._failed(away)
 
-    def _failed(self, away: StoreAway) -> None:
+    def _failed(self, away: StoreUnavailable) -> None:
         self._why, self._failed_at = str(away), self.clock.now()
 
     def _require_time(self) -> None:
-        if (self.away_seconds or 0.0) >= LONGEST_SECONDS:
+        if (self.unavailable_seconds or 0.0) >= LONGEST_SECONDS:
             raise self._unavailable("The shared store has been away for too long to count calls without it.")
 
     def _require_alone(self) -> None:
@@ -430,8 +436,8 @@ class WithFallback:
             if self._away_since is not None:
                 await self.store.check()
             # Before it is asked again, it is to know what was used without it.
-            await self.recount.tell()
-        except StoreAway as away:
+            await self.recount.replay()
+        except StoreUnavailable as away:
             self._failed(away)
             self._returning = False
         else:

@@ -18,28 +18,28 @@ STALE = 0.5
 QUICK_SECONDS = 0.005
 """What took no longer is as good as at once: less than what windows are stretched by."""
 
-ROOM = 0.2
+HEADROOM = 0.2
 """The part of a budget that polls leave to calls, one unit at least: whoever is in doubt looks without waiting."""
 
 UPSTREAM = "upstream"
 """What the names of upstream budgets begin with."""
 
 
-class StoreAway(Exception):
+class StoreUnavailable(Exception):
     """The store could not be asked, or cannot count: nothing is known of what it has done."""
 
 
-class Take(Struct):
+class ResolvedCharge(Struct):
     """``units`` to be taken of ``budget``; ``name`` tells whose it is."""
 
     name: str
     budget: Budget
     units: float = 1
-    whole: Budget | None = None
+    full_budget: Budget | None = None
     """What ``budget`` is a share of, if it is one."""
 
 
-class Allowance(Struct):
+class RateLimitWindow(Struct):
     """What is left of a window; with ``retry_after`` above 0, nothing was taken."""
 
     limit: int
@@ -52,7 +52,7 @@ class Allowance(Struct):
     """Under which a store that is elsewhere counts what was taken."""
 
 
-class Turn(Protocol):
+class Reservation(Protocol):
     """A place in the order of requests; what else it holds is the store's own."""
 
     @property
@@ -63,7 +63,7 @@ class Turn(Protocol):
     def granted(self) -> bool:
         """False where it would have come too late: nothing was reserved then."""
 
-    def stale(self) -> bool:
+    def expired(self) -> bool:
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
 
     def left(self) -> None:
@@ -75,7 +75,7 @@ class Turn(Protocol):
     def release(self) -> None:
         """Give it back, since it will not be used."""
 
-    def answered(self) -> None:
+    def record_response(self) -> None:
         """Count the request from the latest instant at which it can have arrived; it was answered now."""
 
 
@@ -86,44 +86,44 @@ class Lease(Protocol):
         """Raise ``UpstreamConflict`` if others may have the right by now."""
 
 
-class Counting(Protocol):
+class SharedCounters(Protocol):
     """Counters, turns and leases that hold for everyone who shares them.
 
     Nobody waits for what is only told: ``release`` and ``answered`` return at once.
     """
 
-    async def spend(self, take: Take) -> Allowance:
+    async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
 
-    async def peek(self, take: Take) -> Allowance:
+    async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
         """What is left of the window; nothing is taken."""
 
-    async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> Turn:
+    async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
         """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*.
 
         A turn that comes at once is always given. The budgets belong to one connector.
         """
 
-    async def reserve_if_spare(self, takes: Sequence[Take]) -> Turn:
+    async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> Reservation:
         """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
 
-    async def close(self, takes: Sequence[Take], seconds: float) -> None:
+    async def close(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds."""
 
-    def exclusive(self, name: str) -> AbstractAsyncContextManager[Lease | None]:
+    def lock(self, name: str) -> AbstractAsyncContextManager[Lease | None]:
         """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time.
 
         Gives the lease, unless no other process can get it.
         """
 
-    async def tidy(self) -> None:
+    async def evict_idle(self) -> None:
         """Let go of what is not used any more; asked for now and then, and quick each time."""
 
 
-class Shared(Counting, Protocol):
+class SharedState(SharedCounters, Protocol):
     """The same, what only this process holds, and how the store is."""
 
-    def closed_seconds(self, name: str) -> float:
+    def blocked_seconds(self, name: str) -> float:
         """For how many seconds a third party has closed a budget, as far as this process knows."""
 
     @property
@@ -131,7 +131,7 @@ class Shared(Counting, Protocol):
         """What is counted in, and whether it is there."""
 
     @property
-    def away_seconds(self) -> float | None:
+    def unavailable_seconds(self) -> float | None:
         """For how long the store has been away; None while it is there."""
 
     @property

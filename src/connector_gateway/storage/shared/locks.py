@@ -21,7 +21,7 @@ class _Queue:
     waiting: dict[asyncio.Timeout, float] = field(default_factory=dict)
 
 
-class Locks:
+class NamedLocks:
     """Locks by name.
 
     A task stops waiting when the lock was not released for ``queue_seconds``, or after ``run_seconds`` in all. In a

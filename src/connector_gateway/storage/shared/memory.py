@@ -9,9 +9,16 @@ from msgspec import Struct
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import Timeouts
-from connector_gateway.storage.shared.interface import QUICK_SECONDS, ROOM, STALE, UPSTREAM, Allowance, Take
-from connector_gateway.storage.shared.locks import Locks
-from connector_gateway.storage.shared.sliding_window import Ledger, LedgerEntry
+from connector_gateway.storage.shared.interface import (
+    HEADROOM,
+    QUICK_SECONDS,
+    STALE,
+    UPSTREAM,
+    RateLimitWindow,
+    ResolvedCharge,
+)
+from connector_gateway.storage.shared.locks import NamedLocks
+from connector_gateway.storage.shared.sliding_window import LedgerEntry, SlidingWindowLog
 
 MOST_LEARNED = 10_000
 """While fewer ledgers than this are kept, idle ones stay that know how quick a third party answers, without entries."""
@@ -23,19 +30,19 @@ TIDY_WITH_NEW = 2
 """Ledgers that are looked at whenever one is added, so that the idle ones never grow in number by themselves."""
 
 
-class MemoryTurn(Struct):
+class LocalReservation(Struct):
     """A turn, when it comes, and what it takes of the budgets."""
 
     clock: Clock
     at: float
     wait: float
-    taken: Sequence[tuple[Ledger, LedgerEntry]] = ()
+    taken: Sequence[tuple[SlidingWindowLog, LedgerEntry]] = ()
     number: int = 0
     """Its place in the queue."""
 
     granted: bool = True
 
-    def stale(self) -> bool:
+    def expired(self) -> bool:
         """Whether it came so long ago that a request which leaves now might be in a window of others."""
         late = self.clock.now() - self.at
         return any(late > ledger.budget.per_seconds * STALE for ledger, _ in self.taken)
@@ -69,26 +76,26 @@ class MemoryTurn(Struct):
         for ledger, entry in self.taken:
             ledger.remove(entry)
 
-    def answered(self) -> None:
+    def record_response(self) -> None:
         """Count the request from the latest instant at which it can have arrived; it was answered now."""
         now = self.clock.now()
         for ledger, entry in self.taken:
-            ledger.answered(entry, now)
+            ledger.record_response(entry, now)
 
 
-class InMemory:
+class LocalCounters:
     """Counters, turns and locks in the memory of one process."""
 
     state = "memory"
-    away_seconds = None
+    unavailable_seconds = None
     """It is always there."""
 
     counted_locally = 0
 
     def __init__(self, clock: Clock, timeouts: Timeouts | None = None) -> None:
         self._clock = clock
-        self._locks = Locks(timeouts or Timeouts())
-        self._ledgers: dict[str, Ledger] = {}
+        self._locks = NamedLocks(timeouts or Timeouts())
+        self._ledgers: dict[str, SlidingWindowLog] = {}
         self._round: Iterator[str] = iter(())
         """The names of ledgers that are still to be looked at before it is the first one's turn again."""
 
@@ -99,21 +106,21 @@ class InMemory:
         self._added = 0
         """Ledgers that were added since the last ones were looked at."""
 
-    async def spend(self, take: Take) -> Allowance:
+    async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
         self._tidy_for_new()
         now, ledger = self._clock.now(), self._ledger(take)
         at = ledger.earliest(now, take.units)
         if at <= now:
             ledger.insert(LedgerEntry(now, take.units))
-        return Allowance(int(take.budget.limit), int(ledger.left), at - now)
+        return RateLimitWindow(int(take.budget.limit), int(ledger.remaining_now), at - now)
 
-    async def peek(self, take: Take) -> Allowance:
+    async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
         """What is left of the window; nothing is taken."""
         self._tidy_for_new()
-        return Allowance(int(take.budget.limit), int(self._ledger(take).remaining(self._clock.now())))
+        return RateLimitWindow(int(take.budget.limit), int(self._ledger(take).remaining(self._clock.now())))
 
-    async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> MemoryTurn:
+    async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> LocalReservation:
         """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
         self._tidy_for_new()
         now = self._clock.now()
@@ -124,28 +131,28 @@ class InMemory:
             at = later
         # Refused now, with the true waiting time, instead of after the wait (decision 3).
         if at > now and at - now > max_wait_seconds:
-            return MemoryTurn(self._clock, at, at - now, granted=False)
+            return LocalReservation(self._clock, at, at - now, granted=False)
         return self._reserved(wanted, now, at)
 
-    def _reserved(self, wanted: Sequence[tuple[Ledger, float]], now: float, at: float) -> MemoryTurn:
+    def _reserved(self, wanted: Sequence[tuple[SlidingWindowLog, float]], now: float, at: float) -> LocalReservation:
         number = next(self._turns)
         turn = number if at > now else 0
         taken = [(ledger, LedgerEntry(at, units, turn)) for ledger, units in wanted]
         for ledger, entry in taken:
             ledger.insert(entry)
-        return MemoryTurn(self._clock, at, at - now, taken, number)
+        return LocalReservation(self._clock, at, at - now, taken, number)
 
-    async def reserve_if_spare(self, takes: Sequence[Take]) -> MemoryTurn:
+    async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> LocalReservation:
         """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
         self._tidy_for_new()
         now = self._clock.now()
         wanted = [(self._ledger(take), take) for take in takes]
-        spare = max([ledger.earliest(now, with_room(take)) for ledger, take in wanted], default=now)
+        spare = max([ledger.earliest(now, with_headroom(take)) for ledger, take in wanted], default=now)
         if spare > now:
-            return MemoryTurn(self._clock, spare, spare - now, granted=False)
+            return LocalReservation(self._clock, spare, spare - now, granted=False)
         return self._reserved([(ledger, take.units) for ledger, take in wanted], now, now)
 
-    def count(self, takes: Sequence[Take], number: int) -> None:
+    def count(self, takes: Sequence[ResolvedCharge], number: int) -> None:
         """Count what the shared store let through under *number*, now, whether or not there is room for it here."""
         self._tidy_for_new()
         now = self._clock.now()
@@ -155,7 +162,7 @@ class InMemory:
             ledger.remaining(now)
             ledger.insert(LedgerEntry(now, take.units, number=number))
 
-    def uncount(self, takes: Sequence[Take], number: int) -> None:
+    def forget(self, takes: Sequence[ResolvedCharge], number: int) -> None:
         """Forget what was counted under *number*."""
         for take in takes:
             if (ledger := self._ledgers.get(take.name)) is not None:
@@ -174,13 +181,13 @@ class InMemory:
         ledger = self._ledgers.get(name)
         if ledger is None:
             return None
-        return ledger.whole, ledger.gone(self._clock.now(), min(late, ledger.whole.per_seconds / 2))
+        return ledger.whole, ledger.sent_units(self._clock.now(), min(late, ledger.whole.per_seconds / 2))
 
-    async def close(self, takes: Sequence[Take], seconds: float) -> None:
+    async def close(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds."""
-        self.keep_closed({take.name: seconds for take in takes})
+        self.set_blocked({take.name: seconds for take in takes})
 
-    def keep_closed(self, closed: Mapping[str, float]) -> None:
+    def set_blocked(self, closed: Mapping[str, float]) -> None:
         """Note for how many seconds budgets are closed, by their names: also those that nobody has asked for here."""
         now = self._clock.now()
         self._closed = {name: until for name, until in self._closed.items() if until > now}
@@ -196,28 +203,28 @@ class InMemory:
             if name.startswith(prefix):
                 ledger.reopen()
 
-    def closed_seconds(self, name: str) -> float:
+    def blocked_seconds(self, name: str) -> float:
         """For how many seconds a budget is closed still, but for what was only held back here."""
         until = self._closed.get(name)
         return 0.0 if until is None else max(0.0, until - self._clock.now())
 
-    def hold_back(self, take: Take, seconds: float) -> None:
+    def suspend(self, take: ResolvedCharge, seconds: float) -> None:
         """Give no turns of this budget for so many seconds, which nobody else need know."""
         ledger = self._ledger(take)
         ledger.closed_until = max(ledger.closed_until, self._clock.now() + seconds)
 
-    def exclusive(self, name: str) -> AbstractAsyncContextManager[None]:
+    def lock(self, name: str) -> AbstractAsyncContextManager[None]:
         """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time."""
         return self._locks.hold(name)
 
-    def _ledger(self, take: Take) -> Ledger:
+    def _ledger(self, take: ResolvedCharge) -> SlidingWindowLog:
         ledger = self._ledgers.get(take.name)
         if ledger is None:
             self._added += 1
-            ledger = self._ledgers[take.name] = Ledger(take.budget)
+            ledger = self._ledgers[take.name] = SlidingWindowLog(take.budget)
             ledger.closed_until = self._closed.get(take.name, 0.0)
         # Settings may have changed the budget since; what was taken stays counted.
-        ledger.budget, ledger.whole = take.budget, take.whole or take.budget
+        ledger.budget, ledger.whole = take.budget, take.full_budget or take.budget
         return ledger
 
     def _tidy_for_new(self) -> None:
@@ -226,7 +233,7 @@ class InMemory:
             self._tidy(TIDY_WITH_NEW * self._added)
             self._added = 0
 
-    async def tidy(self) -> None:
+    async def evict_idle(self) -> None:
         """Let go of what idle ledgers hold; at most so many at a time, the next ones the next time."""
         self._tidy(TIDY_STEP)
 
@@ -240,6 +247,6 @@ class InMemory:
                 del self._ledgers[name]
 
 
-def with_room(take: Take) -> float:
+def with_headroom(take: ResolvedCharge) -> float:
     """The units of *take* and the room for calls after it, as far as the budget has so many."""
-    return min(take.units + max(1, take.budget.limit * ROOM), take.budget.limit)
+    return min(take.units + max(1, take.budget.limit * HEADROOM), take.budget.limit)

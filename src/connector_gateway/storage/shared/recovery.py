@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared.interface import StoreAway, Take
-from connector_gateway.storage.shared.memory import InMemory
+from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
+from connector_gateway.storage.shared.memory import LocalCounters
 from connector_gateway.storage.shared.sliding_window import LedgerEntry
 
 if TYPE_CHECKING:
-    from connector_gateway.storage.shared.valkey import Valkey
+    from connector_gateway.storage.shared.valkey import ValkeyCounters
 
 LATE_SECONDS = 0.5
 """How much later than it was let through a request may have arrived, at most half a window: only the store knew."""
@@ -25,7 +25,7 @@ AT_ONCE = 32
 """Budgets that are told of at once, so that the way to the store is not waited for of each."""
 
 
-class Looked(NamedTuple):
+class LossState(NamedTuple):
     """What a look at the store shows."""
 
     lost: Mapping[str, int]
@@ -35,7 +35,7 @@ class Looked(NamedTuple):
     """For how many seconds budgets are closed still, by their names."""
 
 
-class Sent(NamedTuple):
+class SentRequest(NamedTuple):
     """A request, as the store is told of it."""
 
     ago: float
@@ -45,10 +45,10 @@ class Sent(NamedTuple):
     units: float
 
 
-class Recount:
+class CountRecovery:
     """Tells the store what this process has sent: all of it after a loss, otherwise what was used without the store."""
 
-    def __init__(self, store: "Valkey", local: InMemory, clock: Clock) -> None:
+    def __init__(self, store: "ValkeyCounters", local: LocalCounters, clock: Clock) -> None:
         self._store = store
         self._local = local
         self._clock = clock
@@ -61,16 +61,16 @@ class Recount:
         self._token = token_hex(4)
         self._numbers = count(1)
 
-    def owe(self, takes: Iterable[Take]) -> None:
+    def mark_dirty(self, takes: Iterable[ResolvedCharge]) -> None:
         """Note that these budgets were used or closed without the store."""
         for take in takes:
             self._owed[take.name] = None
 
-    async def tell(self) -> None:
+    async def replay(self) -> None:
         """Tell what the store does not know; ``StoreAway`` if it cannot be told."""
-        looked, closed = await self._store.look()
+        looked, closed = await self._store.read_loss_state()
         # Third parties close budgets to all processes, and each of them may have to go on without the store.
-        self._local.keep_closed(closed)
+        self._local.set_blocked(closed)
         await self._pay()
         await self._tell_all({tag for tag, at in looked.items() if at and self._recounted.get(tag) != at})
         self._recounted = looked
@@ -80,7 +80,7 @@ class Recount:
         try:
             for name in owed:
                 await self._tell_of(name, lost=False)
-        except StoreAway:
+        except StoreUnavailable:
             self._owed = owed | self._owed
             raise
 
@@ -97,18 +97,18 @@ class Recount:
         if found is None:
             return
         budget, entries = found
-        if (seconds := self._local.closed_seconds(name)) > 0:
-            await self._store.close([Take(name, budget, 0)], seconds)
+        if (seconds := self._local.blocked_seconds(name)) > 0:
+            await self._store.close([ResolvedCharge(name, budget, 0)], seconds)
         untold = [entry for entry in entries if lost or entry.number <= 0]
         for first in range(0, len(untold), STEP):
             sent = [self._sent(entry, budget) for entry in untold[first : first + STEP]]
             await self._store.recount(name, budget, sent)
 
-    def _sent(self, entry: LedgerEntry, budget: Budget) -> Sent:
+    def _sent(self, entry: LedgerEntry, budget: Budget) -> SentRequest:
         # The name is the same however often it is told, and that under which the store had let it through.
         if entry.number == 0:
             entry.number = -next(self._numbers)
         name = f"g{entry.number}" if entry.number > 0 else f"s{self._token}{entry.number}"
         # Of what the store let through this process heard a little later, but not as late as a request may arrive.
         late = min(LATE_SECONDS, budget.per_seconds / 2)
-        return Sent(max(0.0, self._clock.now() - entry.at - late), name, entry.units)
+        return SentRequest(max(0.0, self._clock.now() - entry.at - late), name, entry.units)

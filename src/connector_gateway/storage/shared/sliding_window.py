@@ -61,7 +61,7 @@ class LedgerEntry(Struct, eq=False):
 _at = attrgetter("at")
 
 
-class Ledger:
+class SlidingWindowLog:
     """Entries in order of time; no window of the budget ever holds more than its limit."""
 
     __slots__ = ("_entries", "_full_until", "_head", "_lateness", "_sum", "budget", "closed_until", "whole")
@@ -128,7 +128,7 @@ class Ledger:
         self.insert(entry)
         self._full_until = full_until
 
-    def answered(self, entry: LedgerEntry, now: float) -> None:
+    def record_response(self, entry: LedgerEntry, now: float) -> None:
         """Count *entry* from when its request can have arrived at the latest."""
         late = self._lateness.of(now - entry.at, self.budget)
         index = self._index(entry)
@@ -157,14 +157,14 @@ class Ledger:
     def remaining(self, now: float) -> float:
         """Units that could still be taken in the window that ends at *now*."""
         self._forget(now)
-        return self.left
+        return self.remaining_now
 
     @property
-    def left(self) -> float:
+    def remaining_now(self) -> float:
         """The same for the window that was asked about last."""
         return max(0.0, self.budget.limit - self._sum)
 
-    def gone(self, now: float, late: float = 0.0) -> list[LedgerEntry]:
+    def sent_units(self, now: float, late: float = 0.0) -> list[LedgerEntry]:
         """What was let through and may be in the window that ends at *now*, if requests arrive *late* seconds after."""
         self._forget(now)
         first = bisect_right(self._entries, now - late, hi=self._head, key=self._leaves)

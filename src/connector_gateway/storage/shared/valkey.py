@@ -22,10 +22,17 @@ from valkey.exceptions import NoScriptError, ValkeyError
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared.interface import QUICK_SECONDS, STALE, UPSTREAM, Allowance, StoreAway, Take
-from connector_gateway.storage.shared.recovery import Looked, Sent
+from connector_gateway.storage.shared.interface import (
+    QUICK_SECONDS,
+    STALE,
+    UPSTREAM,
+    RateLimitWindow,
+    ResolvedCharge,
+    StoreUnavailable,
+)
+from connector_gateway.storage.shared.recovery import LossState, SentRequest
 from connector_gateway.storage.shared.sliding_window import Lateness
-from connector_gateway.storage.shared.valkey_pipeline import Pipeline
+from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
 
 ANSWER_SECONDS = 0.5
 """How long an answer is waited for; a store that hangs is noticed after half as much again, at the latest."""
@@ -66,11 +73,11 @@ def _verification(url: str) -> Mapping[str, bool]:
 
 
 @dataclass(slots=True)
-class ValkeyTurn:
+class ValkeyReservation:
     """A turn that the store numbered, and when the answer came that let it through."""
 
-    store: "Valkey"
-    takes: Sequence[Take]
+    store: "ValkeyCounters"
+    takes: Sequence[ResolvedCharge]
     number: int
     wait: float
     granted: bool
@@ -84,13 +91,13 @@ class ValkeyTurn:
         """Confirm that it has come, or has come again: 0, or the seconds still to wait because others were late."""
         for _ in range(CONFIRMED_TIMES):
             self.since = self.store.clock.now()
-            _, wait, _ = await self.store.act("confirm", self.number, self.takes)
+            _, wait, _ = await self.store.call_script("confirm", self.number, self.takes)
             self.heard = self.store.clock.now()
-            if wait > 0 or not self.stale():
+            if wait > 0 or not self.expired():
                 break
         return wait / MICRO
 
-    def stale(self) -> bool:
+    def expired(self) -> bool:
         """Whether the store was asked so long ago that a request which leaves now might be in a window of others.
 
         A process may be frozen while the answer is on its way, or later (decisions 65 and 93).
@@ -109,7 +116,7 @@ class ValkeyTurn:
         """Give it back."""
         self.store.release(self.takes, self.number)
 
-    def answered(self) -> None:
+    def record_response(self) -> None:
         """Count the request from the latest instant at which it can have arrived; it was answered now."""
         now = self.store.clock.now()
         self.store.answered(self.takes, self.number, now - self.since, now - self.heard)
@@ -139,7 +146,7 @@ class ValkeyLease:
 
 
 @dataclass(slots=True)
-class Valkey:
+class ValkeyCounters:
     """Counters, turns and leases in a store that all processes of an installation share."""
 
     url: str
@@ -155,7 +162,7 @@ class Valkey:
     prefix: str = ""
     version: str = ""
     _lateness: dict[str, Lateness] = field(default_factory=dict)
-    _pipeline: Pipeline = field(init=False)
+    _pipeline: ValkeyPipeline = field(init=False)
     _digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -164,7 +171,7 @@ class Valkey:
         pool = ConnectionPool.from_url(
             self.url, socket_timeout=None, socket_connect_timeout=self.seconds, **_verification(self.url)
         )
-        self._pipeline = Pipeline(partial(self._connection, pool), self.seconds)
+        self._pipeline = ValkeyPipeline(partial(self._connection, pool), self.seconds)
 
     @staticmethod
     def _connection(pool: ConnectionPool) -> AbstractConnection:
@@ -195,21 +202,21 @@ class Valkey:
     def _tags(self) -> list[str]:
         return [*self.connectors, *(f"keys-{number}" for number in range(KEY_TAGS))]
 
-    async def spend(self, take: Take) -> Allowance:
+    async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
-        wait, remaining, number = await self.act("spend", "", [take])
-        return Allowance(int(take.budget.limit), remaining, wait / MICRO, number=number)
+        wait, remaining, number = await self.call_script("spend", "", [take])
+        return RateLimitWindow(int(take.budget.limit), remaining, wait / MICRO, number=number)
 
-    async def peek(self, take: Take) -> Allowance:
+    async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
         """What is left of the window; nothing is taken."""
-        _, remaining = await self.act("peek", "", [take])
-        return Allowance(int(take.budget.limit), remaining)
+        _, remaining = await self.call_script("peek", "", [take])
+        return RateLimitWindow(int(take.budget.limit), remaining)
 
-    async def reserve(self, takes: Sequence[Take], max_wait_seconds: float) -> ValkeyTurn:
+    async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> ValkeyReservation:
         """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
         return await self._turn("reserve", min(max(max_wait_seconds, 0.0), 1e9) * MICRO, takes)
 
-    async def reserve_if_spare(self, takes: Sequence[Take]) -> ValkeyTurn:
+    async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> ValkeyReservation:
         """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
         turn = await self._turn("spare", "", takes)
         if turn.granted and turn.wait > 0:
@@ -217,33 +224,33 @@ class Valkey:
             turn.granted = False
         return turn
 
-    async def _turn(self, how: str, argument: Any, takes: Sequence[Take]) -> ValkeyTurn:
+    async def _turn(self, how: str, argument: Any, takes: Sequence[ResolvedCharge]) -> ValkeyReservation:
         since = self.clock.now()
         if not takes:
-            return ValkeyTurn(self, takes, 0, 0.0, granted=True, since=since, heard=since)
+            return ValkeyReservation(self, takes, 0, 0.0, granted=True, since=since, heard=since)
         give_back = partial(self._give_back, takes)
-        given, wait, number = await self.act(how, argument, takes, abandoned=give_back)
-        turn = ValkeyTurn(self, takes, number, wait / MICRO, given == 1, since=since, heard=self.clock.now())
-        if turn.granted and turn.wait <= 0 and turn.stale():
+        given, wait, number = await self.call_script(how, argument, takes, abandoned=give_back)
+        turn = ValkeyReservation(self, takes, number, wait / MICRO, given == 1, since=since, heard=self.clock.now())
+        if turn.granted and turn.wait <= 0 and turn.expired():
             turn.wait = await turn.confirm()
         return turn
 
-    def _give_back(self, takes: Sequence[Take], answer: Sequence[int]) -> None:
+    def _give_back(self, takes: Sequence[ResolvedCharge], answer: Sequence[int]) -> None:
         """Release what was reserved for somebody who has left before he heard of it."""
         if answer[0] == 1:
             self.release(takes, answer[2])
 
-    def release(self, takes: Sequence[Take], number: int) -> None:
+    def release(self, takes: Sequence[ResolvedCharge], number: int) -> None:
         """Give a turn back."""
         if takes:
-            self._pipeline.tell(*self._command("release", number, takes))
+            self._pipeline.send_no_reply(*self._command("release", number, takes))
 
-    async def recount(self, name: str, budget: Budget, sent: Sequence[Sent]) -> None:
+    async def recount(self, name: str, budget: Budget, sent: Sequence[SentRequest]) -> None:
         """Count what was sent, unless it is counted already."""
         entries = " ".join(f"{round(one.ago * MICRO)} {one.name}:{one.units:.17g}" for one in sent)
-        await self.act("recount", entries, [Take(name, budget, 0)])
+        await self.call_script("recount", entries, [ResolvedCharge(name, budget, 0)])
 
-    async def look(self) -> Looked:
+    async def read_loss_state(self) -> LossState:
         """When data was lost, and what is closed."""
         tags = self._tags
         looks: Sequence[Any] = await asyncio.gather(*(self._run(["look", ""], tag) for tag in tags))
@@ -254,7 +261,7 @@ class Valkey:
             closed |= {
                 self._name(entries, tag): rest / MICRO for entries, rest in zip(told[::2], told[1::2], strict=True)
             }
-        return Looked(lost, closed)
+        return LossState(lost, closed)
 
     def _name(self, entries: bytes, tag: str) -> str:
         return entries.decode().removeprefix(self._key(tag, "")).removesuffix(ENTRIES)
@@ -264,7 +271,7 @@ class Valkey:
         """Where *name* is kept."""
         return _tag(name)
 
-    def answered(self, takes: Sequence[Take], number: int, took: float, heard: float) -> None:
+    def answered(self, takes: Sequence[ResolvedCharge], number: int, took: float, heard: float) -> None:
         """Count a request from when it can have arrived at the latest.
 
         It was answered now, *took* seconds after the store was asked and *heard* seconds after the store answered.
@@ -275,17 +282,17 @@ class Valkey:
                 continue
             if took - heard > QUICK_SECONDS:
                 # Only the store knows when it let the request through, and so whether that would be later than now.
-                self._pipeline.tell(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
+                self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
                 continue
             entries, _ = self._keys(take.name)
             # With as many digits as the script writes, or the entry would not be found.
             entry = f"g{number}:{take.units:.17g}"
-            self._pipeline.tell("ZADD", entries, "XX", "INCR", round(min(late, heard) * MICRO), entry)
+            self._pipeline.send_no_reply("ZADD", entries, "XX", "INCR", round(min(late, heard) * MICRO), entry)
 
-    def left(self, takes: Sequence[Take], number: int, late: float) -> None:
+    def left(self, takes: Sequence[ResolvedCharge], number: int, late: float) -> None:
         """Count a request so many seconds later, and at the latest from now on."""
         for take in takes:
-            self._pipeline.tell(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
+            self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
 
     def _learned(self, name: str) -> Lateness:
         learned = self._lateness.pop(name, None) or Lateness()
@@ -295,13 +302,13 @@ class Valkey:
         self._lateness[name] = learned
         return learned
 
-    async def close(self, takes: Sequence[Take], seconds: float) -> None:
+    async def close(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
         """Give no turns of these budgets for so many seconds."""
         if takes:
-            await self.act("close", round(seconds * MICRO), takes)
+            await self.call_script("close", round(seconds * MICRO), takes)
 
     @asynccontextmanager
-    async def exclusive(self, name: str) -> AsyncIterator[ValkeyLease]:
+    async def lock(self, name: str) -> AsyncIterator[ValkeyLease]:
         """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time."""
         key, token, lease = self._key(name, "lease"), token_hex(8), ValkeyLease(self.clock, name)
         await self._take(key, token, lease)
@@ -311,11 +318,11 @@ class Valkey:
         finally:
             lease.ended = True
             keeping.cancel()
-            self._pipeline.tell("EVAL", FREE, 1, key, token)
+            self._pipeline.send_no_reply("EVAL", FREE, 1, key, token)
 
     async def _take(self, key: str, token: str, lease: ValkeyLease) -> None:
         deadline = self.clock.now() + self.queue_seconds
-        free = partial(self._pipeline.tell, "EVAL", FREE, 1, key, token)
+        free = partial(self._pipeline.send_no_reply, "EVAL", FREE, 1, key, token)
         while True:
             asked_at = self.clock.now()
             command = ("SET", key, token, "NX", "PX", round(LEASE_SECONDS * 1000))
@@ -335,13 +342,13 @@ class Valkey:
             asked_at = self.clock.now()
             try:
                 held = await self._ask("EVAL", RENEW, 1, key, token, round(LEASE_SECONDS * 1000))
-            except StoreAway:
+            except StoreUnavailable:
                 # In the store it goes on until it ends; its holder counts that, too, and stops in time.
                 continue
             if held:
                 lease.prolong(asked_at)
 
-    async def tidy(self) -> None:
+    async def evict_idle(self) -> None:
         """Nothing is to be done: whatever is in the store ends by itself."""
 
     async def epoch(self) -> int | None:
@@ -359,13 +366,13 @@ class Valkey:
             told = await self._ask("INFO", "server")
             self.version = version_of(told.decode() if isinstance(told, bytes) else str(told))
         if int(self.version.partition(".")[0] or 0) < OLDEST_MAJOR:
-            raise StoreAway(f"version {self.version} is too old; {OLDEST_MAJOR}.0 or newer is needed")
+            raise StoreUnavailable(f"version {self.version} is too old; {OLDEST_MAJOR}.0 or newer is needed")
         await self._ask("SET", self._key("check", "check"), "1", "EX", 60)
         # What is only told cannot be told again, with the script's text, where a store that was started anew lacks it.
         await self._ask("SCRIPT", "LOAD", self.script)
 
-    async def act(
-        self, what: str, argument: Any, takes: Sequence[Take], abandoned: Callable[[Any], None] | None = None
+    async def call_script(
+        self, what: str, argument: Any, takes: Sequence[ResolvedCharge], abandoned: Callable[[Any], None] | None = None
     ) -> Sequence[int]:
         """Let the script do something, and return its answer."""
         return await self._asked(self._command(what, argument, takes), abandoned)
@@ -383,7 +390,7 @@ class Valkey:
         keys = self._keys_of(tag)
         return self._asked(["EVALSHA", self._digest, len(keys), *keys, *values])
 
-    def _command(self, what: str, argument: Any, takes: Sequence[Take]) -> list[Any]:
+    def _command(self, what: str, argument: Any, takes: Sequence[ResolvedCharge]) -> list[Any]:
         keys = self._keys_of(_tag(takes[0].name))
         values: list[Any] = [what, argument]
         for take in takes:
@@ -404,11 +411,11 @@ class Valkey:
 
     async def _ask(self, *command: Any, abandoned: Callable[[Any], None] | None = None) -> Any:
         try:
-            return await self._pipeline.ask(*command, abandoned=abandoned)
+            return await self._pipeline.send(*command, abandoned=abandoned)
         except NoScriptError:
             raise
         except ValkeyError as refusal:
-            raise StoreAway(f"{type(refusal).__name__}: {refusal}") from refusal
+            raise StoreUnavailable(f"{type(refusal).__name__}: {refusal}") from refusal
 
 
 @lru_cache(maxsize=4096)

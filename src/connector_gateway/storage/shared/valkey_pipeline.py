@@ -12,8 +12,8 @@ from typing import Any, Self
 from valkey.asyncio.connection import AbstractConnection
 from valkey.exceptions import ResponseError, ValkeyError
 
-from connector_gateway.kit.tasks import end
-from connector_gateway.storage.shared.interface import StoreAway
+from connector_gateway.kit.tasks import cancel_and_wait
+from connector_gateway.storage.shared.interface import StoreUnavailable
 
 PAUSE_SECONDS = 0.25
 """How long after a failure the next connection is tried."""
@@ -32,7 +32,7 @@ class _Asked:
     at: float = 0.0
 
 
-class Pipeline:
+class ValkeyPipeline:
     """Commands and their answers, in order; ``StoreAway`` at once while there is no connection."""
 
     def __init__(self, connect: Callable[[], AbstractConnection], seconds: float) -> None:
@@ -51,27 +51,27 @@ class Pipeline:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await end(self._keeping)
+        await cancel_and_wait(self._keeping)
 
     @property
     def why(self) -> str:
         """Why there is no connection; empty where there is one."""
         return "" if self._connected else self._why
 
-    def ask(self, *command: Any, abandoned: Abandoned | None = None) -> asyncio.Future[Any]:
+    def send(self, *command: Any, abandoned: Abandoned | None = None) -> asyncio.Future[Any]:
         """Send a command with all others of this turn of the loop; *abandoned* gets what a cancelled future missed."""
         future = asyncio.get_running_loop().create_future()
         if self._connected:
             self._unsent.append(_Asked(command, future, abandoned))
             self._more.set()
         else:
-            future.set_exception(StoreAway(self._why))
+            future.set_exception(StoreUnavailable(self._why))
         return future
 
-    def tell(self, *command: Any) -> None:
+    def send_no_reply(self, *command: Any) -> None:
         """Send a command whose answer nobody waits for."""
         if self._connected:
-            self.ask(*command).add_done_callback(_heard)
+            self.send(*command).add_done_callback(_heard)
 
     async def _keep(self) -> None:
         """Connect, and connect again whenever the connection has ended."""
@@ -146,7 +146,7 @@ class Pipeline:
         self._unsent = []
         for one in waiting:
             if not one.future.done():
-                one.future.set_exception(StoreAway(self._why))
+                one.future.set_exception(StoreUnavailable(self._why))
 
 
 def _tell(asked: _Asked, answer: Any) -> None:

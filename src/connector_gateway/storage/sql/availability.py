@@ -36,7 +36,7 @@ Source: postgresql.org/docs/current/errcodes-appendix.html.
 """
 
 
-def unavailable(private: str) -> StorageUnavailable:
+def storage_unavailable(private: str) -> StorageUnavailable:
     """The error for callers; *private* is for the log."""
     return StorageUnavailable(
         "The service's database cannot be reached or written to just now.",
@@ -45,7 +45,7 @@ def unavailable(private: str) -> StorageUnavailable:
     )
 
 
-def translated(fault: Exception, driver: DBAPIModule) -> Exception:
+def to_storage_error(fault: Exception, driver: DBAPIModule) -> Exception:
     """``StorageUnavailable`` if *fault*, raised by *driver* or SQLAlchemy, means that; otherwise *fault* itself.
 
     An ``IntegrityError`` of the driver becomes SQLAlchemy's.
@@ -54,7 +54,7 @@ def translated(fault: Exception, driver: DBAPIModule) -> Exception:
         return exc.IntegrityError(None, None, fault)
     if not _away(fault, driver):
         return fault
-    error = unavailable(f"{type(fault).__name__}: {fault}")
+    error = storage_unavailable(f"{type(fault).__name__}: {fault}")
     error.__cause__ = fault
     return error
 
@@ -75,12 +75,12 @@ def _away(fault: Exception, driver: DBAPIModule) -> bool:
     return isinstance(said, (driver.OperationalError, driver.InterfaceError))
 
 
-class Unconfirmed(Exception):
+class CommitOutcomeUnknown(Exception):
     """A commit failed in such a way that it may have been carried out."""
 
 
 @contextmanager
-def confirming(connection: Connection) -> Iterator[None]:
+def detect_unconfirmed_commit(connection: Connection) -> Iterator[None]:
     """Around a commit, which may have been carried out though storage is away; its connection is used no more."""
     driver = connection.dialect.loaded_dbapi
     try:
@@ -89,13 +89,13 @@ def confirming(connection: Connection) -> Iterator[None]:
         refused = _refused_by_server(connection, fault)
         # The driver may believe itself still inside the transaction, and the next user would write into it.
         connection.invalidate()
-        if not refused and isinstance(translated(fault, driver), StorageUnavailable):
-            raise Unconfirmed(repr(fault)) from fault
+        if not refused and isinstance(to_storage_error(fault, driver), StorageUnavailable):
+            raise CommitOutcomeUnknown(repr(fault)) from fault
         raise
 
 
 @contextmanager
-def leaving_read_only(connection: Connection) -> Iterator[None]:
+def drop_read_only_connection(connection: Connection) -> Iterator[None]:
     """Uses a connection no more whose server takes no writes: another one of its address may be the primary by now."""
     try:
         yield

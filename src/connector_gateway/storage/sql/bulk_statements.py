@@ -56,7 +56,7 @@ Form = Callable[[Any], Any] | None
 Types = Mapping[str, TypeEngine[Any]]
 
 
-class SetStatement:
+class BulkStatement:
     """A statement for any number of rows, as text and parameters for libpq."""
 
     def __init__(self, statement: Any, types: Types) -> None:
@@ -80,17 +80,17 @@ class SetStatement:
 
 
 @lru_cache(maxsize=64)
-def inserting(statement: Insert, columns: Sequence[str], *, fenced: bool) -> SetStatement:
+def inserting(statement: Insert, columns: Sequence[str], *, fenced: bool) -> BulkStatement:
     """*statement* for rows that have all the same *columns*; if *fenced*, for those whose fence held."""
     types = {name: statement.table.c[name].type for name in columns}
     table = _table(types)
     # Without a condition, ON CONFLICT could be read as one of a join.
     rows = select(*(table.c[name] for name in columns)).where(HOLDS if fenced else true())
-    return SetStatement(statement.from_select(list(columns), rows), types)
+    return BulkStatement(statement.from_select(list(columns), rows), types)
 
 
 @lru_cache(maxsize=64)
-def claiming(statement: Any, columns: Sequence[str]) -> SetStatement:
+def claiming(statement: Any, columns: Sequence[str]) -> BulkStatement:
     """*statement*, an insertion, as a fence: it holds for the first row of each name that was not there before."""
     types = {name: statement.table.c[name].type for name in columns}
     given, key = select(_table(types)).cte("given"), list(statement.table.primary_key.columns)
@@ -98,21 +98,21 @@ def claiming(statement: Any, columns: Sequence[str]) -> SetStatement:
     written = statement.from_select(list(columns), rows).returning(*key).cte("written")
     same = and_(*(given.c[part.name] == written.c[part.name] for part in key))
     first = select(func.min(given.c[NUMBER]).label(NUMBER)).join_from(given, written, same)
-    return SetStatement(_holding(first.group_by(*(given.c[part.name] for part in key))), types)
+    return BulkStatement(_holding(first.group_by(*(given.c[part.name] for part in key))), types)
 
 
 @lru_cache(maxsize=64)
-def changing(statement: Update | Delete, *, fenced: bool = False) -> SetStatement:
+def changing(statement: Update | Delete, *, fenced: bool = False) -> BulkStatement:
     """*statement*, an update or deletion by ``bindparam``s, for many rows; if *fenced*, for those whose fence held."""
     replaced, types, _ = _by_rows(statement)
-    return SetStatement(replaced.where(HOLDS) if fenced else replaced, types)
+    return BulkStatement(replaced.where(HOLDS) if fenced else replaced, types)
 
 
 @lru_cache(maxsize=64)
-def fencing(statement: Update | Delete) -> SetStatement:
+def fence_statement(statement: Update | Delete) -> BulkStatement:
     """*statement*, an update or deletion by ``bindparam``s, as a fence: it holds for rows that change something."""
     replaced, types, number = _by_rows(statement)
-    return SetStatement(_holding(replaced.returning(number)), types)
+    return BulkStatement(_holding(replaced.returning(number)), types)
 
 
 def _by_rows(statement: Any) -> tuple[Any, Types, Any]:

@@ -19,15 +19,15 @@ import structlog
 from sqlalchemy import make_url, select, text
 from sqlalchemy.sql.base import Executable
 
-from connector_gateway.kit.clock import SteadyClock, elapsed
+from connector_gateway.kit.clock import MonotonicClock, monotonic_seconds
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage.schema import migrate
-from connector_gateway.storage.sql.availability import leaving_read_only, translated, unavailable
+from connector_gateway.storage.sql.availability import drop_read_only_connection, storage_unavailable, to_storage_error
 from connector_gateway.storage.sql.bulk_insert import Put
-from connector_gateway.storage.sql.engines import WRITERS, Now, database_file, engine_of, now_of
-from connector_gateway.storage.sql.group_commit import Commits
-from connector_gateway.storage.sql.pending_writes import PutsWriter, Work, WorkWriter, Writer
-from connector_gateway.storage.sql.sqlite_checkpoints import Checkpoints
+from connector_gateway.storage.sql.engines import WRITERS, Now, build_engine, database_clock, database_file
+from connector_gateway.storage.sql.group_commit import GroupCommitter
+from connector_gateway.storage.sql.pending_writes import FunctionWriter, RowWriter, Work, Writer
+from connector_gateway.storage.sql.sqlite_checkpoints import WalCheckpointer
 from connector_gateway.storage.sql.sqlite_files import check_file, make_private
 from connector_gateway.storage.sql.transactions import Transactions
 
@@ -48,7 +48,7 @@ STORAGE_SECONDS = 10.0
 MAX_WAITING = 10_000
 """Those who wait to read, and those who wait to write; one more is refused at once."""
 
-MAX_OWED = 10_000
+MAX_DEFERRED = 10_000
 """Works that are kept until storage is back."""
 
 UNHURRIED = text("SET LOCAL synchronous_commit = off")
@@ -85,27 +85,27 @@ class Database:
         self.url = make_url(url)
         self.embedded = self.url.get_backend_name() == "sqlite"
         if self.embedded:
-            clock = clock or SteadyClock().now
+            clock = clock or MonotonicClock().now
         self._clock = clock
         self._ahead = 0.0
         """Seconds by which a server's clock is ahead of this process's stopwatch."""
 
-        self.now = now_of(self.url, clock)
+        self.now = database_clock(self.url, clock)
         """The database's own time in seconds since the epoch, for use in statements."""
 
         self._seconds = seconds
-        self._engine = engine_of(self.url, READERS + HISTORY_READERS, seconds / 2, clock)
+        self._engine = build_engine(self.url, READERS + HISTORY_READERS, seconds / 2, clock)
         self._driver = self._engine.dialect.loaded_dbapi
         self._readers = _Readers(readers or ThreadPoolExecutor(READERS, thread_name_prefix="database-read"))
         self._browsers = _Readers(readers or ThreadPoolExecutor(HISTORY_READERS, thread_name_prefix="database-history"))
-        self._writer = writer or _thread_that_writes()
+        self._writer = writer or _writer_executor()
         self._checkpoints = self._new_checkpoints() if readers is None else None
         self._writers = [
             self._writer,
-            *(_thread_that_writes() for _ in range(0 if self.embedded or writer else WRITERS - 1)),
+            *(_writer_executor() for _ in range(0 if self.embedded or writer else WRITERS - 1)),
         ]
         self._transactions = Transactions(self._engine)
-        self._commits = Commits(self._transactions.commit, self._writers, seconds)
+        self._commits = GroupCommitter(self._transactions.commit, self._writers, seconds)
         self._owed: dict[Work[Any], tuple[Callable[[], None], str | None]] = {}
         """Works in the order in which they came."""
 
@@ -137,9 +137,9 @@ class Database:
         """Close the connections that readers have opened."""
         self._engine.dispose()
 
-    def _new_checkpoints(self) -> Checkpoints | None:
+    def _new_checkpoints(self) -> WalCheckpointer | None:
         file = database_file(self.url) if self.embedded else None
-        return None if file is None else Checkpoints(self._engine, file, self._writer)
+        return None if file is None else WalCheckpointer(self._engine, file, self._writer)
 
     def migrate(self) -> None:
         """Bring the schema up to date; ``Unusable`` if the database is none, or a newer version's."""
@@ -153,7 +153,7 @@ class Database:
         """The result of *work*, run in a transaction of its own beside all others."""
         return await self._read(work, self._readers, MAX_WAITING)
 
-    async def browse(self, work: Work[T]) -> T:
+    async def read_slow(self, work: Work[T]) -> T:
         """The same for what may take longer and no call waits for: the history, and what is past its time."""
         return await self._read(work, self._browsers, MAX_BROWSING)
 
@@ -166,14 +166,14 @@ class Database:
 
     async def _in_thread(self, work: Callable[[], T], readers: _Readers, most: int) -> T:
         if readers.waiting >= most:
-            raise unavailable("more wait to read than are let wait")
+            raise storage_unavailable("more wait to read than are let wait")
         readers.waiting += 1
         try:
             async with asyncio.timeout(self._seconds) as limit:
                 return await asyncio.get_running_loop().run_in_executor(readers.executor, self._translating, work)
         except TimeoutError as fault:
             if limit.expired():
-                raise unavailable("reading took too long") from fault
+                raise storage_unavailable("reading took too long") from fault
             raise
         finally:
             readers.waiting -= 1
@@ -184,7 +184,7 @@ class Database:
         What is written *about* one thing is written in order, and so is what is about nothing in particular.
         """
         committed: asyncio.Future[T] = self._loop.create_future()
-        self._call(WorkWriter(work, committed, about))
+        self._call(FunctionWriter(work, committed, about))
         return committed
 
     def put(self, statement: Executable, values: dict[str, Any], about: str | None = None) -> Awaitable[bool]:
@@ -197,22 +197,22 @@ class Database:
         It holds if it changes a row. Once that is committed all is done.
         """
         committed: asyncio.Future[bool] = self._loop.create_future()
-        self._call(PutsWriter(puts, fence, committed, about))
+        self._call(RowWriter(puts, fence, committed, about))
         return committed
 
     def time(self) -> float:
         """The database's own time in seconds since the epoch, as exactly as a server's is known here."""
-        return self._clock() if self._clock else self._ahead + elapsed()
+        return self._clock() if self._clock else self._ahead + monotonic_seconds()
 
     async def set_time(self) -> None:
         """Ask a server for its time."""
         if self._clock is None:
-            began = elapsed()
+            began = monotonic_seconds()
             told = await self.read(lambda reading: reading.execute(select(self.now)).scalar_one())
             # The answer was made somewhere between question and arrival; the middle is wrong by half of that at most.
-            self._ahead = told - (began + elapsed()) / 2
+            self._ahead = told - (began + monotonic_seconds()) / 2
 
-    def discard(self, work: Work[int]) -> Awaitable[int]:
+    def delete_expired(self, work: Work[int]) -> Awaitable[int]:
         """The result of *work*, which deletes what is past its time, and which nobody waits for.
 
         On a server that is a transaction beside those of the writers, and does not wait for the server's disk: what a
@@ -225,20 +225,22 @@ class Database:
     def _discard(self, work: Work[int]) -> int:
         with (
             self._engine.connect().execution_options(writes=True) as connection,
-            leaving_read_only(connection),
+            drop_read_only_connection(connection),
             connection.begin(),
         ):
             connection.execute(UNHURRIED)
             return work(connection)
 
-    async def calm(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait while whatever is written would make others wait longer; for what is in no hurry."""
         if self._checkpoints is not None:
             await self._checkpoints.calm.wait()
 
-    def eventually(self, work: Work[Any], then: Callable[[], None] = lambda: None, about: str | None = None) -> None:
+    def write_deferred(
+        self, work: Work[Any], then: Callable[[], None] = lambda: None, about: str | None = None
+    ) -> None:
         """Have *work* committed as soon as storage is back, and call *then*; it must be safe to carry out twice."""
-        if len(self._owed) >= MAX_OWED:
+        if len(self._owed) >= MAX_DEFERRED:
             log.error("a record is lost: more are owed than are kept")
             return
         self._owed[work] = (then, about)
@@ -270,7 +272,7 @@ class Database:
         }
 
     @property
-    def commits(self) -> Commits:
+    def commits(self) -> GroupCommitter:
         """What commits, and has counted how long that took."""
         return self._commits
 
@@ -279,17 +281,17 @@ class Database:
         try:
             return work()
         except Exception as fault:
-            told = translated(fault, self._driver)
+            told = to_storage_error(fault, self._driver)
             if told is fault:
                 raise
             raise told from fault
 
     def _call(self, writer: Writer) -> None:
         if self._commits.waiting >= MAX_WAITING:
-            writer.committed.set_exception(unavailable("more wait to write than are let wait"))
+            writer.committed.set_exception(storage_unavailable("more wait to write than are let wait"))
         else:
             self._commits.add(writer)
 
 
-def _thread_that_writes() -> Executor:
+def _writer_executor() -> Executor:
     return ThreadPoolExecutor(1, thread_name_prefix="database-write")

@@ -26,7 +26,7 @@ from sqlalchemy import (
     make_url,
 )
 
-from connector_gateway.kit.clock import SteadyClock, elapsed
+from connector_gateway.kit.clock import MonotonicClock, monotonic_seconds
 
 Now = Callable[[], float]
 """Tells the time, in seconds since the epoch."""
@@ -57,7 +57,7 @@ EMBEDDED_NOW: ColumnElement[float] = func.gateway_now(type_=Double())
 SERVER_NOW: ColumnElement[float] = cast(extract("epoch", func.clock_timestamp()), Double())
 
 
-def url_of(text: str) -> URL:
+def parse_url(text: str) -> URL:
     """The address of a database; ``ValueError`` continues a sentence about what is wrong with it."""
     try:
         url = make_url(text)
@@ -80,10 +80,10 @@ def database_file(url: URL) -> Path | None:
     return None if name in {"", ":memory:"} else Path(os.path.realpath(name))
 
 
-def engine_of(url: URL, readers: int, seconds: float, clock: Now | None) -> Engine:
+def build_engine(url: URL, readers: int, seconds: float, clock: Now | None) -> Engine:
     """An engine for *readers* and one writer, none of whose statements takes longer than *seconds*."""
     if url.get_backend_name() == "sqlite":
-        return _sqlite(url, seconds, clock or SteadyClock().now)
+        return _sqlite(url, seconds, clock or MonotonicClock().now)
     return _postgresql(url, readers + WRITERS, seconds)
 
 
@@ -138,23 +138,23 @@ def _configure(connection: Any, _: object) -> None:
 
 
 def _note_use(_: object, record: Any) -> None:
-    record.info[USED_AT] = elapsed()
+    record.info[USED_AT] = monotonic_seconds()
 
 
 def _check_life(connection: Any, record: Any, _: object) -> None:
     used_at = record.info.get(USED_AT)
-    if used_at is not None and not _is_alive(connection, elapsed() - used_at):
+    if used_at is not None and not _is_alive(connection, monotonic_seconds() - used_at):
         raise exc.DisconnectionError
 
 
 def _begin(connection: Connection) -> None:
     driver: Any = connection.connection.driver_connection
     writes = connection.get_execution_options().get("writes")
-    if (writes or len(beginning(connection)) > 1) and driver.pgconn.transaction_status == TransactionStatus.IDLE:
-        driver.execute("; ".join(beginning(connection)))
+    if (writes or len(begin_statements(connection)) > 1) and driver.pgconn.transaction_status == TransactionStatus.IDLE:
+        driver.execute("; ".join(begin_statements(connection)))
 
 
-def beginning(connection: Connection) -> Sequence[str]:
+def begin_statements(connection: Connection) -> Sequence[str]:
     """The statements that begin a transaction on PostgreSQL, and bound how long it may take."""
     statements: Sequence[str] = connection.info[BEGIN]
     return statements
@@ -211,7 +211,7 @@ def _options(url: URL) -> str:
     return given if isinstance(given, str) else " ".join(given)
 
 
-def now_of(url: URL, clock: Now | None) -> ColumnElement[float]:
+def database_clock(url: URL, clock: Now | None) -> ColumnElement[float]:
     """The database's own time in seconds since the epoch, for statements; told by *clock* where one is given."""
     if url.get_backend_name() == "sqlite":
         return EMBEDDED_NOW

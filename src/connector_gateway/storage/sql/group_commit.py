@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-from connector_gateway.kit.clock import elapsed
-from connector_gateway.kit.histogram import Durations
-from connector_gateway.storage.sql.availability import unavailable
-from connector_gateway.storage.sql.pending_writes import Writer, settle
+from connector_gateway.kit.clock import monotonic_seconds
+from connector_gateway.kit.histogram import DurationHistogram
+from connector_gateway.storage.sql.availability import storage_unavailable
+from connector_gateway.storage.sql.pending_writes import Writer, set_outcome
 
 GATHER_FROM = 4
 GATHER_ROUNDS = 8
@@ -26,7 +26,7 @@ Commit = Callable[[Sequence[Writer]], list[Any]]
 """Commits writers, and tells the outcome of each; runs in a thread."""
 
 
-class Commits:
+class GroupCommitter:
     """Gives what waits to be written to threads that commit it, each of *executors* one transaction at a time.
 
     A wait for a commit ends after *seconds*: half of them for the commit under way, half for one's own.
@@ -34,18 +34,18 @@ class Commits:
 
     def __init__(self, commit: Commit, executors: Sequence[Executor], seconds: float) -> None:
         self._commit = commit
-        self._lanes = [_Lane(executor) for executor in executors]
+        self._lanes = [_WriterThread(executor) for executor in executors]
         self._seconds = seconds
         self._waiting: list[Writer] = []
         self._in_flight: set[str | None] = set()
         """What is being written about."""
 
-        self._idle: list[_Lane] = []
+        self._idle: list[_WriterThread] = []
         self._gathering = 0
         self._last = 0
         """How many writers the last commit served."""
 
-        self.took = Durations()
+        self.took = DurationHistogram()
         """The time of each commit."""
 
         self.served = 0
@@ -82,7 +82,7 @@ class Commits:
         if self._idle and not self._gathering:
             self._idle.pop().called.set()
 
-    async def _serve_lane(self, lane: "_Lane") -> None:
+    async def _serve_lane(self, lane: "_WriterThread") -> None:
         while not (self._closing and not self._waiting):
             if self._last >= GATHER_FROM and self._waiting:
                 await self._gather()
@@ -98,7 +98,7 @@ class Commits:
             await asyncio.sleep(0)
         self._gathering -= 1
 
-    async def _rest(self, lane: "_Lane") -> None:
+    async def _rest(self, lane: "_WriterThread") -> None:
         lane.called.clear()
         self._idle.append(lane)
         await lane.called.wait()
@@ -124,37 +124,37 @@ class Commits:
         self._waiting = left
         return taken
 
-    async def _serve(self, lane: "_Lane", batch: Sequence[Writer]) -> None:
+    async def _serve(self, lane: "_WriterThread", batch: Sequence[Writer]) -> None:
         # One lane keeps everything in order by itself, and every call on SQLite comes by here.
         things = {writer.about for writer in batch} if len(self._lanes) > 1 else set()
         self._in_flight |= things
         self._expect(lane, batch)
-        began = elapsed()
+        began = monotonic_seconds()
         try:
             outcomes = await asyncio.get_running_loop().run_in_executor(lane.executor, self._commit, batch)
         finally:
             self._in_flight -= things
             if lane.overdue:
                 lane.overdue.cancel()
-        self.took.observe(elapsed() - began)
+        self.took.observe(monotonic_seconds() - began)
         self.served += len(batch)
         self._last = len(batch)
         for writer, outcome in zip(batch, outcomes, strict=True):
-            settle(writer.committed, outcome)
+            set_outcome(writer.committed, outcome)
 
-    def _expect(self, lane: "_Lane", writers: Sequence[Writer]) -> None:
+    def _expect(self, lane: "_WriterThread", writers: Sequence[Writer]) -> None:
         """Let *writers* wait no longer than half of the time from now on."""
         lane.overdue = asyncio.get_running_loop().call_later(self._seconds / 2, self._give_up, lane, writers)
 
-    def _give_up(self, lane: "_Lane", late: Sequence[Writer]) -> None:
+    def _give_up(self, lane: "_WriterThread", late: Sequence[Writer]) -> None:
         """Tell *late* ones that their outcome is not known; those behind them wait as long again, and are not begun."""
         for writer in late:
-            settle(writer.committed, unavailable("the commit took too long"))
+            set_outcome(writer.committed, storage_unavailable("the commit took too long"))
         self._waiting = [writer for writer in self._waiting if not writer.committed.done()]
         self._expect(lane, list(self._waiting))
 
 
-class _Lane:
+class _WriterThread:
     """A thread that commits, one transaction after the other."""
 
     def __init__(self, executor: Executor) -> None:

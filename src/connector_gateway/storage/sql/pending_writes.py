@@ -13,7 +13,7 @@ T = TypeVar("T")
 Work = Callable[[Connection], T]
 
 
-class PutsWriter(Struct, eq=False):
+class RowWriter(Struct, eq=False):
     """Writes rows together with those of its neighbours, if its fence holds."""
 
     puts: Sequence[Put]
@@ -22,7 +22,7 @@ class PutsWriter(Struct, eq=False):
     about: str | None = None
 
 
-class WorkWriter(Struct, eq=False):
+class FunctionWriter(Struct, eq=False):
     """Runs a function inside the transaction."""
 
     work: Work[Any]
@@ -30,10 +30,10 @@ class WorkWriter(Struct, eq=False):
     about: str | None = None
 
 
-Writer = PutsWriter | WorkWriter
+Writer = RowWriter | FunctionWriter
 
 
-def settle(committed: asyncio.Future[Any], outcome: Any) -> None:
+def set_outcome(committed: asyncio.Future[Any], outcome: Any) -> None:
     """Tell *outcome*, unless something was told already."""
     if committed.done():
         return

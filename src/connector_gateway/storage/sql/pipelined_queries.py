@@ -27,7 +27,7 @@ UNPREPARED = (errors.InvalidSqlStatementName, errors.DuplicatePreparedStatement)
 """What says that another session was asked than the one in which a statement was prepared."""
 
 
-def ask(
+def execute_pipelined(
     driver: "psycopg.Connection[Any]", statements: Sequence[Statement], known: Prepared | None = None
 ) -> list[PGresult]:
     """The answers to *statements*, in one round trip; the first refusal is raised, and none behind it is executed.

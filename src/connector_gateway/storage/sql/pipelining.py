@@ -15,12 +15,12 @@ from psycopg.pq.abc import PGresult
 from sqlalchemy import Connection, Insert
 from sqlalchemy.sql.base import Executable
 
-from connector_gateway.storage.sql.availability import confirming
+from connector_gateway.storage.sql.availability import detect_unconfirmed_commit
 from connector_gateway.storage.sql.bulk_insert import Row
-from connector_gateway.storage.sql.bulk_statements import changing, claiming, fencing, inserting
-from connector_gateway.storage.sql.engines import beginning
-from connector_gateway.storage.sql.pending_writes import PutsWriter, Writer
-from connector_gateway.storage.sql.pipelined_queries import Prepared, Statement, ask
+from connector_gateway.storage.sql.bulk_statements import changing, claiming, fence_statement, inserting
+from connector_gateway.storage.sql.engines import begin_statements
+from connector_gateway.storage.sql.pending_writes import RowWriter, Writer
+from connector_gateway.storage.sql.pipelined_queries import Prepared, Statement, execute_pipelined
 
 BEGIN: Statement = (b"BEGIN", ())
 COMMIT: Statement = (b"COMMIT", ())
@@ -29,13 +29,13 @@ Numbered = tuple[int | None, Row]
 """A row with the number of its fence, if it has one."""
 
 
-def transact(connection: Connection, batch: Sequence[Writer], known: Prepared | None) -> list[Any]:
+def run_transaction(connection: Connection, batch: Sequence[Writer], known: Prepared | None) -> list[Any]:
     """The outcome of each of *batch*, in one transaction that is committed; *known* as for ``ask``."""
     outcomes: list[Any] = []
     # Only neighbours are put together: a writer may rely on what the ones before it have written.
     for _, group in groupby(batch, key=type):
         writers = list(group)
-        puts = [writer for writer in writers if isinstance(writer, PutsWriter)]
+        puts = [writer for writer in writers if isinstance(writer, RowWriter)]
         last = len(outcomes) + len(writers) == len(batch)
         if puts:
             outcomes += _put(connection, puts, known, commit=last)
@@ -43,14 +43,14 @@ def transact(connection: Connection, batch: Sequence[Writer], known: Prepared | 
             # Statements that go straight to the driver begin no transaction.
             if not connection.in_transaction():
                 connection.begin()
-            outcomes += [writer.work(connection) for writer in writers if not isinstance(writer, PutsWriter)]
+            outcomes += [writer.work(connection) for writer in writers if not isinstance(writer, RowWriter)]
             if last:
-                with confirming(connection):
+                with detect_unconfirmed_commit(connection):
                     connection.dialect.do_commit(connection.connection)
     return outcomes
 
 
-def _put(connection: Connection, writers: Sequence[PutsWriter], known: Prepared | None, *, commit: bool) -> list[bool]:
+def _put(connection: Connection, writers: Sequence[RowWriter], known: Prepared | None, *, commit: bool) -> list[bool]:
     """Whether the fence of each of *writers* held; where it did, its rows are written."""
     driver: Any = connection.connection.driver_connection
     begin, fences, rows = _beginning(connection), _fences(writers), _rows(writers)
@@ -58,8 +58,8 @@ def _put(connection: Connection, writers: Sequence[PutsWriter], known: Prepared 
     if begin == [BEGIN] and commit and len(fences) + len(rows) == 1:
         # A single statement is a transaction by itself, as are the records of reads.
         begin, end = [], []
-    with confirming(connection) if commit else nullcontext():
-        answers = ask(driver, [*begin, *fences, *rows, *end], known)
+    with detect_unconfirmed_commit(connection) if commit else nullcontext():
+        answers = execute_pipelined(driver, [*begin, *fences, *rows, *end], known)
     # The last of the fences tells the numbers of all that held.
     held = _numbers(answers[len(begin) + len(fences) - 1]) if fences else set[int]()
     return [writer.fence is None or number in held for number, writer in enumerate(writers)]
@@ -70,10 +70,10 @@ def _beginning(connection: Connection) -> list[Statement]:
     driver: Any = connection.connection.driver_connection
     # SQLAlchemy does not begin by itself here, since that would be a round trip of its own.
     begun = driver.pgconn.transaction_status != TransactionStatus.IDLE
-    return [] if begun else [(text.encode(), ()) for text in beginning(connection)]
+    return [] if begun else [(text.encode(), ()) for text in begin_statements(connection)]
 
 
-def _fences(writers: Sequence[PutsWriter]) -> list[Statement]:
+def _fences(writers: Sequence[RowWriter]) -> list[Statement]:
     """The fences of *writers*, those of one statement as one; the server keeps the numbers of those that hold."""
     by_statement: dict[Executable, list[Numbered]] = {}
     for number, writer in enumerate(writers):
@@ -86,7 +86,7 @@ def _fences(writers: Sequence[PutsWriter]) -> list[Statement]:
 def _fence(statement: Any, rows: list[Numbered]) -> Statement:
     if isinstance(statement, Insert):
         return claiming(statement, tuple(rows[0][1])).of(_in_order(statement, rows))
-    return fencing(statement).of(rows)
+    return fence_statement(statement).of(rows)
 
 
 def _numbers(told: PGresult) -> set[int]:
@@ -94,7 +94,7 @@ def _numbers(told: PGresult) -> set[int]:
     return {int(number) for number in listed.split(b",") if number}
 
 
-def _rows(writers: Sequence[PutsWriter]) -> list[Statement]:
+def _rows(writers: Sequence[RowWriter]) -> list[Statement]:
     """The rows of *writers*; the server writes those whose fence holds."""
     by_statement: dict[tuple[Executable, bool], list[Numbered]] = {}
     for number, writer in enumerate(writers):

@@ -12,7 +12,7 @@ from typing import Any, Self
 import structlog
 from sqlalchemy import Engine, event, exc
 
-from connector_gateway.kit.tasks import end
+from connector_gateway.kit.tasks import cancel_and_wait
 
 POLL_SECONDS = 1.0
 LONG_BYTES = 4 * 1024 * 1024
@@ -38,7 +38,7 @@ MOST_PAGES = 131_072
 log = structlog.get_logger()
 
 
-class Checkpoints:
+class WalCheckpointer:
     """While it is entered, the log of an embedded database is kept short."""
 
     def __init__(self, engine: Engine, file: Path, writer: Executor) -> None:
@@ -59,7 +59,7 @@ class Checkpoints:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await end(self._moving)
+        await cancel_and_wait(self._moving)
         self._mover.shutdown()
 
     async def _move_forever(self) -> None:

@@ -57,11 +57,11 @@ def _restrict(path: Path, mode: int) -> None:
             path.chmod(mode)
 
 
-class AlreadyServed(Exception):
+class DatabaseInUse(Exception):
     """Another gateway serves on this database; the message says which, in a sentence."""
 
 
-class Unusable(Exception):
+class UnusableDatabase(Exception):
     """The database cannot be used as it is; the message says why, and what to do, in a sentence."""
 
 
@@ -72,7 +72,7 @@ def check_file(database: Path) -> None:
     except OSError as fault:
         wrong = f"{database} cannot be read: {fault.strerror}"
     if wrong:
-        raise Unusable(f"{wrong}; put it right, or set GATEWAY_DATABASE_URL to another file.")
+        raise UnusableDatabase(f"{wrong}; put it right, or set GATEWAY_DATABASE_URL to another file.")
 
 
 def _wrong_with_folder(folder: Path) -> str:
@@ -134,14 +134,14 @@ class FileLock:
         try:
             file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, OWN_FILE), "a+")
         except OSError as fault:
-            raise Unusable(f"The file {self._path} cannot be locked: {fault.strerror}.") from fault
+            raise UnusableDatabase(f"The file {self._path} cannot be locked: {fault.strerror}.") from fault
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as fault:
             file.seek(0)
             holder = file.read().strip() or "which has just started"
             file.close()
-            raise AlreadyServed(
+            raise DatabaseInUse(
                 f"{self._what} is being served by another process, {holder}; stop that one first."
             ) from fault
         file.truncate(0)

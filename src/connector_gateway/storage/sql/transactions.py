@@ -9,15 +9,15 @@ from sqlalchemy import Connection, Engine, Insert
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage.sql import pipelining
 from connector_gateway.storage.sql.availability import (
-    Unconfirmed,
-    confirming,
-    leaving_read_only,
-    translated,
-    unavailable,
+    CommitOutcomeUnknown,
+    detect_unconfirmed_commit,
+    drop_read_only_connection,
+    storage_unavailable,
+    to_storage_error,
 )
 from connector_gateway.storage.sql.bulk_insert import MOST_ROWS, Put, execute, put_all
 from connector_gateway.storage.sql.engines import PREPARED
-from connector_gateway.storage.sql.pending_writes import PutsWriter, WorkWriter, Writer
+from connector_gateway.storage.sql.pending_writes import FunctionWriter, RowWriter, Writer
 from connector_gateway.storage.sql.pipelined_queries import UNPREPARED, Prepared
 
 BEGIN = "BEGIN IMMEDIATE"
@@ -53,16 +53,16 @@ class Transactions:
         """
         try:
             return self._transact(batch)
-        except Unconfirmed as fault:
+        except CommitOutcomeUnknown as fault:
             # Trying again could write twice what was committed and not confirmed (decision 16).
-            return [unavailable(f"not confirmed: {fault}") for _ in batch]
+            return [storage_unavailable(f"not confirmed: {fault}") for _ in batch]
         except UNPREPARED:
             # A pooler that nothing else has told of; nothing was committed (decision 95).
             self._prepares = False
             return self.commit(batch)
         except Exception as fault:  # noqa: BLE001  # whoever waits for the commit gets it
             if len(batch) == 1:
-                return [translated(fault, self._driver)]
+                return [to_storage_error(fault, self._driver)]
         # One bad row would fail the whole batch. Each alone, the others get through (decision 1).
         return self._commit_singly(batch)
 
@@ -73,12 +73,15 @@ class Transactions:
             outcomes += self.commit([writer])
             if isinstance(outcomes[-1], StorageUnavailable):
                 break
-        return outcomes + [unavailable("storage was away for others") for _ in batch[len(outcomes) :]]
+        return outcomes + [storage_unavailable("storage was away for others") for _ in batch[len(outcomes) :]]
 
     def _transact(self, batch: Sequence[Writer]) -> list[Any]:
         if not self._embedded:
-            with self._engine.connect().execution_options(writes=True) as connection, leaving_read_only(connection):
-                return pipelining.transact(connection, batch, self._known(connection))
+            with (
+                self._engine.connect().execution_options(writes=True) as connection,
+                drop_read_only_connection(connection),
+            ):
+                return pipelining.run_transaction(connection, batch, self._known(connection))
         connection = self._kept or self._engine.connect().execution_options(writes=True)
         self._kept = None
         try:
@@ -97,7 +100,7 @@ class Transactions:
 
 
 def _has_work(batch: Sequence[Writer]) -> bool:
-    return any(isinstance(writer, WorkWriter) for writer in batch)
+    return any(isinstance(writer, FunctionWriter) for writer in batch)
 
 
 def _worked(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
@@ -105,7 +108,7 @@ def _worked(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
     driver = connection.connection
     driver.cursor().execute(BEGIN)
     outcomes = [outcome for _, group in groupby(batch, key=type) for outcome in _carry_out(connection, group)]
-    with confirming(connection):
+    with detect_unconfirmed_commit(connection):
         if connection.in_transaction():
             connection.commit()
         else:
@@ -122,7 +125,7 @@ def _put(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
     else:
         put_all(connection, rows)
         outcomes = [True] * len(batch)
-    with confirming(connection):
+    with detect_unconfirmed_commit(connection):
         connection.dialect.do_commit(driver)
     return outcomes
 
@@ -132,7 +135,7 @@ def _carry_out(connection: Connection, writers: Iterator[Writer]) -> list[Any]:
     outcomes: list[Any] = []
     puts: list[Put] = []
     for writer in writers:
-        if isinstance(writer, WorkWriter):
+        if isinstance(writer, FunctionWriter):
             outcomes.append(writer.work(connection))
         else:
             outcomes.append(writer.fence is None or execute(connection, *writer.fence) == 1)
@@ -145,7 +148,7 @@ def _rows_of_one_statement(batch: Sequence[Writer]) -> Sequence[Put] | None:
     """The rows of *batch* if a single statement does it all, which needs no transaction around it."""
     puts: list[Put] = []
     for writer in batch:
-        if not isinstance(writer, PutsWriter) or writer.fence is not None:
+        if not isinstance(writer, RowWriter) or writer.fence is not None:
             return None
         puts += writer.puts
     several = len({statement for statement, _ in puts}) > 1

@@ -11,20 +11,20 @@ from connector_gateway.connectors.boards.operations.lookups import (
     REMEMBER_SECONDS,
     BoardsCall,
     full_card_id,
-    together,
+    gather_pair,
 )
 from connector_gateway.kit.errors import BoardNotAuthorised, LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 # The steps that change something
 
 
-async def _send_card(call: BoardsCall, intent: Intent, _: str) -> Learned:
-    return mapping.kept_card(await call.upstream.create_card(intent))
+async def _send_card(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
+    return mapping.stored_card(await call.upstream.create_card(intent))
 
 
-async def _find_cards(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_cards(call: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """The cards that this application made in the list, and that are what was to be made."""
     found = []
     for action in await our_actions(
@@ -34,17 +34,17 @@ async def _find_cards(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[
         if told is not None and mapping.same_text(told.name, intent["name"]):
             card = await call.upstream.get_card(told.id)
             if mapping.is_card(card, intent):
-                found.append(Found(mapping.kept_card(card), card.id, action.date.timestamp()))
+                found.append(Match(mapping.stored_card(card), card.id, action.date.timestamp()))
     return found
 
 
-async def _send_move(call: BoardsCall, intent: Intent, _: str) -> Learned:
+async def _send_move(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
     # Never with ``idBoard``: it would take the card to another board, which the vendor otherwise refuses.
     change = {"idList": intent["list_id"], "pos": intent["position"]}
     return mapping.kept_move(*await call.upstream.move_card(intent["card_id"], change))
 
 
-async def _find_move(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_move(call: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """The card, if it is where it was to go; of a move within one list nothing can be seen afterwards."""
     if intent["within"]:
         return []
@@ -52,35 +52,39 @@ async def _find_move(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[F
     if card.id_list != intent["list_id"]:
         return []
     moves = await call.upstream.get_card_actions(card.id, "updateCard:idList", sent.earliest)
-    return [Found(mapping.kept_move(card.id, moves[0].date if moves else card.date_last_activity))]
+    return [Match(mapping.kept_move(card.id, moves[0].date if moves else card.date_last_activity))]
 
 
-async def _send_comment(call: BoardsCall, intent: Intent, _: str) -> Learned:
+async def _send_comment(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
     action = await call.upstream.add_comment(intent["card_id"], intent["text"])
     if action.app_creator is not None:
         call.memory.put("app", action.app_creator.id, REMEMBER_SECONDS)
     return mapping.kept_comment(action, intent["card_id"])
 
 
-async def _find_comments(call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_comments(call: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     listing = call.upstream.get_card_actions(intent["card_id"], "commentCard", sent.earliest)
     return [
-        Found(mapping.kept_comment(action, intent["card_id"]), action.id, action.date.timestamp())
+        Match(mapping.kept_comment(action, intent["card_id"]), action.id, action.date.timestamp())
         for action in await our_actions(call, listing)
         if mapping.same_text(action.data.text, intent["text"])
     ]
 
 
-CREATE_CARD = Step("create the card", _send_card, _find_cards, makes="card", tells=mapping.told_card)
-MOVE_CARD = Step(
+CREATE_CARD = WriteStep(
+    "create the card", _send_card, _find_cards, object_kind="card", public_result=mapping.public_card
+)
+MOVE_CARD = WriteStep(
     "move the card",
     _send_move,
     _find_move,
     changes=lambda intent: [f"card {intent['card_id']}"],
-    tells=mapping.told_card,
-    assumed=mapping.assumed_move,
+    public_result=mapping.public_card,
+    dry_run_result=mapping.dry_run_move,
 )
-POST_COMMENT = Step("post the comment", _send_comment, _find_comments, makes="comment", tells=mapping.told_comment)
+POST_COMMENT = WriteStep(
+    "post the comment", _send_comment, _find_comments, object_kind="comment", public_result=mapping.told_comment
+)
 
 
 # The operations
@@ -129,7 +133,7 @@ async def _new_card(call: BoardsCall, params: models.CreateCard) -> Kept:
 
 async def _move(call: BoardsCall, params: models.MoveCard) -> Kept:
     """Where a card is and where it is to go, on the same board."""
-    card, target = await together(call.upstream.get_card(params.card_id), _open_list(call, params.list_id))
+    card, target = await gather_pair(call.upstream.get_card(params.card_id), _open_list(call, params.list_id))
     if target.id_board != card.id_board:
         raise ListNotFound(
             f"List {target.id} is not on board {card.id_board}, where the card is.",

@@ -10,7 +10,7 @@ from connector_gateway.connectors.boards.operations.evidence import our_actions
 from connector_gateway.connectors.boards.operations.lookups import ON_A_CARD, REMEMBER_SECONDS, BoardsCall, full_card_id
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 WHOLE = "whole"
 """What is remembered of a finished checklist; for an unfinished one, its wanted items are remembered."""
@@ -19,11 +19,13 @@ WHOLE = "whole"
 # The steps that change something
 
 
-async def _send_checklist(call: BoardsCall, intent: Intent, _: str) -> Learned:
+async def _send_checklist(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
     return mapping.kept_checklist(await call.upstream.create_checklist(intent["card_id"], intent["name"]))
 
 
-async def _find_checklists(wanted: Sequence[str], call: BoardsCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_checklists(
+    wanted: Sequence[str], call: BoardsCall, intent: StepInput, sent: SentStep
+) -> Sequence[Match]:
     """The checklists of that name that this application put on the card, and that are empty.
 
     After a restore they may have items by now: the first ones of those *wanted*, or all of them.
@@ -31,43 +33,43 @@ async def _find_checklists(wanted: Sequence[str], call: BoardsCall, intent: Inte
     present = await call.upstream.get_card_checklists(intent["card_id"])
     empty = {
         one.id: one
-        for one in mapping.called(intent["name"], present)
+        for one in mapping.named(intent["name"], present)
         if not one.check_items or (sent.restored and mapping.is_begun(one, wanted))
     }
     listing = call.upstream.get_card_actions(intent["card_id"], "addChecklistToCard", sent.earliest)
     return [
-        Found(mapping.kept_checklist(empty[made.id]), made.id, action.date.timestamp())
+        Match(mapping.kept_checklist(empty[made.id]), made.id, action.date.timestamp())
         for action in await our_actions(call, listing)
         if (made := action.data.checklist) is not None and made.id in empty
     ]
 
 
-async def _send_item(call: BoardsCall, intent: Intent, _: str) -> Learned:
+async def _send_item(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
     card_id, checklist_id = intent["card_id"], intent["checklist_id"]
     item = await call.upstream.create_check_item(card_id, checklist_id, intent["name"], intent["place"])
     return {"item_id": item.id}
 
 
-async def _find_item(call: BoardsCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_item(call: BoardsCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """The item at the position that was chosen for it; the position is its mark."""
     for checklist in await call.upstream.get_card_checklists(intent["card_id"]):
         if checklist.id == intent["checklist_id"]:
-            return [Found({"item_id": item.id}) for item in checklist.check_items if mapping.is_item(item, intent)]
+            return [Match({"item_id": item.id}) for item in checklist.check_items if mapping.is_item(item, intent)]
     return []
 
 
-def _creating(wanted: Sequence[str]) -> "Step[BoardsCall]":
-    return Step(
+def _creating(wanted: Sequence[str]) -> "WriteStep[BoardsCall]":
+    return WriteStep(
         "create the checklist",
         _send_checklist,
         partial(_find_checklists, wanted),
-        makes="checklist",
-        tells=mapping.told_checklist,
-        assumed=mapping.assumed_checklist,
+        object_kind="checklist",
+        public_result=mapping.told_checklist,
+        dry_run_result=mapping.assumed_checklist,
     )
 
 
-ADD_ITEM = Step("add an item", _send_item, _find_item, assumed=lambda _: {})
+ADD_ITEM = WriteStep("add an item", _send_item, _find_item, dry_run_result=lambda _: {})
 
 
 # The operation
@@ -92,13 +94,13 @@ async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checkli
 # Planning
 
 
-def _intent(card_id: str, params: AttachChecklist) -> Intent:
+def _intent(card_id: str, params: AttachChecklist) -> StepInput:
     return {"card_id": card_id, "name": params.name}
 
 
 async def _checklist(call: BoardsCall, card_id: str, params: AttachChecklist) -> Kept:
     """Whether there is one already: to be left as it is, or to be finished."""
-    namesakes = mapping.called(params.name, await call.upstream.get_card_checklists(card_id))
+    namesakes = mapping.named(params.name, await call.upstream.get_card_checklists(card_id))
     unfinished = await _unfinished(call, card_id, namesakes, params)
     skips = namesakes and unfinished is None and params.skip_if_present
     return {"unfinished": unfinished, "skipped": mapping.kept_checklist(namesakes[0]) if skips else None}
@@ -125,7 +127,7 @@ async def _settled(call: BoardsCall, card_id: str, checklist: wire.Checklist) ->
     """A checklist to be finished, once no item can appear any more that an earlier call without a key has sent."""
     settles_at = call.memory.get(f"unsettled {checklist.id}")
     if settles_at is not None:
-        await call.require_settled(settles_at, "An item that an earlier call sent may still be added.")
+        await call.wait_until_settled(settles_at, "An item that an earlier call sent may still be added.")
         present = await call.upstream.get_card_checklists(card_id)
         checklist = next((one for one in present if one.id == checklist.id), checklist)
     return mapping.kept_checklist(checklist)

@@ -2,7 +2,7 @@
 
 from connector_gateway.connectors.boards import mapping
 from connector_gateway.connectors.boards.models import BoardDescription, DescribeBoard
-from connector_gateway.connectors.boards.operations.lookups import BoardsCall, together
+from connector_gateway.connectors.boards.operations.lookups import BoardsCall, gather_pair
 from connector_gateway.kit.errors import BoardNotAuthorised
 from connector_gateway.kit.operation import reads
 
@@ -11,7 +11,7 @@ from connector_gateway.kit.operation import reads
 async def describe_board(call: BoardsCall, params: DescribeBoard) -> BoardDescription:
     """List the open lists of a board with the number of cards in each, and the board's labels."""
     board = await call.upstream.get_board(params.board_id, labels=params.include_labels)
-    lists, cards = await together(
+    lists, cards = await gather_pair(
         call.upstream.get_board_lists(params.board_id), call.upstream.get_board_cards(params.board_id)
     )
     return mapping.board(board, lists, cards)

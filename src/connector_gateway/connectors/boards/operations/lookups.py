@@ -6,10 +6,10 @@ from typing import TypeVar
 
 from connector_gateway.connectors.boards import mapping
 from connector_gateway.connectors.boards.client import BoardsClient
-from connector_gateway.kit.context import Call, LookUp
+from connector_gateway.kit.context import CachedLookup, OperationContext
 from connector_gateway.kit.errors import BoardNotAuthorised, CardNotFound
 
-BoardsCall = Call[BoardsClient]
+BoardsCall = OperationContext[BoardsClient]
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -26,10 +26,10 @@ async def full_card_id(call: BoardsCall, card_id: str) -> str:
         return (await call.upstream.get_card(card_id)).id
 
     known = mapping.full_identifier(card_id)
-    return await call.recall(LookUp(f"card {card_id}", REMEMBER_SECONDS, find)) if known is None else known
+    return await call.cached(CachedLookup(f"card {card_id}", REMEMBER_SECONDS, find)) if known is None else known
 
 
-async def together(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
+async def gather_pair(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
     """Both results, asked for at the same time; if both are refused, the refusal of the first."""
     one, other = await asyncio.gather(first, second, return_exceptions=True)
     if isinstance(one, BaseException):

@@ -8,9 +8,9 @@ from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.connectors.chat.client import ChatClient, Scopes
 from connector_gateway.connectors.chat.events.deliveries import RETRIED_SECONDS
 from connector_gateway.kit import errors
-from connector_gateway.kit.events import CHANGED_AT, Observation, Snapshot, Watch
+from connector_gateway.kit.events import CHANGED_AT, Observation, PollContext, Snapshot
 
-ChatWatch = Watch[ChatClient]
+ChatWatch = PollContext[ChatClient]
 
 Found = dict[str, Sequence[Observation]]
 """What messages mean, by the messages' identifiers, which sort by instant."""
@@ -42,7 +42,7 @@ UNREADABLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class HistoryRange:
     """The part of a channel's history that one poll reads."""
 
     channel_id: str
@@ -56,7 +56,7 @@ class Stretch:
 
 
 @dataclass
-class Filling:
+class HistoryBackfill:
     """Reads the history since deliveries may have been missed, and stores what deliveries would have brought.
 
     The instant up to which a channel was read is noted, so that the next poll continues there if this one is
@@ -79,12 +79,12 @@ class Filling:
     def __post_init__(self) -> None:
         self.began = self.watch.clock.now()
 
-    async def fill(self, scopes: Scopes) -> None:
+    async def run(self, scopes: Scopes) -> None:
         """Read every watched channel, the one that has waited longest first, and then the threads."""
-        seen = await self.watch.recall(SEEN)
+        seen = await self.watch.snapshots(SEEN)
         channels = await self._channels(scopes)
         self.watched = await self._beginnings(channels)
-        stretches: list[Stretch] = []
+        stretches: list[HistoryRange] = []
         late: dict[str, float] = {}
         for channel_id in sorted(channels, key=lambda channel_id: seen.get(channel_id, self.since)):
             since = seen.get(channel_id, self.since)
@@ -101,7 +101,7 @@ class Filling:
     async def _forget(self, done: Collection[str], late: Mapping[str, float]) -> None:
         """Delete the notes of finished channels; those that are late are noted for the next poll."""
         notes = {**dict.fromkeys(done), **late}
-        await self.watch.keep(
+        await self.watch.commit(
             snapshots=[
                 *(Snapshot(SEEN, channel_id, instant) for channel_id, instant in notes.items()),
                 *await self._changed_beginnings(),
@@ -110,7 +110,7 @@ class Filling:
         )
 
     async def _changed_beginnings(self) -> Sequence[Snapshot]:
-        known = await self.watch.recall(WATCHED)
+        known = await self.watch.snapshots(WATCHED)
         gone = dict.fromkeys(known.keys() - self.watched.keys())
         fresh = {channel_id: since for channel_id, since in self.watched.items() if channel_id not in known}
         return [Snapshot(WATCHED, channel_id, since) for channel_id, since in {**gone, **fresh}.items()]
@@ -130,10 +130,10 @@ class Filling:
             await self._tell_blind("", self.since, "The app may not read channels, or is in too many to read them all.")
         return found
 
-    async def _fill_channel(self, channel_id: str, since: float) -> Stretch:
+    async def _fill_channel(self, channel_id: str, since: float) -> HistoryRange:
         """Store the messages of a channel, without replies; returns what was read."""
         after = mapping.messages.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
-        stretch = Stretch(channel_id, since, self.watch.clock.now(), after)
+        stretch = HistoryRange(channel_id, since, self.watch.clock.now(), after)
         found: Found = {}
         try:
             await self._read_channel(stretch, found)
@@ -151,11 +151,11 @@ class Filling:
     async def _beginnings(self, channels: Collection[str]) -> Mapping[str, float]:
         """Since when each of the channels is watched; one that no poll has found before, since the last one."""
         began_at: float = self.state["began_at"]
-        known = await self.watch.recall(WATCHED)
+        known = await self.watch.snapshots(WATCHED)
         fresh = max(began_at, self.since, self.state[CHANGED_AT] or 0.0) if self.state["listed"] else began_at
         return {channel_id: max(began_at, known.get(channel_id, fresh)) for channel_id in channels}
 
-    async def _read_channel(self, stretch: Stretch, found: Found) -> None:
+    async def _read_channel(self, stretch: HistoryRange, found: Found) -> None:
         """Read back to the beginning of the stretch, and at least one page, for threads that are still going on."""
         earliest = mapping.messages.message_ts(self.began)
         pages = self.watch.upstream.history_pages(stretch.channel_id)
@@ -169,9 +169,9 @@ class Filling:
             self.hides_threads = True
             if earliest > stretch.after:
                 why = "More was written than can be read."
-                await self.watch.miss(stretch.since, float(earliest), why, stretch.channel_id)
+                await self.watch.record_gap(stretch.since, float(earliest), why, stretch.channel_id)
 
-    async def _fill_threads(self, stretch: Stretch) -> None:
+    async def _fill_threads(self, stretch: HistoryRange) -> None:
         found: Found = {}
         whole = True
         try:
@@ -181,10 +181,10 @@ class Filling:
             await self._tell_blind(stretch.channel_id, stretch.since, refusal.message)
         if not whole:
             why = "More was replied in threads than can be read."
-            await self.watch.miss(stretch.since, self.began, why, stretch.channel_id)
+            await self.watch.record_gap(stretch.since, self.began, why, stretch.channel_id)
         await self._keep(stretch, found, done=True)
 
-    async def _read_thread(self, stretch: Stretch, ts: str, found: Found) -> bool:
+    async def _read_thread(self, stretch: HistoryRange, ts: str, found: Found) -> bool:
         """Collect the replies of a thread; returns whether these were all."""
         pages = self.watch.upstream.reply_pages(stretch.channel_id, ts, stretch.after)
         try:
@@ -194,27 +194,27 @@ class Filling:
             return True
         return pages.complete
 
-    def _observed(self, stretch: Stretch, messages: Sequence[wire.Message]) -> Found:
+    def _observed(self, stretch: HistoryRange, messages: Sequence[wire.Message]) -> Found:
         return {
             message.ts: mapping.events.observed(message, stretch.channel_id, self.watch.settings, self.state)
             for message in messages
             if message.ts > stretch.after
         }
 
-    async def _keep(self, stretch: Stretch, found: Found, *, done: bool) -> None:
+    async def _keep(self, stretch: HistoryRange, found: Found, *, done: bool) -> None:
         """Store what was found, oldest first, and note whether the channel is *done*."""
         observations = [observation for ts in sorted(found) for observation in found[ts]]
         while len(observations) > STEP:
-            await self.watch.keep(observations[:STEP])
+            await self.watch.commit(observations[:STEP])
             del observations[:STEP]
         notes = [Snapshot(SEEN, stretch.channel_id, stretch.began)] if done else []
-        await self.watch.keep(observations, notes)
+        await self.watch.commit(observations, notes)
 
     async def _tell_blind(self, channel_id: str, since: float, why: str) -> None:
         """Tell that a channel may not be read; where polls are frequent, only the first of them does."""
         self.blind.append(channel_id)
         if self.watch.pushed or channel_id not in self.state["blind"]:
-            await self.watch.miss(since, self.began, why, channel_id or None)
+            await self.watch.record_gap(since, self.began, why, channel_id or None)
 
     async def _tell(self, late: Mapping[str, float]) -> None:
         """Tell what this poll does not see; where polls are frequent, the next one goes on with what was late."""
@@ -222,10 +222,12 @@ class Filling:
             return
         if late:
             why = f"{len(late)} channels could not be read in time."
-            await self.watch.miss(min(late.values()), self.began, why)
+            await self.watch.record_gap(min(late.values()), self.began, why)
         was_absent = self.since > self.state["began_at"] and self.began - self.since > RETRIED_SECONDS
         if was_absent and self.hides_threads:
-            await self.watch.miss(self.since, self.began, "Replies in old threads are not in the channels' history.")
+            await self.watch.record_gap(
+                self.since, self.began, "Replies in old threads are not in the channels' history."
+            )
 
     def _is_late(self) -> bool:
         return self.watch.clock.now() - self.began > FILL_SECONDS

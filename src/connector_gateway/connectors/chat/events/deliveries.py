@@ -10,8 +10,8 @@ from typing import Any
 
 from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.kit.errors import InvalidJson, InvalidSignature
-from connector_gateway.kit.events import Delivery, Observation, Receipt, State
-from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
+from connector_gateway.kit.events import HookRequest, HookResult, Observation, State
+from connector_gateway.kit.wire import UnexpectedShape, convert, decode_json
 
 FRESH_SECONDS = 300.0
 """How far the instant of a signature may be from ours.
@@ -22,27 +22,27 @@ Source: docs.slack.dev/authentication/verifying-requests-from-slack, read 2026-1
 TIMESTAMP = re.compile(r"[0-9]{1,12}")
 
 
-def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
+def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
     """What a signed delivery is about. Source: docs.slack.dev/apis/events-api, read 2026-11."""
     _require_signature(delivery, secrets)
     return addressed(delivery)
 
 
-def addressed(delivery: Delivery) -> Receipt:
+def addressed(delivery: HookRequest) -> HookResult:
     """Read what a delivery says that it is about."""
     try:
-        return _receipt(decoded(delivery.body, wire.Envelope), delivery.received_at)
+        return _receipt(decode_json(delivery.body, wire.Envelope), delivery.received_at)
     except UnexpectedShape as fault:
-        if not fault.is_json or not fault.place:
+        if not fault.is_json or not fault.json_path:
             raise InvalidJson("The body is not a JSON object.") from fault
     # The application would deliver the same again and again.
-    return Receipt()
+    return HookResult()
 
 
 def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation] | None:
     """Return what a delivered message shows; None if the token's scopes may not let it read the channel."""
     try:
-        spoken = converted(event, wire.Spoken)
+        spoken = convert(event, wire.MessageEvent)
     except UnexpectedShape:
         return []
     if "team_id" not in state or not mapping.events.is_watched(spoken.channel, settings, state):
@@ -52,7 +52,7 @@ def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) ->
     return mapping.events.observed(spoken, spoken.channel, settings, state)
 
 
-def _require_signature(delivery: Delivery, secrets: Sequence[str]) -> None:
+def _require_signature(delivery: HookRequest, secrets: Sequence[str]) -> None:
     """Refuse a delivery that was not signed recently with one of *secrets*."""
     timestamp = delivery.headers.get("x-slack-request-timestamp", "")
     if not TIMESTAMP.fullmatch(timestamp) or abs(delivery.received_at - int(timestamp)) > FRESH_SECONDS:
@@ -81,9 +81,9 @@ class _Audience:
     users: Collection[str]
     teams: Collection[str]
 
-    def receipt(self, **about: Any) -> Receipt:
+    def receipt(self, **about: Any) -> HookResult:
         """A receipt for the authorised identities only."""
-        return Receipt(app=self.app, accounts=self.accounts, app_accounts=self.bots, **about)
+        return HookResult(app=self.app, accounts=self.accounts, app_accounts=self.bots, **about)
 
 
 def _audience(envelope: wire.Envelope) -> _Audience:
@@ -104,7 +104,7 @@ def _audience(envelope: wire.Envelope) -> _Audience:
 def _authorizations(given: Any) -> Iterator[wire.Authorization]:
     for each in given if isinstance(given, list) else []:
         try:
-            yield converted(each, wire.Authorization)
+            yield convert(each, wire.Authorization)
         except UnexpectedShape:
             continue
 
@@ -117,22 +117,22 @@ def _accounts(authorization: wire.Authorization) -> Iterator[str]:
         yield mapping.events.account(authorization.enterprise_id, authorization.user_id)
 
 
-def _receipt(envelope: wire.Envelope, received_at: float) -> Receipt:
+def _receipt(envelope: wire.Envelope, received_at: float) -> HookResult:
     match envelope.type:
         case "url_verification":
-            return Receipt(reply={"challenge": envelope.challenge})
+            return HookResult(reply={"challenge": envelope.challenge})
         case "event_callback" if envelope.event is not None:
             return _event_receipt(envelope.event, envelope, received_at)
         case "app_rate_limited" if envelope.minute_rate_limited is not None:
             # The vendor's clock may be ahead of ours; a poll must not wait for a minute that is far away.
             return _limit(min(envelope.minute_rate_limited, int(received_at)), _audience(envelope))
-    return Receipt()
+    return HookResult()
 
 
-def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_at: float) -> Receipt:
+def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_at: float) -> HookResult:
     """Say what an event is about, by its type; a withdrawn authorisation leaves a gap that begins now."""
     audience = _audience(envelope)
-    match converted(event, wire.Kind).type:
+    match convert(event, wire.Kind).type:
         case "message":
             since = received_at - RETRIED_SECONDS
             return audience.receipt(places=audience.teams, event=event, happened_at=since)
@@ -140,8 +140,8 @@ def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_a
             teams = [envelope.team_id] if envelope.team_id else []
             return audience.receipt(places=teams, revoked=True, missed_since=received_at)
         case "tokens_revoked":
-            return _revocation(converted(event, wire.Revoked).tokens or wire.Tokens(), envelope, received_at)
-        case "member_joined_channel" if converted(event, wire.Joined).user in audience.users:
+            return _revocation(convert(event, wire.Revoked).tokens or wire.Tokens(), envelope, received_at)
+        case "member_joined_channel" if convert(event, wire.Joined).user in audience.users:
             return audience.receipt(wakes=[CHANNELS])
         # The settings may watch a channel by its name, which now means another one or none.
         case "channel_rename" | "group_rename":
@@ -149,13 +149,13 @@ def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_a
     return audience.receipt()
 
 
-def _revocation(tokens: wire.Tokens, envelope: wire.Envelope, received_at: float) -> Receipt:
+def _revocation(tokens: wire.Tokens, envelope: wire.Envelope, received_at: float) -> HookResult:
     """Concern the identities whose tokens were withdrawn, whichever installation the delivery was made for."""
     if not envelope.team_id or not envelope.api_app_id:
-        return Receipt()
+        return HookResult()
     bots = {mapping.events.account(envelope.team_id, user) for user in tokens.bot or ()}
     users = {mapping.events.account(envelope.team_id, user) for user in tokens.oauth or ()}
-    return Receipt(
+    return HookResult(
         app=envelope.api_app_id,
         accounts=bots | users,
         app_accounts=bots,
@@ -164,7 +164,7 @@ def _revocation(tokens: wire.Tokens, envelope: wire.Envelope, received_at: float
     )
 
 
-def _limit(minute: int, audience: _Audience) -> Receipt:
+def _limit(minute: int, audience: _Audience) -> HookResult:
     """The receipt for left-out deliveries: they never come again, so they have to be read from the history."""
     wakes = [f"{LIMITED}{minute}"]
     return audience.receipt(places=audience.teams, wakes=wakes, missed_since=minute - RETRIED_SECONDS)

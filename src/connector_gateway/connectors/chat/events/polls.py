@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from connector_gateway.connectors.chat import mapping
-from connector_gateway.connectors.chat.events.backfill import SKEW_SECONDS, ChatWatch, Filling
+from connector_gateway.connectors.chat.events.backfill import SKEW_SECONDS, ChatWatch, HistoryBackfill
 from connector_gateway.connectors.chat.events.deliveries import LIMITED
 from connector_gateway.connectors.chat.mapping.channels import Names
 from connector_gateway.kit import errors
@@ -33,9 +33,9 @@ async def poll(watch: ChatWatch) -> None:
         CHANGED_AT: watch.state.get(CHANGED_AT, known.get(CHANGED_AT)),
     }
     account = mapping.events.account(identity.team_id, identity.user_id)
-    await watch.keep(state=state, account=account, place=identity.team_id)
+    await watch.commit(state=state, account=account, place=identity.team_id)
     if watch.behind_since is not None:
-        await Filling(watch, state, watch.behind_since).fill(scopes)
+        await HistoryBackfill(watch, state, watch.behind_since).run(scopes)
 
 
 def _require_deliveries(watch: ChatWatch) -> None:
@@ -81,7 +81,7 @@ async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str |
     except errors.ChannelListTooLong as refusal:
         if known is None:
             now = watch.clock.now()
-            await watch.miss(watch.behind_since or now, now, refusal.message)
+            await watch.record_gap(watch.behind_since or now, now, refusal.message)
     except (errors.AmbiguousChannel, errors.ChannelNotFound, errors.ConnectionScopeMissing):
         pass
     return known

@@ -41,7 +41,9 @@ def is_watched(channel_id: str, settings: Mapping[str, Any], state: State) -> bo
     return not channels or channel_id in channels or any(names.get(named) == channel_id for named in channels)
 
 
-def observed(message: wire.Said, channel_id: str, settings: Mapping[str, Any], state: State) -> list[Observation]:
+def observed(
+    message: wire.BaseMessage, channel_id: str, settings: Mapping[str, Any], state: State
+) -> list[Observation]:
     """The observations that a message gives a connection: one, or one for each keyword in it if it has keywords."""
     text = message.text
     if text is None or not _is_inbound(message, state):
@@ -51,7 +53,7 @@ def observed(message: wire.Said, channel_id: str, settings: Mapping[str, Any], s
     return [_observation(message, text, channel_id, state, keyword) for keyword in found]
 
 
-def _is_inbound(message: wire.Said, state: State) -> bool:
+def _is_inbound(message: wire.BaseMessage, state: State) -> bool:
     """Whether somebody wrote that message, and not the app itself."""
     if message.subtype not in SPOKEN or message.hidden:
         return False
@@ -59,7 +61,9 @@ def _is_inbound(message: wire.Said, state: State) -> bool:
     return not is_ours
 
 
-def _observation(message: wire.Said, text: str, channel_id: str, state: State, keyword: str | None) -> Observation:
+def _observation(
+    message: wire.BaseMessage, text: str, channel_id: str, state: State, keyword: str | None
+) -> Observation:
     return Observation(
         identity=(state["team_id"], channel_id, message.ts, folded_text(keyword or "")),
         type="message.keyword" if keyword else "message.posted",

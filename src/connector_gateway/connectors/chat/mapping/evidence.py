@@ -4,13 +4,13 @@ from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.mapping.texts import unescaped
 
 
-def bears(message: wire.Message, event_type: str, marker: str) -> bool:
+def has_marker(message: wire.Message, event_type: str, marker: str) -> bool:
     """Whether a message was posted with that marker."""
     noted = message.metadata
     return noted is not None and noted.event_type == event_type and noted.event_payload.get("k") == marker
 
 
-def says(message: wire.Message, text: str) -> bool:
+def has_text(message: wire.Message, text: str) -> bool:
     """Whether a message's body is *text*, as far as the vendor's own escaping and linking lets that be told."""
     return _plain(message.text or "") == _plain(text)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from unicodedata import category, combining, normalize
 
-from connector_gateway.connectors.chat.mapping.texts import shown
+from connector_gateway.connectors.chat.mapping.texts import plain_text
 
 EDGE = "\0"
 
@@ -38,7 +38,7 @@ def matching(text: str, keywords: Iterable[str]) -> list[str]:
     wanted: dict[str, str] = {}
     for keyword in keywords:
         wanted.setdefault(_within_edges(folded_text(keyword)), keyword)
-    found = _within_edges(folded_text(shown(text)))
+    found = _within_edges(folded_text(plain_text(text)))
     return [keyword for words, keyword in wanted.items() if words.strip(EDGE) and words in found]
 
 

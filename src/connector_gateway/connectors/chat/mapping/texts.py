@@ -9,7 +9,7 @@ MARKUP = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 """What the vendor writes for links, mentions and channels, with or without the words that readers see."""
 
 
-def shown(text: str) -> str:
+def plain_text(text: str) -> str:
     """*text* as a reader sees it."""
     return unescaped(MARKUP.sub(_label, text))
 

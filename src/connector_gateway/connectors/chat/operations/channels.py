@@ -11,10 +11,10 @@ from connector_gateway.connectors.chat.mapping.messages import Kept
 from connector_gateway.connectors.chat.models import Channel, ListChannels
 from connector_gateway.connectors.chat.operations.lookups import ChatCall
 from connector_gateway.kit import errors
-from connector_gateway.kit.context import LookUp
+from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
-from connector_gateway.kit.write_steps import Learned
+from connector_gateway.kit.write_steps import StepResult
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ async def list_channels(call: ChatCall, params: ListChannels) -> Page[Channel]:
 # Finding channels
 
 
-async def in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[T]]) -> T:
+async def with_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[T]]) -> T:
     """What *use* reads of the channel; *use* is called again with new names if a remembered one may be outdated."""
     if mapping.channels.is_channel_id(named):
         return await use(named)
@@ -60,7 +60,7 @@ async def in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[
     async def use_one(names: Names) -> T:
         return await use(await _identified(call, mapping.channels.named(names, named)))
 
-    return await call.with_recalled(_names(call), use_one, outdated=NAMING)
+    return await call.with_cache_retry(_names(call), use_one, outdated=NAMING)
 
 
 async def require_channel(call: ChatCall, channel_id: str) -> None:
@@ -74,7 +74,7 @@ async def require_channel(call: ChatCall, channel_id: str) -> None:
         call.memory.put(f"channel {channel_id}", True, NAMES_SECONDS)
 
 
-async def write_in_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[Learned]]) -> Learned:
+async def with_channel_for_write(call: ChatCall, named: str, use: Callable[[str], Awaitable[StepResult]]) -> StepResult:
     """What *use* does in the channel; *use* is called again with new names if a remembered one was refused."""
     found = await call.plan(partial(_channel, call, named))
     try:
@@ -94,11 +94,11 @@ async def _channel(call: ChatCall, named: str) -> Kept:
     async def find(channel_id: str) -> Kept:
         return {"channel_id": channel_id, "remembered": known is not None and call.memory.get(NAMES) is known}
 
-    return await in_channel(call, named, find)
+    return await with_channel(call, named, find)
 
 
 async def _channel_now(call: ChatCall, named: str) -> Kept:
-    found = mapping.channels.named(await call.renew(_names(call)), named)
+    found = mapping.channels.named(await call.reload(_names(call)), named)
     return {"channel_id": await _identified(call, found)}
 
 
@@ -107,12 +107,12 @@ async def _identified(call: ChatCall, found: str) -> str:
     return await _conversation(call, found) if mapping.channels.is_person(found) else found
 
 
-def _names(call: ChatCall) -> LookUp[Names]:
+def _names(call: ChatCall) -> CachedLookup[Names]:
     async def find() -> Names:
         channels, complete = await call.upstream.channels()
         return mapping.channels.names(channels, complete=complete)
 
-    return LookUp(NAMES, NAMES_SECONDS, find)
+    return CachedLookup(NAMES, NAMES_SECONDS, find)
 
 
 async def _conversation(call: ChatCall, user_id: str) -> str:
@@ -121,4 +121,4 @@ async def _conversation(call: ChatCall, user_id: str) -> str:
     async def find() -> str:
         return (await call.upstream.open_conversation(user_id)).id
 
-    return await call.recall(LookUp(f"conversation {user_id}", CONVERSATION_SECONDS, find))
+    return await call.cached(CachedLookup(f"conversation {user_id}", CONVERSATION_SECONDS, find))

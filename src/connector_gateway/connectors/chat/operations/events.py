@@ -3,7 +3,7 @@
 from __future__ import annotations  # functions are made in each call (decision 45)
 
 from connector_gateway.connectors.chat.models import ChatEvent, ReadChatEvents
-from connector_gateway.connectors.chat.operations.channels import NAMING, in_channel, require_channel
+from connector_gateway.connectors.chat.operations.channels import NAMING, require_channel, with_channel
 from connector_gateway.connectors.chat.operations.lookups import ChatCall
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
@@ -34,4 +34,4 @@ async def read_events(call: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]
             await require_channel(call, channel_id)
         return await read(channel_id)
 
-    return await (read(None) if params.channel is None else in_channel(call, params.channel, read_known))
+    return await (read(None) if params.channel is None else with_channel(call, params.channel, read_known))

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.operations.lookups import ChatCall
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.write_steps import StepInput
 
 
-def since_post(call: ChatCall, intent: Intent, earliest: float) -> AsyncIterator[wire.Message]:
+def since_post(call: ChatCall, intent: StepInput, earliest: float) -> AsyncIterator[wire.Message]:
     """The messages that include a post, if it was posted."""
     channel_id, thread_ts = intent["channel_id"], intent["thread_ts"]
     if thread_ts is None:

@@ -7,13 +7,13 @@ from functools import partial
 from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.client import MARK
 from connector_gateway.connectors.chat.models import EditedMessage, EditMessage, PostedMessage, PostMessage
-from connector_gateway.connectors.chat.operations.channels import NAMING, write_in_channel
+from connector_gateway.connectors.chat.operations.channels import NAMING, with_channel_for_write
 from connector_gateway.connectors.chat.operations.evidence import since_post
 from connector_gateway.connectors.chat.operations.lookups import ChatCall, workspace_of
 from connector_gateway.kit import errors
-from connector_gateway.kit.context import LookUp
+from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 ROOT_SECONDS = 24 * 60 * 60.0
 """How long the first message of a thread is remembered; it never changes."""
@@ -22,41 +22,43 @@ ROOT_SECONDS = 24 * 60 * 60.0
 # The steps that change something
 
 
-async def _send_post(call: ChatCall, intent: Intent, mark: str) -> Learned:
+async def _send_post(call: ChatCall, intent: StepInput, mark: str) -> StepResult:
     posted = await call.upstream.post_message(intent["channel_id"], intent["text"], intent["thread_ts"], mark)
     ts = posted.message.ts
     call.memory.put(_root_of(posted.channel, ts), posted.message.thread_ts or ts, ROOT_SECONDS)
     return mapping.messages.kept_post(posted.channel, posted.message)
 
 
-async def _find_post(call: ChatCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_post(call: ChatCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """The message whose metadata bears the mark; the first, should the application have split a long one."""
     channel_id = intent["channel_id"]
     posted = [
-        one async for one in since_post(call, intent, sent.earliest) if mapping.evidence.bears(one, MARK, sent.mark)
+        one
+        async for one in since_post(call, intent, sent.earliest)
+        if mapping.evidence.has_marker(one, MARK, sent.mark)
     ]
-    return [Found(mapping.messages.kept_post(channel_id, one)) for one in sorted(posted, key=lambda one: one.ts)[:1]]
+    return [Match(mapping.messages.kept_post(channel_id, one)) for one in sorted(posted, key=lambda one: one.ts)[:1]]
 
 
-async def _send_edit(call: ChatCall, intent: Intent, _: str) -> Learned:
+async def _send_edit(call: ChatCall, intent: StepInput, _: str) -> StepResult:
     updated = await call.upstream.update_message(intent["channel_id"], intent["ts"], intent["text"])
     return mapping.messages.kept_edit(intent["channel_id"], updated.ts, updated.message.edited, call.clock.now())
 
 
-async def _find_edit(call: ChatCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_edit(call: ChatCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """The message, if it says what it should."""
     message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
     kept = mapping.messages.kept_edit(intent["channel_id"], message.ts, message.edited, call.clock.now())
-    return [Found(kept)] if mapping.evidence.says(message, intent["text"]) else []
+    return [Match(kept)] if mapping.evidence.has_text(message, intent["text"]) else []
 
 
-POST = Step("post the message", _send_post, _find_post, tells=mapping.messages.told_message)
-EDIT = Step(
+POST = WriteStep("post the message", _send_post, _find_post, public_result=mapping.messages.told_message)
+EDIT = WriteStep(
     "edit the message",
     _send_edit,
     _find_edit,
     changes=lambda intent: [f"message {intent['channel_id']} {intent['ts']}"],
-    tells=mapping.messages.told_message,
+    public_result=mapping.messages.told_message,
 )
 
 
@@ -71,13 +73,13 @@ async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
     # Asked for beforehand, so that nothing is left to fail once the message is posted.
     workspace = await call.plan(partial(workspace_of, call))
 
-    async def post(channel_id: str) -> Learned:
+    async def post(channel_id: str) -> StepResult:
         thread_ts = params.thread_ts
         if thread_ts is not None:
             thread_ts = await call.plan(partial(_root, call, channel_id, thread_ts))
         return await call.step(POST, {"channel_id": channel_id, "text": params.text, "thread_ts": thread_ts})
 
-    return mapping.messages.posted_message(workspace, await write_in_channel(call, params.channel, post))
+    return mapping.messages.posted_message(workspace, await with_channel_for_write(call, params.channel, post))
 
 
 @writes(
@@ -91,11 +93,11 @@ async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
     Edits of one message through this service happen one after the other.
     """
 
-    async def edit(channel_id: str) -> Learned:
+    async def edit(channel_id: str) -> StepResult:
         async with call.exclusive(f"message {channel_id} {params.message_ts}"):
             return await call.step(EDIT, {"channel_id": channel_id, "ts": params.message_ts, "text": params.text})
 
-    return mapping.messages.edited_message(await write_in_channel(call, params.channel, edit))
+    return mapping.messages.edited_message(await with_channel_for_write(call, params.channel, edit))
 
 
 # Threads
@@ -105,7 +107,7 @@ async def _root(call: ChatCall, channel_id: str, ts: str) -> str:
     """The message that begins the thread of *ts*; *ts* itself where the app may not look, or not now."""
     find = partial(call.upstream.thread_root, channel_id, ts)
     with suppress(errors.OutcomeUnknown, errors.UpstreamRateLimited):
-        return await call.recall(LookUp(_root_of(channel_id, ts), ROOT_SECONDS, find))
+        return await call.cached(CachedLookup(_root_of(channel_id, ts), ROOT_SECONDS, find))
     return ts
 
 

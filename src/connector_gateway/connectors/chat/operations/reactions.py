@@ -7,30 +7,30 @@ from contextlib import suppress
 
 from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.models import AddedReaction, AddReaction
-from connector_gateway.connectors.chat.operations.channels import NAMING, write_in_channel
+from connector_gateway.connectors.chat.operations.channels import NAMING, with_channel_for_write
 from connector_gateway.connectors.chat.operations.lookups import ChatCall, identity_of
 from connector_gateway.kit.errors import EmojiNotFound, MessageNotFound, NotInChannel, OutcomeUnknown
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 LOOKED_SECONDS = 300.0
 """How long is known that a reaction was looked for: from the look until the request that follows it at once."""
 
 
-async def _send_reaction(call: ChatCall, intent: Intent, mark: str) -> Learned:
+async def _send_reaction(call: ChatCall, intent: StepInput, mark: str) -> StepResult:
     """Add the reaction; what is there already counts as there before, unless an earlier sending may have added it."""
     is_there = await call.upstream.add_reaction(intent["channel_id"], intent["ts"], intent["name"])
     return {"already_present": is_there and call.memory.get(_looked(mark)) is None}
 
 
-async def _find_reaction(call: ChatCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_reaction(call: ChatCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """The app's reaction by its name; none in an unreadable channel, since adding it again changes nothing."""
     call.memory.put(_looked(sent.mark), value=True, seconds=LOOKED_SECONDS)
     with suppress(OutcomeUnknown):
         message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
-        identity = await call.recall(identity_of(call))
+        identity = await call.cached(identity_of(call))
         if mapping.reactions.has_reaction(message, intent["name"], identity.user_id):
-            return [Found({"already_present": False})]
+            return [Match({"already_present": False})]
     return []
 
 
@@ -38,7 +38,7 @@ def _looked(mark: str) -> str:
     return f"looked {mark}"
 
 
-REACT = Step("add the reaction", _send_reaction, _find_reaction)
+REACT = WriteStep("add the reaction", _send_reaction, _find_reaction)
 
 
 @writes(
@@ -50,8 +50,8 @@ async def add_reaction(call: ChatCall, params: AddReaction) -> AddedReaction:
     """Add an emoji reaction to a message; one that is there already is left as it is."""
     name = mapping.reactions.emoji_name(params.emoji)
 
-    def react(channel_id: str) -> Awaitable[Learned]:
+    def react(channel_id: str) -> Awaitable[StepResult]:
         return call.step(REACT, {"channel_id": channel_id, "ts": params.message_ts, "name": name})
 
-    added = await write_in_channel(call, params.channel, react)
+    added = await with_channel_for_write(call, params.channel, react)
     return mapping.reactions.added_reaction(params.message_ts, name, already_present=added["already_present"])

@@ -9,7 +9,7 @@ from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.mapping.searches import OWNER
 from connector_gateway.connectors.crm.models import Contact, WrittenContact
 from connector_gateway.kit.casts import quoted
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.write_steps import StepInput
 
 COMMON = ("firstname", "lastname", "phone", "company", "jobtitle", "lifecyclestage")
 """Properties of contacts that every portal has and every lookup shows."""
@@ -57,7 +57,7 @@ def skipped_contact(record: wire.Record) -> Kept:
     return {"id": record.id, "action": "skipped", "email": record.properties.get("email") or "", "written": []}
 
 
-def assumed_contact(intent: Intent) -> Kept:
+def assumed_contact(intent: StepInput) -> Kept:
     """What a dry run takes for a contact that was written."""
     return {"id": "new-contact", "action": "created", "email": intent["email"], "written": ["email", *intent["texts"]]}
 

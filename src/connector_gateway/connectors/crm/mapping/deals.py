@@ -11,7 +11,7 @@ from connector_gateway.connectors.crm.mapping.records import Kept, may_be_ours
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal
 from connector_gateway.kit.casts import quoted
 from connector_gateway.kit.errors import AmbiguousPipeline, GatewayError, PipelineNotFound, StageNotFound
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.write_steps import StepInput
 
 FILLED = frozenset({"createdate", "deal_currency_code"})
 """Properties of deals that could be written, and that the application fills in by itself."""
@@ -78,7 +78,7 @@ def created_deal(kept: Kept, contact_id: str | None) -> CreatedDeal:
     )
 
 
-def left_empty(known: Definitions, sent: Intent) -> list[str]:
+def left_empty(known: Definitions, sent: StepInput) -> list[str]:
     """The properties that somebody else might have set, and without which the deal that was *sent* was made.
 
     The application dates the closing of a deal that begins in a closed stage.
@@ -87,7 +87,7 @@ def left_empty(known: Definitions, sent: Intent) -> list[str]:
     return [name for name, described in known.items() if name not in passed_over and _set_by_somebody(described)]
 
 
-def is_deal(record: wire.Record, sent: Intent, known: Definitions, maker_known: str | None) -> bool:
+def is_deal(record: wire.Record, sent: StepInput, known: Definitions, maker_known: str | None) -> bool:
     """Whether a deal is what was *sent*, no less and no more, and made by an application that may be ours."""
     held, texts = record.properties, sent["properties"]
     # A deal has no natural key and no mark: equal content and the application that made it must do (decision 23).
@@ -117,7 +117,7 @@ def kept_change(record: wire.Record) -> Kept:
     return {"id": record.id, "updated_at": casts.timestamp(record.updated_at)}
 
 
-def assumed_change(intent: Intent) -> Kept:
+def assumed_change(intent: StepInput) -> Kept:
     """What a dry run takes for a deal that was changed."""
     return {"id": intent["deal_id"], "updated_at": casts.timestamp(datetime.fromtimestamp(0, UTC))}
 

@@ -7,7 +7,7 @@ from connector_gateway.connectors.crm import wire
 from connector_gateway.connectors.crm.mapping.properties import Definitions
 from connector_gateway.connectors.crm.mapping.searches import OWNER
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, OptionMissing
-from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import nearest_first
 
 Owners = Mapping[str, wire.Owner]
@@ -72,7 +72,7 @@ def by_id(known: Definitions, owners: Owners, given: Mapping[str, Any]) -> Mappi
         else:
             errors.append(_no_single_owner(owners, name, given[name], matches))
     if errors:
-        raise gathered(errors)
+        raise combine_errors(errors)
     resolved = {name: ids.get(name, value) for name, value in given.items()}
     if OWNER_EMAIL not in resolved:
         return resolved

@@ -9,8 +9,8 @@ from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.connectors.crm.models import PropertyDefinition
 from connector_gateway.kit.casts import quoted
 from connector_gateway.kit.errors import GatewayError, LossyCast, OptionMissing, PropertyNotFound, ReadOnlyField
-from connector_gateway.kit.errors.aggregation import gathered
-from connector_gateway.kit.errors.suggestions import nearest, nearest_first
+from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.errors.suggestions import closest_match, nearest_first
 from connector_gateway.kit.write_steps import Cast
 
 Definitions = Mapping[str, wire.Definition]
@@ -52,7 +52,7 @@ def definitions(listed: Iterable[wire.Definition]) -> Definitions:
 def definition(known: Definitions, name: str) -> wire.Definition:
     """What is known of one property."""
     if name not in known:
-        raise gathered([_unknown(known, name)])
+        raise combine_errors([_unknown(known, name)])
     return known[name]
 
 
@@ -69,11 +69,11 @@ def values(known: Definitions, properties: Mapping[str, Any]) -> Values:
         except CASTING as refusal:
             refusals.append(refusal)
     if refusals:
-        raise gathered(refusals)
+        raise combine_errors(refusals)
     return Values(known, texts)
 
 
-def noted(written: Values, given: Mapping[str, Any]) -> list[Cast]:
+def cast_report(written: Values, given: Mapping[str, Any]) -> list[Cast]:
     """How the values of properties were cast."""
     return [
         Cast(f"properties.{name}", written.definitions[name].type, given[name], text)
@@ -110,7 +110,9 @@ def option_value(described: wire.Definition, value: str) -> str | None:
 
 def no_such_option(described: wire.Definition, value: str) -> str:
     """Return the warning that *value* is not an option, so that only outdated records can have it."""
-    likely = nearest(value, casts.options(described)) or nearest(value, [one.label for one in described.options])
+    likely = closest_match(value, casts.options(described)) or closest_match(
+        value, [one.label for one in described.options]
+    )
     hint = f"; did you mean {quoted([likely])}?" if likely else "."
     return f"{quoted([value])} is not an option of {quoted([described.name])}{hint}"
 

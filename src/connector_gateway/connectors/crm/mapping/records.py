@@ -23,7 +23,7 @@ def is_record_id(text: str) -> bool:
     return text.isascii() and text.isdecimal()
 
 
-def maker(record: wire.Record) -> str | None:
+def creator(record: wire.Record) -> str | None:
     """How a record was made, and by which application; None if the vendor does not tell."""
     told = [record.properties.get(name) for name in MADE_BY]
     return f"{told[0]} {told[1]}" if all(told) else None
@@ -34,7 +34,7 @@ def may_be_ours(record: wire.Record, known: str | None) -> bool:
     source = record.properties.get(MADE_BY[0])
     if source is None:
         return True
-    return source == APPLICATION if known is None else maker(record) == known
+    return source == APPLICATION if known is None else creator(record) == known
 
 
 def instant(text: str) -> datetime:

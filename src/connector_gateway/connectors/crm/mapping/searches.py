@@ -6,13 +6,13 @@ from typing import Any
 from connector_gateway.connectors.crm import casts, wire
 from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.kit.errors import LossyCast
-from connector_gateway.kit.errors.aggregation import gathered
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.write_steps import StepInput
 
 OWNER = "hubspot_owner_id"
 
 
-def page_search(condition: Intent, properties: Sequence[str], limit: int, after: str | None) -> dict[str, Any]:
+def page_search(condition: StepInput, properties: Sequence[str], limit: int, after: str | None) -> dict[str, Any]:
     """A search in order of ids that goes on behind *after*, so that neither changes nor the vendor's cap matter."""
     behind = [{"propertyName": RECORD_ID, "operator": "GT", "value": after}] if after else []
     return search_body([condition, *behind], properties, limit)
@@ -21,9 +21,9 @@ def page_search(condition: Intent, properties: Sequence[str], limit: int, after:
 def equals(described: wire.Definition, value: str) -> dict[str, Any]:
     """The condition that a property has that value; ``LossyCast`` if it cannot have it."""
     try:
-        return {"propertyName": described.name, "operator": "EQ", "value": casts.wanted(described, value)}
+        return {"propertyName": described.name, "operator": "EQ", "value": casts.filter_value(described, value)}
     except LossyCast as refusal:
-        raise gathered([refusal]) from refusal
+        raise combine_errors([refusal]) from refusal
 
 
 def owned_by(owner_ids: Sequence[str]) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def newest_before(since: float) -> dict[str, Any]:
 
 
 def search_body(
-    filters: Sequence[Intent], properties: Sequence[str], limit: int, *, descending: bool = False
+    filters: Sequence[StepInput], properties: Sequence[str], limit: int, *, descending: bool = False
 ) -> dict[str, Any]:
     """The body of a search, by the identifiers of the records."""
     direction = "DESCENDING" if descending else "ASCENDING"

@@ -9,7 +9,7 @@ from connector_gateway.connectors.crm.models import CreateOrUpdateContact
 from connector_gateway.connectors.crm.operations import evidence
 from connector_gateway.connectors.crm.operations.portal import CrmCall, portal_id, within_portal
 from connector_gateway.kit.errors import CompanyNotFound
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 LOOK_BACK_SECONDS = 2 * INDEX_LAG_SECONDS
 """The age up to which companies are listed, because a search may not find them yet."""
@@ -18,45 +18,45 @@ LOOK_BACK_SECONDS = 2 * INDEX_LAG_SECONDS
 # The steps that change something
 
 
-async def _send_company(call: CrmCall, intent: Intent, _: str) -> Learned:
-    company = await evidence.until_indexed(call.upstream.create_company(intent["domain"]))
-    evidence.note_maker(call, company)
+async def _send_company(call: CrmCall, intent: StepInput, _: str) -> StepResult:
+    company = await evidence.in_doubt_until_indexed(call.upstream.create_company(intent["domain"]))
+    evidence.remember_creator(call, company)
     return {"id": company.id}
 
 
-async def _find_companies(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_companies(call: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """The companies of that domain made by this application; what else they hold the application has filled in."""
     ids, maker = await evidence.ids_since(call, "companies", sent.earliest), evidence.known_maker(call, intent)
     found = await call.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.MADE_BY])
     return evidence.in_order(
-        Found({"id": company.id}, company.id, company.created_at.timestamp())
+        Match({"id": company.id}, company.id, company.created_at.timestamp())
         for company in found
         if mapping.companies.domain_of(company) == intent["domain"] and mapping.records.may_be_ours(company, maker)
     )
 
 
-async def _send_link(call: CrmCall, intent: Intent, _: str) -> Learned:
+async def _send_link(call: CrmCall, intent: StepInput, _: str) -> StepResult:
     await call.upstream.associate_with_company(intent["contact_id"], intent["company_id"])
     return {}
 
 
-async def _find_link(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_link(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """The association, which is one however often it is made."""
     linked = await call.upstream.read_associations("contacts", intent["contact_id"], "companies")
-    return [Found({})] if intent["company_id"] in linked else []
+    return [Match({})] if intent["company_id"] in linked else []
 
 
-CREATE_COMPANY = Step(
+CREATE_COMPANY = WriteStep(
     "create the company",
     _send_company,
     _find_companies,
-    makes="company",
+    object_kind="company",
     within=within_portal,
-    contents=lambda intent: [intent["domain"]],
-    tells=mapping.companies.told_company,
-    assumed=lambda _: {"id": "new-company"},
+    content_keys=lambda intent: [intent["domain"]],
+    public_result=mapping.companies.told_company,
+    dry_run_result=lambda _: {"id": "new-company"},
 )
-LINK_CONTACT = Step("link the contact to the company", _send_link, _find_link)
+LINK_CONTACT = WriteStep("link the contact to the company", _send_link, _find_link)
 
 
 # Planning
@@ -67,7 +67,7 @@ def remember_company(call: CrmCall, domain: str, company_id: str) -> None:
     call.memory.put(f"company {domain}", company_id, LOOK_BACK_SECONDS)
 
 
-async def alone_with_company(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
+async def lock_company_domain(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
     """Locks the domain in the portal, so that no other call creates the same company through any connection."""
     domain = mapping.companies.company_domain(params.associate_company or "")
     if not domain or not params.create_company:

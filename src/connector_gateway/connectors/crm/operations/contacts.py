@@ -9,22 +9,22 @@ from connector_gateway.connectors.crm.mapping.properties import CASTING, Values
 from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.models import Contact, CreateOrUpdateContact, LookUpContacts, WrittenContact
 from connector_gateway.connectors.crm.operations import companies
-from connector_gateway.connectors.crm.operations.evidence import by_us, known_maker, note_maker
+from connector_gateway.connectors.crm.operations.evidence import known_maker, our_creator_id, remember_creator
 from connector_gateway.connectors.crm.operations.portal import (
     CrmCall,
     all_checked,
     known_values,
-    on_definitions,
     owner_emails,
     owners,
     portal_id,
     property_texts,
+    with_properties,
     within_portal,
 )
 from connector_gateway.kit import errors
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page, Position
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 Action = Literal["created", "updated"]
 
@@ -35,64 +35,64 @@ Some = tuple[Sequence[wire.Record], Position | None]
 # The steps that change something
 
 
-async def _send_contact(call: CrmCall, intent: Intent, _: str) -> Learned:
+async def _send_contact(call: CrmCall, intent: StepInput, _: str) -> StepResult:
     sent = await _values(call, intent)
     contact = await call.upstream.upsert_contact(intent["email"], sent.texts)
     return _written(call, intent, sent, contact, created=contact.new)
 
 
-async def _find_contact(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_contact(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """The contact with that address, if it holds every value; it is new if there was none when the write began."""
     sent = await _values(call, intent)
     contact = await _contact_of(call, intent["email"], sent.texts)
     action: Action = "updated" if intent["known"] else "created"
-    return [Found(kept) for kept in _if_held(contact, sent, intent, action)]
+    return [Match(kept) for kept in _if_held(contact, sent, intent, action)]
 
 
-async def _send_new_contact(call: CrmCall, intent: Intent, _: str) -> Learned:
+async def _send_new_contact(call: CrmCall, intent: StepInput, _: str) -> StepResult:
     sent = await _values(call, intent)
     contact = await call.upstream.create_contact(intent["email"], sent.texts)
     return _written(call, intent, sent, contact, created=True)
 
 
-async def _find_new_contact(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_new_contact(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """The contact with that address, if it holds every value and was made by this application."""
     sent = await _values(call, intent)
     contact = await _contact_of(call, intent["email"], [*sent.texts, *mapping.records.MADE_BY])
     if contact is None or not mapping.records.may_be_ours(contact, known_maker(call, intent)):
         return []
     held = _if_held(contact, sent, intent, "created")
-    return [Found(kept, contact.id, contact.created_at.timestamp()) for kept in held]
+    return [Match(kept, contact.id, contact.created_at.timestamp()) for kept in held]
 
 
-async def _send_holder(call: CrmCall, intent: Intent, _: str) -> Learned:
+async def _send_holder(call: CrmCall, intent: StepInput, _: str) -> StepResult:
     sent = await _values(call, intent)
     contact = await call.upstream.update_object("contacts", intent["contact_id"], sent.texts)
     return _written(call, intent, sent, contact, created=False)
 
 
-async def _find_holder(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_holder(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     sent = await _values(call, intent)
     contact = await call.upstream.read_object("contacts", intent["contact_id"], ["email", *sent.texts])
-    return [Found(kept) for kept in _if_held(contact, sent, intent, "updated")]
+    return [Match(kept) for kept in _if_held(contact, sent, intent, "updated")]
 
 
-def _changed_contact(intent: Intent) -> Sequence[str]:
+def _changed_contact(intent: StepInput) -> Sequence[str]:
     return [f"contact {intent['email'].casefold()}"]
 
 
-async def _values(call: CrmCall, intent: Intent) -> Values:
+async def _values(call: CrmCall, intent: StepInput) -> Values:
     """What a contact is to hold; asked for before the contact is written, since nothing may fail behind that."""
     return await known_values(call, "contacts", intent["texts"])
 
 
-def _written(call: CrmCall, intent: Intent, sent: Values, contact: wire.Record, *, created: bool) -> Learned:
+def _written(call: CrmCall, intent: StepInput, sent: Values, contact: wire.Record, *, created: bool) -> StepResult:
     if created:
-        note_maker(call, contact)
+        remember_creator(call, contact)
     return mapping.contacts.kept_contact(contact, sent, intent["email"], "created" if created else "updated")
 
 
-def _if_held(contact: wire.Record | None, sent: Values, intent: Intent, action: Action) -> list[Kept]:
+def _if_held(contact: wire.Record | None, sent: Values, intent: StepInput, action: Action) -> list[Kept]:
     """What is kept of a contact, if it is there and holds every value."""
     held = contact is not None and sent.all_held_by(contact)
     return (
@@ -100,33 +100,33 @@ def _if_held(contact: wire.Record | None, sent: Values, intent: Intent, action: 
     )
 
 
-WRITE_CONTACT = Step(
+WRITE_CONTACT = WriteStep(
     "write the contact",
     _send_contact,
     _find_contact,
     within=within_portal,
     changes=_changed_contact,
-    tells=mapping.contacts.told_contact,
-    assumed=mapping.contacts.assumed_contact,
+    public_result=mapping.contacts.told_contact,
+    dry_run_result=mapping.contacts.assumed_contact,
 )
-CREATE_CONTACT = Step(
+CREATE_CONTACT = WriteStep(
     "create the contact",
     _send_new_contact,
     _find_new_contact,
-    makes="contact",
+    object_kind="contact",
     within=within_portal,
     changes=_changed_contact,
-    contents=lambda intent: [[intent["email"], intent["texts"]]],
-    tells=mapping.contacts.told_contact,
-    assumed=mapping.contacts.assumed_contact,
+    content_keys=lambda intent: [[intent["email"], intent["texts"]]],
+    public_result=mapping.contacts.told_contact,
+    dry_run_result=mapping.contacts.assumed_contact,
 )
-UPDATE_HOLDER = Step(
+UPDATE_HOLDER = WriteStep(
     "update the contact",
     _send_holder,
     _find_holder,
     within=within_portal,
     changes=_changed_contact,
-    tells=mapping.contacts.told_contact,
+    public_result=mapping.contacts.told_contact,
 )
 
 
@@ -144,7 +144,7 @@ async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact)
 
     The properties and the company are checked first: if one of them is wrong, the contact is not written.
     """
-    async with await companies.alone_with_company(call, params):
+    async with await companies.lock_company_domain(call, params):
         plan = await call.plan(partial(_plan, call, params))
         company_id = plan["company_id"]
         if plan["company"] is not None:
@@ -183,14 +183,17 @@ async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
     named = {name: value for name, value in params.properties.items() if name != "email"}
     texts = await property_texts(call, "contacts", named)
     existing = await _contact_of(call, params.email)
-    contact = {"email": params.email, "texts": texts, "known": existing is not None, **await by_us(call)}
+    contact = {"email": params.email, "texts": texts, "known": existing is not None, **await our_creator_id(call)}
     plan = {"portal_id": portal, "contact": contact, "skipped": None, "company_id": None, "company": None}
     if existing is not None and params.on_conflict == "skip":
         return plan | {"skipped": mapping.contacts.skipped_contact(existing)}
     if params.associate_company is None:
         return plan
     company_id, domain = await companies.planned_company(call, params, params.associate_company)
-    return plan | {"company_id": company_id, "company": None if company_id else {"domain": domain, **await by_us(call)}}
+    return plan | {
+        "company_id": company_id,
+        "company": None if company_id else {"domain": domain, **await our_creator_id(call)},
+    }
 
 
 async def _contact_of(call: CrmCall, email: str, properties: Iterable[str] = ()) -> wire.Record | None:
@@ -240,7 +243,7 @@ async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str], 
     if name == "owner_email":
         return await _look_up_by_owner(call, value.lower(), params.limit, shown)
     [described] = await all_checked(
-        partial(on_definitions, call, "contacts", lambda known: mapping.properties.definition(known, name))
+        partial(with_properties, call, "contacts", lambda known: mapping.properties.definition(known, name))
     )
     if mapping.properties.unique(described):
         id_property, record_id = mapping.properties.identity(name, value)
@@ -260,7 +263,7 @@ async def _look_up_by_owner(call: CrmCall, email: str, limit: int, shown: Sequen
     return await _search(call, mapping.searches.owned_by(owner_ids), limit, shown) if owner_ids else ([], None)
 
 
-async def _search(call: CrmCall, condition: Intent, limit: int, shown: Sequence[str]) -> Some:
+async def _search(call: CrmCall, condition: StepInput, limit: int, shown: Sequence[str]) -> Some:
     """One page of what a condition finds; the next one starts behind the last id."""
     page = await call.upstream.search_objects(
         "contacts", mapping.searches.page_search(condition, shown, limit, _after(call))

@@ -13,29 +13,29 @@ from connector_gateway.connectors.crm.operations.portal import (
     CrmCall,
     all_checked,
     known_values,
-    on_definitions,
     on_pipelines,
     portal_id,
     property_texts,
+    with_properties,
     within_portal,
 )
-from connector_gateway.kit.clock import instant
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import ContactNotFound, DealNotFound, OptionMissing
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 # The steps that change something
 
 
-async def _send_deal(call: CrmCall, intent: Intent, _: str) -> Learned:
+async def _send_deal(call: CrmCall, intent: StepInput, _: str) -> StepResult:
     properties, contact_id = intent["properties"], intent["contact_id"]
     creation = call.upstream.create_deal(properties, contact_id)
-    deal = await (evidence.until_indexed(creation) if contact_id is None else creation)
-    evidence.note_maker(call, deal)
+    deal = await (evidence.in_doubt_until_indexed(creation) if contact_id is None else creation)
+    evidence.remember_creator(call, deal)
     return mapping.deals.kept_deal(deal, properties)
 
 
-async def _find_deals(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_deals(call: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """The deals made by this application that are what was to be made, with its contact or with none.
 
     Those of a contact are known at once; of others the search is sure only when its lag has passed.
@@ -45,35 +45,35 @@ async def _find_deals(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Fou
         ids = await evidence.ids_since(call, "deals", sent.earliest)
     else:
         ids = await call.upstream.read_associations("contacts", contact_id, "deals")
-    known = await on_definitions(call, "deals", lambda known: known)
+    known = await with_properties(call, "deals", lambda known: known)
     shown = [*intent["properties"], *mapping.deals.left_empty(known, intent), *mapping.records.MADE_BY]
     found, maker = await call.upstream.batch_read_objects("deals", ids, shown), evidence.known_maker(call, intent)
     alike = [deal for deal in found if mapping.deals.is_deal(deal, intent, known, maker)]
     wanted = [] if contact_id is None else [contact_id]
     return evidence.in_order(
         [
-            Found(mapping.deals.kept_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
+            Match(mapping.deals.kept_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
             for deal in alike
             if await call.upstream.read_associations("deals", deal.id, "contacts") == wanted
         ]
     )
 
 
-async def _send_change(call: CrmCall, intent: Intent, _: str) -> Learned:
+async def _send_change(call: CrmCall, intent: StepInput, _: str) -> StepResult:
     return mapping.deals.kept_change(await call.upstream.update_object("deals", intent["deal_id"], intent["texts"]))
 
 
-async def _find_change(call: CrmCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_change(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     sent = await known_values(call, "deals", intent["texts"])
     deal = await call.upstream.read_object("deals", intent["deal_id"], sent.texts)
-    return [Found(mapping.deals.kept_change(deal))] if sent.all_held_by(deal) else []
+    return [Match(mapping.deals.kept_change(deal))] if sent.all_held_by(deal) else []
 
 
-async def _send_note(call: CrmCall, intent: Intent, _: str) -> Learned:
+async def _send_note(call: CrmCall, intent: StepInput, _: str) -> StepResult:
     return {"id": (await call.upstream.create_note(intent["note"], intent["deal_id"])).id}
 
 
-async def _find_notes(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_notes(call: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """The notes on the deal that bear the very millisecond which was chosen for this one, and say the same.
 
     After a restore that millisecond is not known any more.
@@ -82,30 +82,35 @@ async def _find_notes(call: CrmCall, intent: Intent, sent: Sent) -> Sequence[Fou
     note_ids = await call.upstream.read_associations("deals", intent["deal_id"], "notes")
     found = await call.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
     return evidence.in_order(
-        Found({"id": note.id}, note.id, note.created_at.timestamp()) for note in found if is_ours(note, intent["note"])
+        Match({"id": note.id}, note.id, note.created_at.timestamp()) for note in found if is_ours(note, intent["note"])
     )
 
 
-CREATE_DEAL = Step(
+CREATE_DEAL = WriteStep(
     "create the deal",
     _send_deal,
     _find_deals,
-    makes="deal",
+    object_kind="deal",
     within=within_portal,
-    contents=lambda intent: [[intent["properties"], intent["contact_id"]]],
-    tells=mapping.deals.told_deal,
+    content_keys=lambda intent: [[intent["properties"], intent["contact_id"]]],
+    public_result=mapping.deals.told_deal,
 )
-CHANGE_DEAL = Step(
+CHANGE_DEAL = WriteStep(
     "change the deal",
     _send_change,
     _find_change,
     within=within_portal,
     changes=lambda intent: [f"deal {intent['deal_id']}"],
-    tells=mapping.deals.told_deal,
-    assumed=mapping.deals.assumed_change,
+    public_result=mapping.deals.told_deal,
+    dry_run_result=mapping.deals.assumed_change,
 )
-LOG_NOTE = Step(
-    "log the note", _send_note, _find_notes, makes="note", within=within_portal, tells=mapping.notes.told_note
+LOG_NOTE = WriteStep(
+    "log the note",
+    _send_note,
+    _find_notes,
+    object_kind="note",
+    within=within_portal,
+    public_result=mapping.notes.told_note,
 )
 
 
@@ -142,12 +147,12 @@ async def _new_deal(call: CrmCall, params: CreateDeal) -> Kept:
     contact_id = params.contact_id
     if contact_id is not None:
         contact_id = (await call.upstream.read_object("contacts", contact_id, ["email"])).id
-    return {**deal, "contact_id": contact_id, **await evidence.by_us(call)}
+    return {**deal, "contact_id": contact_id, **await evidence.our_creator_id(call)}
 
 
 async def _change(call: CrmCall, params: UpdateDeal) -> Kept:
     """A deal as it is, how it is to be changed, and the note, whose millisecond marks it."""
-    note = None if params.note is None else mapping.notes.note_properties(params.note, instant(call.clock.now()))
+    note = None if params.note is None else mapping.notes.note_properties(params.note, utc_datetime(call.clock.now()))
     shown = dict.fromkeys(["pipeline", "dealstage", *(params.properties or {})])
     deal = await call.upstream.read_object("deals", params.deal_id, shown)
     written, moved = await all_checked(partial(_texts, call, params), partial(_move, call, params, deal))

@@ -8,14 +8,14 @@ from connector_gateway.connectors.crm.client import PAGE_SIZE
 from connector_gateway.connectors.crm.mapping.records import Kept
 from connector_gateway.connectors.crm.operations.portal import CrmCall, portal_id
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.write_steps import Found, Intent
+from connector_gateway.kit.write_steps import Match, StepInput
 
 R = TypeVar("R", bound=wire.Record)
 
 MAKER_SECONDS = 24 * 60 * 60.0
 
 
-async def until_indexed(creation: Awaitable[R]) -> R:
+async def in_doubt_until_indexed(creation: Awaitable[R]) -> R:
     """What *creation* returns; after a failure a doubt remains for a while, since the search finds new records late."""
     try:
         return await creation
@@ -45,23 +45,23 @@ async def listed_since(call: CrmCall, kind: str, properties: Sequence[str], sinc
     return await call.upstream.objects_behind(kind, properties, older[0].id if older else None)
 
 
-def note_maker(call: CrmCall, record: wire.Record) -> None:
+def remember_creator(call: CrmCall, record: wire.Record) -> None:
     """Remember how the vendor names this application, if it told that of a record just made."""
-    if (maker := mapping.records.maker(record)) is not None:
+    if (maker := mapping.records.creator(record)) is not None:
         call.memory.put("maker", maker, MAKER_SECONDS)
 
 
-async def by_us(call: CrmCall) -> Kept:
+async def our_creator_id(call: CrmCall) -> Kept:
     """The portal, and how the vendor named this application so far, before something is created."""
     return {"portal": await portal_id(call), "maker": call.memory.get("maker")}
 
 
-def known_maker(call: CrmCall, intent: Intent) -> str | None:
+def known_maker(call: CrmCall, intent: StepInput) -> str | None:
     """How the vendor names this application, as far as that is known now or was when the write was planned."""
     known: str | None = call.memory.get("maker") or intent["maker"]
     return known
 
 
-def in_order(found: Iterable[Found]) -> Sequence[Found]:
+def in_order(found: Iterable[Match]) -> Sequence[Match]:
     """What was found, oldest first."""
     return sorted(found, key=lambda one: one.made_at or 0.0)

@@ -13,14 +13,14 @@ from connector_gateway.connectors.crm.mapping.owners import Owners
 from connector_gateway.connectors.crm.mapping.properties import CASTING, Definitions, Values
 from connector_gateway.connectors.crm.models import ListProperties, PropertyDefinition
 from connector_gateway.kit import errors
-from connector_gateway.kit.context import Call, LookUp
-from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.context import CachedLookup, OperationContext
+from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Listing
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.write_steps import StepInput
 
 T = TypeVar("T")
-CrmCall = Call[CrmClient]
+CrmCall = OperationContext[CrmClient]
 
 SCHEMA_SECONDS = 300.0
 OWNERS_SECONDS = 600.0
@@ -33,7 +33,7 @@ MOVING = (errors.PipelineNotFound, errors.AmbiguousPipeline, errors.StageNotFoun
 """How a pipeline or stage is refused."""
 
 
-def within_portal(intent: Intent) -> str:
+def within_portal(intent: StepInput) -> str:
     """The portal that a write was planned for: identifiers of records are unique within it only."""
     return str(intent["portal"])
 
@@ -54,7 +54,7 @@ async def list_properties(call: CrmCall, params: ListProperties) -> Listing[Prop
     return Listing[PropertyDefinition](items=items)
 
 
-async def on_definitions(call: CrmCall, kind: str, check: Callable[[Definitions], T]) -> T:
+async def with_properties(call: CrmCall, kind: str, check: Callable[[Definitions], T]) -> T:
     """What *check* makes of the properties of an object type."""
 
     async def find() -> Definitions:
@@ -63,12 +63,12 @@ async def on_definitions(call: CrmCall, kind: str, check: Callable[[Definitions]
     async def use(known: Definitions) -> T:
         return check(known)
 
-    return await call.with_recalled(LookUp(f"properties {kind}", SCHEMA_SECONDS, find), use, outdated=CASTING)
+    return await call.with_cache_retry(CachedLookup(f"properties {kind}", SCHEMA_SECONDS, find), use, outdated=CASTING)
 
 
 async def known_values(call: CrmCall, kind: str, texts: Mapping[str, str]) -> Values:
     """Values that are in the vendor's form already, with what is known of their properties."""
-    return await on_definitions(call, kind, lambda known: Values(known, texts))
+    return await with_properties(call, kind, lambda known: Values(known, texts))
 
 
 async def on_pipelines(call: CrmCall, check: Callable[[Sequence[wire.Pipeline]], T]) -> T:
@@ -77,8 +77,8 @@ async def on_pipelines(call: CrmCall, check: Callable[[Sequence[wire.Pipeline]],
     async def use(known: Sequence[wire.Pipeline]) -> T:
         return check(known)
 
-    return await call.with_recalled(
-        LookUp("pipelines", SCHEMA_SECONDS, call.upstream.list_pipelines), use, outdated=MOVING
+    return await call.with_cache_retry(
+        CachedLookup("pipelines", SCHEMA_SECONDS, call.upstream.list_pipelines), use, outdated=MOVING
     )
 
 
@@ -91,14 +91,14 @@ async def all_checked(*checks: Callable[[], Awaitable[T]]) -> list[T]:
         except errors.CallerError as refusal:
             refusals.append(refusal)
     if refusals:
-        raise gathered(refusals)
+        raise combine_errors(refusals)
     return passed
 
 
 async def portal_id(call: CrmCall) -> str:
     """The identifier of the portal, which is the account; it is looked up if that is not known."""
     return call.account_id or str(
-        (await call.recall(LookUp("portal", PORTAL_SECONDS, call.upstream.read_account))).portal_id
+        (await call.cached(CachedLookup("portal", PORTAL_SECONDS, call.upstream.read_account))).portal_id
     )
 
 
@@ -109,7 +109,7 @@ async def owners(call: CrmCall, suffices: Callable[[Owners], bool]) -> Owners:
         listed = call.upstream.list_owners()
         return {owner.id: owner async for owner in listed if owner.email or owner.type == "QUEUE"}
 
-    return await call.recall(LookUp("owners", OWNERS_SECONDS, find), suffices=suffices)
+    return await call.cached(CachedLookup("owners", OWNERS_SECONDS, find), suffices=suffices)
 
 
 async def with_owner_ids(call: CrmCall, known: Definitions, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -129,15 +129,15 @@ async def with_owner_ids(call: CrmCall, known: Definitions, given: Mapping[str, 
 
 async def property_texts(call: CrmCall, kind: str, given: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the properties of an object type in the vendor's form; one error has everything wrong with them."""
-    known = await on_definitions(call, kind, lambda known: known)
+    known = await with_properties(call, kind, lambda known: known)
     owned, others = mapping.owners.divided(known, given)
     ids, _ = await all_checked(
         partial(with_owner_ids, call, known, owned),
-        partial(on_definitions, call, kind, lambda known: mapping.properties.values(known, others).texts),
+        partial(with_properties, call, kind, lambda known: mapping.properties.values(known, others).texts),
     )
     properties = mapping.owners.replaced(given, ids)
-    written = await on_definitions(call, kind, lambda known: mapping.properties.values(known, properties))
-    call.note_casts(partial(mapping.properties.noted, written, properties))
+    written = await with_properties(call, kind, lambda known: mapping.properties.values(known, properties))
+    call.note_casts(partial(mapping.properties.cast_report, written, properties))
     return written.texts
 
 

@@ -9,7 +9,7 @@ from connector_gateway.connectors.mail.mapping.messages import Kept
 from connector_gateway.connectors.mail.models import ChangedLabels
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidParameters, LabelNotFound
 from connector_gateway.kit.errors.suggestions import nearest_first
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.write_steps import StepInput
 
 UNMOVABLE = frozenset({"SENT", "DRAFT"})
 """Labels that the vendor alone puts on and takes off."""
@@ -111,7 +111,7 @@ def is_changed(kept: Kept, wanted: Kept) -> bool:
     return present.issuperset(wanted["add"]) and present.isdisjoint(wanted["remove"])
 
 
-def assumed_label(intent: Intent) -> dict[str, Any]:
+def assumed_label(intent: StepInput) -> dict[str, Any]:
     """What a dry run takes for a label that was made."""
     return {"id": f"new-label-{intent['name']}", "name": intent["name"], "created": True}
 

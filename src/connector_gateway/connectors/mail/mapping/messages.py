@@ -6,7 +6,7 @@ from typing import Any
 from connector_gateway.connectors.mail import mime, wire
 from connector_gateway.connectors.mail.mapping.attachments import attachments
 from connector_gateway.connectors.mail.models import Message, MessageBody
-from connector_gateway.kit.clock import instant
+from connector_gateway.kit.clock import utc_datetime
 
 Kept = Mapping[str, Any]
 """What is planned or was learned: JSON of our own, kept until the call has ended."""
@@ -20,7 +20,7 @@ def message(told: wire.Message, names: Mapping[str, str], body: MessageBody | No
         thread_id=told.thread_id,
         sender=mime.header(told.payload, "From"),
         subject=mime.header(told.payload, "Subject"),
-        received_at=instant(seconds(told)),
+        received_at=utc_datetime(seconds(told)),
         has_attachments=bool(found),
         labels=[names.get(label_id, label_id) for label_id in told.label_ids],
         body=body,

@@ -11,9 +11,9 @@ from email_validator import EmailNotValidError, validate_email
 from connector_gateway.connectors.mail import mime, wire
 from connector_gateway.connectors.mail.mapping.messages import Kept, seconds
 from connector_gateway.connectors.mail.models import CreatedDraft, SentMessage
-from connector_gateway.kit.clock import instant
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import Detail, InvalidRecipient, ThreadNotFound, UpstreamUnexpected
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.write_steps import StepInput
 
 UNANSWERABLE = frozenset({"DRAFT", "TRASH"})
 """What is no part of a conversation (any more)."""
@@ -70,7 +70,7 @@ def own_mailbox(addresses: Sequence[wire.SendAs]) -> mime.Mailbox:
 
 
 @dataclass(frozen=True, slots=True)
-class Parent:
+class ReplyTarget:
     """What a reply takes over from the message that it answers: the subject and the references."""
 
     subject: str
@@ -78,7 +78,7 @@ class Parent:
     references: Sequence[str] = ()
 
 
-def parent(thread: wire.Thread, thread_id: str) -> Parent:
+def parent(thread: wire.Thread, thread_id: str) -> ReplyTarget:
     """The message of a thread that a reply answers: the last one that is neither draft nor thrown away."""
     answerable = [told for told in thread.messages if UNANSWERABLE.isdisjoint(told.label_ids)]
     if not answerable:
@@ -89,7 +89,7 @@ def parent(thread: wire.Thread, thread_id: str) -> Parent:
     earlier = _identifiers(payload, "References") or _identifiers(payload, "In-Reply-To")[:1]
     chain = list(dict.fromkeys([*earlier, *own]))
     kept = chain if len(chain) <= REFERENCES + 1 else [chain[0], *chain[-REFERENCES:]]
-    return Parent(_reply_subject(mime.header(payload, "Subject")), own[0] if own else "", kept)
+    return ReplyTarget(_reply_subject(mime.header(payload, "Subject")), own[0] if own else "", kept)
 
 
 def _identifiers(payload: wire.Part, name: str) -> list[str]:
@@ -101,8 +101,8 @@ def _reply_subject(subject: str) -> str:
     return line if REPLY.match(line) else f"Re: {line}".strip()
 
 
-def planned_letter(
-    sender: mime.Mailbox, to: Iterable[mime.Mailbox], parent: Parent, thread_id: str | None, now: float
+def plan_message(
+    sender: mime.Mailbox, to: Iterable[mime.Mailbox], parent: ReplyTarget, thread_id: str | None, now: float
 ) -> dict[str, Any]:
     """A letter to be written, without its body."""
     return {
@@ -116,15 +116,15 @@ def planned_letter(
     }
 
 
-def letter(planned: Kept, body_html: str, marker: tuple[str, str]) -> mime.Letter:
+def build_message(planned: Kept, body_html: str, marker: tuple[str, str]) -> mime.OutgoingMessage:
     """The letter that was *planned*, with its body and the header that marks it."""
-    return mime.Letter(
+    return mime.OutgoingMessage(
         sender=mime.Mailbox(**planned["sender"]),
         to=[mime.Mailbox(**recipient) for recipient in planned["to"]],
         subject=planned["subject"],
         body_html=body_html,
         marker=marker,
-        written_at=instant(planned["written_at"]),
+        written_at=utc_datetime(planned["written_at"]),
         in_reply_to=planned["in_reply_to"],
         references=planned["references"],
     )
@@ -140,7 +140,7 @@ def kept_draft(draft_id: str, message: wire.Threaded | wire.Message, mark: str, 
     return kept | {"mark": mark, "made_at": made_at}
 
 
-def assumed_draft(_: Intent) -> dict[str, Any]:
+def assumed_draft(_: StepInput) -> dict[str, Any]:
     """What a dry run takes for a draft that was made."""
     return {"id": "new-draft", "message_id": "new-message", "thread_id": "new-thread", "mark": "", "made_at": 0.0}
 
@@ -152,7 +152,7 @@ def told_draft(kept: Kept) -> dict[str, Any]:
 
 def created_draft(kept: Kept) -> CreatedDraft:
     """The result of making a draft."""
-    return CreatedDraft(draft_id=kept["id"], message_id=kept["message_id"], created_at=instant(kept["made_at"]))
+    return CreatedDraft(draft_id=kept["id"], message_id=kept["message_id"], created_at=utc_datetime(kept["made_at"]))
 
 
 def sending(draft: Kept) -> dict[str, str]:
@@ -176,5 +176,5 @@ def sent_message(kept: Kept, planned: Kept) -> SentMessage:
         message_id=kept["id"],
         thread_id=kept["thread_id"],
         to=[recipient["address"] for recipient in planned["to"]],
-        sent_at=instant(kept["sent_at"]),
+        sent_at=utc_datetime(kept["sent_at"]),
     )

@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import MailClient
 from connector_gateway.connectors.mail.models import FetchAttachment, FetchedAttachment
-from connector_gateway.connectors.mail.operations.lookups import MailCall, outlined_if_too_large, pieces_of
+from connector_gateway.connectors.mail.operations.lookups import MailCall, get_message_within_limit, pieces_of
 from connector_gateway.kit.context import Download
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound
 from connector_gateway.kit.operation import reads
@@ -17,7 +17,7 @@ from connector_gateway.kit.shapes import Position
 @reads("GET /attachments/{attachment_id}", errors=[MessageNotFound, AttachmentNotFound])
 async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAttachment:
     """Fetch an attachment as a short-lived download link, or as base64."""
-    message, _ = await outlined_if_too_large(call.upstream, params.message_id)
+    message, _ = await get_message_within_limit(call.upstream, params.message_id)
     part = await _part(call, message, params.attachment_id)
     found = mapping.attachments.attachment(message.id, part).model_dump()
     if params.form == "base64":
@@ -41,7 +41,7 @@ async def open_attachment(client: MailClient, content: Position) -> AsyncIterato
 
 async def _linked_part(client: MailClient, content: Position) -> tuple[str, wire.Part]:
     """The part behind a link, and its message by name: the message itself need not be held while the file is sent."""
-    message, _ = await outlined_if_too_large(client, content["message"])
+    message, _ = await get_message_within_limit(client, content["message"])
     part = mime.find(message.payload, content["part"])
     if part is None:
         raise mapping.attachments.no_attachment(content["part"], message.id)
@@ -88,7 +88,7 @@ async def _content(call: MailCall, message_id: str, part: wire.Part) -> tuple[in
     async with aclosing(pieces_of(call.upstream, message_id, part, at_once=True)) as pieces:
         async for piece in pieces:
             size_bytes += len(piece)
-            call.holding.keep(len(piece))
+            call.memory_reservation.keep(len(piece))
             ready = rest + piece
             # Three bytes make four characters: cut elsewhere, padding would stand in the middle.
             whole = len(ready) // 3 * 3

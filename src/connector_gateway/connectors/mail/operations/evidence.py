@@ -8,7 +8,7 @@ from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import MARKER
 from connector_gateway.connectors.mail.operations.lookups import MailCall
 from connector_gateway.kit.errors import MessageNotFound, ThreadNotFound
-from connector_gateway.kit.write_steps import Intent, Sent
+from connector_gateway.kit.write_steps import SentStep, StepInput
 
 T = TypeVar("T")
 
@@ -16,7 +16,7 @@ OLDER_IN_A_ROW = 10
 """A listing comes newest first, but nobody promises that; it is read on until so many in a row are too old."""
 
 
-async def marked_in_thread(call: MailCall, intent: Intent) -> wire.Message | None:
+async def marked_in_thread(call: MailCall, intent: StepInput) -> wire.Message | None:
     """The sent message that bears the draft's mark, in the thread of the draft."""
     with suppress(ThreadNotFound):
         thread = await call.upstream.get_thread(intent["thread_id"])
@@ -26,7 +26,7 @@ async def marked_in_thread(call: MailCall, intent: Intent) -> wire.Message | Non
     return None
 
 
-async def marked_among_sent(call: MailCall, intent: Intent, sent: Sent) -> wire.Message | None:
+async def marked_among_sent(call: MailCall, intent: StepInput, sent: SentStep) -> wire.Message | None:
     """The sent message that bears the draft's mark, wherever it is; its thread may have become another."""
     listed = call.upstream.every_message({"labelIds": "SENT"})
     async for _, message in not_older(call, listed, lambda listed: listed.id, sent.earliest):

@@ -7,10 +7,10 @@ from connector_gateway.connectors.mail import mapping
 from connector_gateway.connectors.mail.mapping.messages import Kept
 from connector_gateway.connectors.mail.models import ChangedLabels, ChangeMessageLabels
 from connector_gateway.connectors.mail.operations.lookups import MailCall
-from connector_gateway.kit.context import LookUp
+from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.errors import LabelNotFound, MessageNotFound, UpstreamConflict, UpstreamRefused
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 Names = Mapping[str, str]
 LABELS_SECONDS = 60.0
@@ -19,7 +19,7 @@ LABELS_SECONDS = 60.0
 # The steps that change something
 
 
-async def _send_label(call: MailCall, intent: Intent, _: str) -> Learned:
+async def _send_label(call: MailCall, intent: StepInput, _: str) -> StepResult:
     """Create a label; where somebody did so meanwhile, it is taken as it is."""
     label = await call.upstream.create_label(intent["name"])
     if label is not None:
@@ -31,36 +31,36 @@ async def _send_label(call: MailCall, intent: Intent, _: str) -> Learned:
     return {"id": label_id, "name": names[label_id], "created": False}
 
 
-async def _find_label(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_label(call: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """The label of that name, which was not there when the call was planned; in another spelling it is not ours."""
     names = await _every_label(call)
     label_id = mapping.labels.label_id(names, intent["name"])
     if label_id is None:
         return []
     name = names[label_id]
-    return [Found({"id": label_id, "name": name, "created": name == intent["name"]})]
+    return [Match({"id": label_id, "name": name, "created": name == intent["name"]})]
 
 
-async def _send_change(call: MailCall, intent: Intent, _: str) -> Learned:
+async def _send_change(call: MailCall, intent: StepInput, _: str) -> StepResult:
     return mapping.labels.kept_labels(
         await call.upstream.modify_message(intent["message_id"], intent["add"], intent["remove"])
     )
 
 
-async def _find_change(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_change(call: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """The message, if it bears what was to be put on, and nothing of what was to be taken off."""
     kept = mapping.labels.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
-    return [Found(kept)] if mapping.labels.is_changed(kept, intent) else []
+    return [Match(kept)] if mapping.labels.is_changed(kept, intent) else []
 
 
-CREATE_LABEL = Step(
+CREATE_LABEL = WriteStep(
     "create the label",
     _send_label,
     _find_label,
-    tells=mapping.labels.told_label,
-    assumed=mapping.labels.assumed_label,
+    public_result=mapping.labels.told_label,
+    dry_run_result=mapping.labels.assumed_label,
 )
-CHANGE_LABELS = Step(
+CHANGE_LABELS = WriteStep(
     "change the labels",
     _send_change,
     _find_change,
@@ -68,7 +68,7 @@ CHANGE_LABELS = Step(
     changes=lambda intent: [
         f"message {intent['message_id']} {label_id}" for label_id in (*intent["add"], *intent["remove"])
     ],
-    tells=mapping.outgoing.told_message,
+    public_result=mapping.outgoing.told_message,
 )
 
 
@@ -101,9 +101,9 @@ async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool 
     known: Names | None = call.memory.get("labels")
     labels = labels_of(call)
     names = await (
-        call.renew(labels)
+        call.reload(labels)
         if renewed
-        else call.recall(labels, suffices=lambda names: all(mapping.labels.label_id(names, name) for name in wanted))
+        else call.cached(labels, suffices=lambda names: all(mapping.labels.label_id(names, name) for name in wanted))
     )
     change = mapping.labels.change(names, params.add, params.remove, create_missing=params.create_missing)
     if change["missing"]:
@@ -126,13 +126,13 @@ async def _change_labels(call: MailCall, message_id: str, change: Kept) -> Chang
         await call.upstream.get_message_labels(message_id)
         raise
     new = {label["id"]: label["name"] for label in created}
-    names = await call.recall(
+    names = await call.cached(
         labels_of(call), suffices=lambda names: names.keys() | new.keys() >= set(changed["label_ids"])
     )
     return mapping.labels.changed_labels(changed, {**new, **names}, created)
 
 
-async def _changed(call: MailCall, intent: Intent) -> Kept:
+async def _changed(call: MailCall, intent: StepInput) -> Kept:
     """The message after a change, which may be none."""
     if intent["add"] or intent["remove"]:
         return await call.step(CHANGE_LABELS, intent)
@@ -142,9 +142,9 @@ async def _changed(call: MailCall, intent: Intent) -> Kept:
 # The labels that there are
 
 
-def labels_of(call: MailCall) -> LookUp[Names]:
+def labels_of(call: MailCall) -> CachedLookup[Names]:
     """The names of all labels by their identifiers."""
-    return LookUp("labels", LABELS_SECONDS, partial(_every_label, call))
+    return CachedLookup("labels", LABELS_SECONDS, partial(_every_label, call))
 
 
 async def _every_label(call: MailCall) -> Names:

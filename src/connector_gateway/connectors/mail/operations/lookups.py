@@ -6,18 +6,18 @@ from io import BytesIO
 
 from connector_gateway.connectors.mail import mime, wire
 from connector_gateway.connectors.mail.client import OUTLINE, MailClient
-from connector_gateway.kit.context import Call
-from connector_gateway.kit.errors import AnswerTooLarge
+from connector_gateway.kit.context import OperationContext
+from connector_gateway.kit.errors import ResponseTooLarge
 from connector_gateway.kit.upstream.http_origin import ALONE_BYTES, MAX_ANSWER_BYTES
 
-MailCall = Call[MailClient]
+MailCall = OperationContext[MailClient]
 
 
-async def outlined_if_too_large(client: MailClient, message_id: str) -> tuple[wire.Message, bool]:
+async def get_message_within_limit(client: MailClient, message_id: str) -> tuple[wire.Message, bool]:
     """A message, and whether it came with its texts: one that is too large is read without them."""
     try:
         return await client.get_message(message_id), True
-    except AnswerTooLarge:
+    except ResponseTooLarge:
         return await client.get_message(message_id, fields=OUTLINE), False
 
 
@@ -34,10 +34,10 @@ async def content_of(call: MailCall, message_id: str, part: wire.Part, *, alone:
         async for piece in pieces:
             taken.write(piece)
             if taken.tell() > MAX_ANSWER_BYTES:
-                raise AnswerTooLarge("The text of a message is too large.")
+                raise ResponseTooLarge("The text of a message is too large.")
             if taken.tell() > ALONE_BYTES and not alone:
                 # As large answers that arrive whole: the others wait at their senders (decision 71).
-                await stack.enter_async_context(call.holding.turn)
+                await stack.enter_async_context(call.memory_reservation.large_response)
                 alone = True
     return taken.getvalue()
 

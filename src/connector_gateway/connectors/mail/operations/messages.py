@@ -12,12 +12,12 @@ from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import OUTLINE, READERS
 from connector_gateway.connectors.mail.models import Message, MessageBody, SearchMessages
 from connector_gateway.connectors.mail.operations.labels import labels_of
-from connector_gateway.connectors.mail.operations.lookups import MailCall, content_of, outlined_if_too_large
-from connector_gateway.kit.errors import AnswerTooLarge, AttachmentNotFound, MessageNotFound
+from connector_gateway.connectors.mail.operations.lookups import MailCall, content_of, get_message_within_limit
+from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound, ResponseTooLarge
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.upstream.http_origin import ALONE_BYTES
-from connector_gateway.kit.upstream.memory_budget import Holding
+from connector_gateway.kit.upstream.memory_budget import MemoryReservation
 
 MOST_TEXT = 4 * 1024 * 1024
 """Characters of all bodies of a page; the messages behind them are those of the next page (decision 48)."""
@@ -27,7 +27,7 @@ TOO_LARGE = MessageBody(text=None, html=None, too_large=True)
 
 
 @dataclass(slots=True)
-class Read:
+class LoadedMessage:
     """A message that was read, with its body if that was asked for; both are None for one that is gone."""
 
     message: wire.Message | None = None
@@ -51,7 +51,7 @@ async def search_messages(call: MailCall, params: SearchMessages) -> Page[Messag
     read = await _read_each(call, wanted, with_body=params.include_body)
     found = [(one.message, one.body) for one in read if one.message is not None]
     carried = {label_id for message, _ in found for label_id in message.label_ids}
-    names = await call.recall(labels_of(call), suffices=lambda names: names.keys() >= carried)
+    names = await call.cached(labels_of(call), suffices=lambda names: names.keys() >= carried)
     return Page[Message](
         items=[mapping.messages.message(message, names, body) for message, body in found],
         position=mapping.messages.position(message_ids[len(read) :], token),
@@ -67,9 +67,9 @@ async def _listed(call: MailCall, params: SearchMessages) -> tuple[Sequence[str]
     return [found.id for found in listed.messages], listed.next_page_token
 
 
-async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[Read]:
+async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[LoadedMessage]:
     """The first messages in their order, several at once: as many as their bodies leave room for."""
-    page = _Filling(call.holding, len(message_ids))
+    page = _PageBuilder(call.memory_reservation, len(message_ids))
     # No more reserve a turn than can be sent at once, so that messages without room cost none of the budget.
     readers = asyncio.Semaphore(READERS)
     tasks: list[asyncio.Task[None]] = []
@@ -95,20 +95,20 @@ async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: b
     return page.messages
 
 
-class _Filling:
+class _PageBuilder:
     """A page while its messages arrive, in any order: its end depends on their sizes, not on which came first."""
 
-    def __init__(self, holding: Holding, count: int) -> None:
+    def __init__(self, holding: MemoryReservation, count: int) -> None:
         self.ends_at = count
         """No message from here on has room, as far as is known."""
 
-        self._read: list[Read | None] = [None] * count
+        self._read: list[LoadedMessage | None] = [None] * count
         self._sizes = [0] * count
         self._holding = holding
         self._most_kept = 0
 
     @property
-    def messages(self) -> Sequence[Read]:
+    def messages(self) -> Sequence[LoadedMessage]:
         """Those that arrived and have room."""
         return [one for one in self._read if one is not None]
 
@@ -122,7 +122,7 @@ class _Filling:
         self.ends_at = next(ends, self.ends_at)
         del self._sizes[self.ends_at :], self._read[self.ends_at :]
 
-    def put(self, index: int, read: Read) -> None:
+    def put(self, index: int, read: LoadedMessage) -> None:
         """Take the message at *index*, if it has room."""
         if index >= self.ends_at:
             return
@@ -133,22 +133,22 @@ class _Filling:
             self._most_kept = kept
 
 
-async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] | None) -> Read:
+async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] | None) -> LoadedMessage:
     """A message, and what it says unless *expect* is None, which tells whether there is room for so much."""
     with suppress(MessageNotFound, AttachmentNotFound):
         if expect is None:
-            return Read(await call.upstream.get_message(message_id, fields=OUTLINE))
-        message, whole = await outlined_if_too_large(call.upstream, message_id)
+            return LoadedMessage(await call.upstream.get_message(message_id, fields=OUTLINE))
+        message, whole = await get_message_within_limit(call.upstream, message_id)
         if not whole:
-            return Read(mime.without_texts(message), TOO_LARGE)
+            return LoadedMessage(mime.without_texts(message), TOO_LARGE)
         parts = [part for kind in TEXTS for part in mime.body_parts(message.payload, kind)]
         size = sum(map(mime.size, parts))
         if expect(size):
             # Texts that are still to arrive do so for one message after the other; what came with it is read at once.
             alone = size > ALONE_BYTES and any(part.body.attachment_id for part in parts)
-            async with call.holding.turn if alone else nullcontext():
-                return Read(mime.without_texts(message), await _body(call, message, alone=alone))
-    return Read()
+            async with call.memory_reservation.large_response if alone else nullcontext():
+                return LoadedMessage(mime.without_texts(message), await _body(call, message, alone=alone))
+    return LoadedMessage()
 
 
 async def _body(call: MailCall, message: wire.Message, *, alone: bool) -> MessageBody:
@@ -161,5 +161,5 @@ async def _body(call: MailCall, message: wire.Message, *, alone: bool) -> Messag
     try:
         plain, html = [await said(kind) for kind in TEXTS]
         return MessageBody(text=plain, html=html)
-    except AnswerTooLarge:
+    except ResponseTooLarge:
         return TOO_LARGE

@@ -12,9 +12,9 @@ from connector_gateway.connectors.mail.models import CreatedDraft, CreateDraft, 
 from connector_gateway.connectors.mail.operations import evidence
 from connector_gateway.connectors.mail.operations.lookups import MailCall
 from connector_gateway.kit import errors
-from connector_gateway.kit.context import LookUp
+from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 GONE = ""
 """The identifier of a draft that was sent in a time that the database has lost."""
@@ -25,64 +25,64 @@ SENDER_SECONDS = 60 * 60.0
 # The steps that change something
 
 
-async def _send_new_draft(body_html: str, call: MailCall, intent: Intent, mark: str) -> Learned:
+async def _send_new_draft(body_html: str, call: MailCall, intent: StepInput, mark: str) -> StepResult:
     """Make a draft of a letter, which bears the mark in a header."""
-    letter = mapping.outgoing.letter(intent, body_html, (MARKER, mark))
+    letter = mapping.outgoing.build_message(intent, body_html, (MARKER, mark))
     draft = await call.upstream.create_draft(await asyncio.to_thread(mime.written, letter), intent["thread_id"])
     return mapping.outgoing.kept_draft(draft.id, draft.message, mark, call.clock.now())
 
 
-async def _find_draft(call: MailCall, _: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_draft(call: MailCall, _: StepInput, sent: SentStep) -> Sequence[Match]:
     """The draft that bears the mark, among all drafts that are not too old; after a restore it may have been sent."""
     drafts = call.upstream.list_drafts()
     async for draft, message in evidence.not_older(call, drafts, lambda draft: draft.message.id, sent.earliest):
         if evidence.is_marked(message, sent.mark):
-            return [Found(mapping.outgoing.kept_draft(draft.id, message, sent.mark, mapping.messages.seconds(message)))]
+            return [Match(mapping.outgoing.kept_draft(draft.id, message, sent.mark, mapping.messages.seconds(message)))]
     gone = await evidence.marked_among_sent(call, {"mark": sent.mark}, sent) if sent.restored else None
     if gone is None:
         return []
-    return [Found(mapping.outgoing.kept_draft(GONE, gone, sent.mark, mapping.messages.seconds(gone)))]
+    return [Match(mapping.outgoing.kept_draft(GONE, gone, sent.mark, mapping.messages.seconds(gone)))]
 
 
-async def _send_message(call: MailCall, intent: Intent, _: str) -> Learned:
+async def _send_message(call: MailCall, intent: StepInput, _: str) -> StepResult:
     message = await call.upstream.send_draft(intent["draft_id"])
     if message is None:
         raise errors.UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
     return mapping.outgoing.kept_message(message, call.clock.now())
 
 
-async def _find_message(call: MailCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_message(call: MailCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """The message that a draft became; nothing while it is a draft, for sending it takes it away."""
     if intent["draft_id"] != GONE and await call.upstream.get_draft(intent["draft_id"]):
         return []
     message = await evidence.marked_in_thread(call, intent) or await evidence.marked_among_sent(call, intent, sent)
     if message is None:
         raise errors.OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
-    return [Found(mapping.outgoing.kept_message(message, mapping.messages.seconds(message)))]
+    return [Match(mapping.outgoing.kept_message(message, mapping.messages.seconds(message)))]
 
 
-async def _send_no_draft(call: MailCall, intent: Intent, _: str) -> Learned:
+async def _send_no_draft(call: MailCall, intent: StepInput, _: str) -> StepResult:
     await call.upstream.delete_draft(intent["draft_id"])
     return {}
 
 
-async def _find_no_draft(call: MailCall, intent: Intent, _: Sent) -> Sequence[Found]:
-    return [] if await call.upstream.get_draft(intent["draft_id"]) else [Found({})]
+async def _find_no_draft(call: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    return [] if await call.upstream.get_draft(intent["draft_id"]) else [Match({})]
 
 
-def _drafting(body_html: str) -> "Step[MailCall]":
+def _drafting(body_html: str) -> "WriteStep[MailCall]":
     """The step that makes a draft; its body, which may be large, is kept with the call's arguments alone."""
-    return Step(
+    return WriteStep(
         "make the draft",
         partial(_send_new_draft, body_html),
         _find_draft,
-        tells=mapping.outgoing.told_draft,
-        assumed=mapping.outgoing.assumed_draft,
+        public_result=mapping.outgoing.told_draft,
+        dry_run_result=mapping.outgoing.assumed_draft,
     )
 
 
-SEND_DRAFT = Step("send the draft", _send_message, _find_message, tells=mapping.outgoing.told_message)
-DELETE_DRAFT = Step("delete the draft", _send_no_draft, _find_no_draft)
+SEND_DRAFT = WriteStep("send the draft", _send_message, _find_message, public_result=mapping.outgoing.told_message)
+DELETE_DRAFT = WriteStep("delete the draft", _send_no_draft, _find_no_draft)
 
 
 # The operations
@@ -124,14 +124,14 @@ async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
 async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Kept:
     """Everything of a letter but its body."""
     to = mapping.outgoing.recipients(params.to)
-    parent = mapping.outgoing.Parent(params.subject)
+    parent = mapping.outgoing.ReplyTarget(params.subject)
     if thread_id is not None:
         parent = mapping.outgoing.parent(await call.upstream.get_thread(thread_id), thread_id)
-    return mapping.outgoing.planned_letter(await _sender(call), to, parent, thread_id, call.clock.now())
+    return mapping.outgoing.plan_message(await _sender(call), to, parent, thread_id, call.clock.now())
 
 
 async def _sender(call: MailCall) -> Mailbox:
     async def find() -> Mailbox:
         return mapping.outgoing.own_mailbox(await call.upstream.list_send_as())
 
-    return await call.recall(LookUp("sender", SENDER_SECONDS, find))
+    return await call.cached(CachedLookup("sender", SENDER_SECONDS, find))

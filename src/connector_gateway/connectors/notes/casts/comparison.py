@@ -9,16 +9,16 @@ from connector_gateway.connectors.notes.casts.to_vendor import CASTS
 from connector_gateway.connectors.notes.wire import Value
 
 
-def holds(value: Value, kind: str, written: Any) -> bool:
+def equals_written(value: Value, kind: str, written: Any) -> bool:
     """Whether a property value of a page is what was *written*, as far as the page shows it."""
-    held, wanted = (trace(value) if value.type == kind else None), trace_written(kind, written)
+    held, wanted = (comparison_key(value) if value.type == kind else None), trace_written(kind, written)
     # A page shows 25 of them. The others would cost a request each time something is looked for.
     if kind in {"people", "relation"} and held and truncated(value):
         return set(held) <= set(wanted or ())
     return bool(held == wanted)
 
 
-def blank(value: Value, status: str | None) -> bool:
+def is_default(value: Value, status: str | None) -> bool:
     """Whether a property value of a page is as on a new page, whose *status* the vendor chooses.
 
     What cannot be written is not looked at.
@@ -29,7 +29,7 @@ def blank(value: Value, status: str | None) -> bool:
     return value.type not in CASTS or held is None or held is False or held == []
 
 
-def trace(value: Value) -> Any:
+def comparison_key(value: Value) -> Any:
     """A value that was read, in a form that is equal for the same value as written."""
     held = content(value)
     return None if held is None else TRACES.get(value.type, _same)(held)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.casts.comparison import ids, trace
+from connector_gateway.connectors.notes.casts.comparison import comparison_key, ids
 from connector_gateway.connectors.notes.casts.from_vendor import content, flag_text, place_texts, plain_text
 from connector_gateway.connectors.notes.wire import Value
 from connector_gateway.kit.casts import number_text
@@ -20,7 +20,7 @@ def mark(value: Value) -> str:
     """A text that changes only when the value does: identifiers where names may change, otherwise its text."""
     if value.type not in NAMED:
         return text(value)
-    traced: str | list[str] = trace(value) or ""
+    traced: str | list[str] = comparison_key(value) or ""
     return traced if isinstance(traced, str) else ",".join(traced)
 
 

@@ -6,33 +6,33 @@ from collections.abc import Sequence
 from connector_gateway.connectors.notes import mapping
 from connector_gateway.connectors.notes.events.source_state import SOURCES
 from connector_gateway.kit.errors import InvalidJson, InvalidSignature
-from connector_gateway.kit.events import Delivery, Receipt
+from connector_gateway.kit.events import HookRequest, HookResult
 
 SIGNATURE = "x-notion-signature"
 
 
-def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
+def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
     """Read a delivery, which only says where something changed, or hands over the secret of all others."""
     token = mapping.deliveries.verification_token(delivery.body)
     if token is not None and not secrets:
-        return Receipt(secret=token)
+        return HookResult(secret=token)
     # A handshake may come again before somebody has confirmed it; with the same secret it is genuine.
     if token is not None and _is_among(token, secrets):
-        return Receipt()
+        return HookResult()
     given = delivery.headers.get(SIGNATURE, "")
     if not _is_among(given, [_signature(secret, delivery.body) for secret in secrets]):
         raise InvalidSignature("The delivery is not signed with a secret that is known here.")
     return addressed(delivery)
 
 
-def addressed(delivery: Delivery) -> Receipt:
+def addressed(delivery: HookRequest) -> HookResult:
     """Read which connections a delivery says that it is for, and where something changed."""
     if not mapping.deliveries.is_object(delivery.body):
         raise InvalidJson("The delivery is no JSON object.")
     source_id, accounts = mapping.deliveries.data_source_id(delivery.body), mapping.deliveries.bots(delivery.body)
     # Without accounts, whoever watches the data source is concerned.
     about = (SOURCES, source_id) if source_id and not accounts else None
-    return Receipt(accounts=accounts, wakes=[source_id] if source_id else [], about=about)
+    return HookResult(accounts=accounts, wakes=[source_id] if source_id else [], about=about)
 
 
 def _signature(secret: str, body: bytes) -> str:

@@ -8,13 +8,13 @@ from connector_gateway.connectors.notes import wire
 from connector_gateway.connectors.notes.events.source_state import (
     OVERLAP_SECONDS,
     SOURCES,
-    Known,
     NotesWatch,
+    SourceState,
     began_at,
-    first_sight,
+    initial_state,
     minute_of,
 )
-from connector_gateway.connectors.notes.events.sources import ReadSource
+from connector_gateway.connectors.notes.events.sources import SourcePoller
 from connector_gateway.kit import errors
 from connector_gateway.kit.events import FORMER, RENEWED_AT, Snapshot
 
@@ -44,7 +44,7 @@ async def poll(watch: NotesWatch) -> None:
     """Look for changes in the data sources that are shared, or only where deliveries say that there are some."""
     if "user_id" not in watch.state:
         await _begin(watch)
-    tour = _Tour(watch)
+    tour = PollPass(watch)
     # Where deliveries point comes first: callers wait for these changes.
     await tour.visit(watch.wakes)
     if watch.whole:
@@ -63,12 +63,12 @@ async def _begin(watch: NotesWatch) -> None:
     state = watch.state.get(FORMER, {})
     if state.get("user_id") != me.id:
         state = {"user_id": me.id, "began_at": watch.state.get(RENEWED_AT, watch.behind_since)}
-    await watch.keep(state={**state, "ahead": ahead}, account=me.id)
+    await watch.commit(state={**state, "ahead": ahead}, account=me.id)
 
 
 async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
     """Data sources in which pages were edited *since*, as far as a search tells; none where all are visited anyway."""
-    known = await watch.recall(SOURCES)
+    known = await watch.snapshots(SOURCES)
     # All of them are visited anyway, so that a search would tell nothing new.
     if len(known) <= SOURCES_AT_ONCE:
         return []
@@ -83,7 +83,7 @@ async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
 
 
 @dataclass
-class _Tour:
+class PollPass:
     """One poll, which visits data sources one after the other."""
 
     watch: NotesWatch
@@ -97,15 +97,15 @@ class _Tour:
         async for source in watch.upstream.search_data_sources():
             if not source.in_trash:
                 self.listed[source.id] = source
-        known = await watch.recall(SOURCES, self.listed)
+        known = await watch.snapshots(SOURCES, self.listed)
         fresh = [source for source_id, source in self.listed.items() if source_id not in known]
         if fresh or now > watch.state.get("listed_at", 0.0) + LISTED_SECONDS:
-            snapshots = [Snapshot(SOURCES, source.id, asdict(first_sight(watch, source))) for source in fresh]
-            await watch.keep(snapshots=snapshots, state={**watch.state, "listed_at": now})
+            snapshots = [Snapshot(SOURCES, source.id, asdict(initial_state(watch, source))) for source in fresh]
+            await watch.commit(snapshots=snapshots, state={**watch.state, "listed_at": now})
 
     async def visit_in_turn(self) -> None:
         """Visit the data sources whose rows were not all read yet, and a limited number of others in turn."""
-        watch, known = self.watch, await self.watch.recall(SOURCES)
+        watch, known = self.watch, await self.watch.snapshots(SOURCES)
         unread = [source_id for source_id in self.listed if known[source_id]["reached"] is not None]
         for left, source_id in zip(range(len(unread) - 1, -1, -1), unread, strict=True):
             await self.visit([source_id])
@@ -114,7 +114,7 @@ class _Tour:
         first = bisect_right(others, watch.state.get("turn", ""))
         in_turn = [*others[first:], *others[:first]][:SOURCES_AT_ONCE]
         if len(in_turn) < len(others):
-            await watch.keep(state={**watch.state, "turn": in_turn[-1]})
+            await watch.commit(state={**watch.state, "turn": in_turn[-1]})
         await self.visit(in_turn)
 
     async def visit(self, source_ids: Iterable[str]) -> None:
@@ -122,7 +122,7 @@ class _Tour:
         for source_id in source_ids:
             if source_id not in self.visited:
                 await self.enter(source_id)
-                for wake in await self.watch.overhear():
+                for wake in await self.watch.take_wakes():
                     await self.enter(wake)
 
     async def enter(self, source_id: str) -> None:
@@ -139,13 +139,15 @@ class _Tour:
 
 async def _look_at(watch: NotesWatch, source_id: str, listed: wire.DataSource | None) -> None:
     """Poll one data source, unless it is no longer shared."""
-    remembered = (await watch.recall(SOURCES, [source_id])).get(source_id)
+    remembered = (await watch.snapshots(SOURCES, [source_id])).get(source_id)
     try:
         source = listed or await watch.upstream.retrieve_data_source(source_id)
         if not source.in_trash:
-            await ReadSource(watch, source, Known(**remembered) if remembered else first_sight(watch, source)).poll()
+            await SourcePoller(
+                watch, source, SourceState(**remembered) if remembered else initial_state(watch, source)
+            ).poll()
             return
     except errors.DatabaseNotShared:
         pass
     if remembered:
-        await watch.keep(snapshots=[Snapshot(SOURCES, source_id, {**remembered, "gone": True})])
+        await watch.commit(snapshots=[Snapshot(SOURCES, source_id, {**remembered, "gone": True})])

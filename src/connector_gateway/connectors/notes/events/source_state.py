@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from connector_gateway.connectors.notes import wire
 from connector_gateway.connectors.notes.client import NotesClient
-from connector_gateway.kit.events import Watch
+from connector_gateway.kit.events import PollContext
 
-NotesWatch = Watch[NotesClient]
+NotesWatch = PollContext[NotesClient]
 
 SOURCES = "source"
 """The scope in which data sources are remembered; the scope of a page is its data source."""
@@ -18,7 +18,7 @@ OVERLAP_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class SourceState:
     """What is remembered of a data source."""
 
     since: float
@@ -40,7 +40,7 @@ class Known:
     """From when on edits of rows are changes that nobody saw, until all rows have been read for the first time."""
 
 
-def first_sight(watch: NotesWatch, source: wire.DataSource) -> Known:
+def initial_state(watch: NotesWatch, source: wire.DataSource) -> SourceState:
     """What to remember of a data source seen for the first time.
 
     Rows are new that were made since the watch began; where data sources were listed before, since that was done;
@@ -50,9 +50,9 @@ def first_sight(watch: NotesWatch, source: wire.DataSource) -> Known:
     now, began = watch.clock.now(), minute_of(began_at(watch))
     listed_at = watch.state.get("listed_at")
     if listed_at is None:
-        return Known(since=began, watermark=now, unseen_from=began)
+        return SourceState(since=began, watermark=now, unseen_from=began)
     shared = minute_of(listed_at) - OVERLAP_SECONDS
-    return Known(since=0.0 if source.created_time.timestamp() >= shared else max(began, shared), watermark=now)
+    return SourceState(since=0.0 if source.created_time.timestamp() >= shared else max(began, shared), watermark=now)
 
 
 def began_at(watch: NotesWatch) -> float:

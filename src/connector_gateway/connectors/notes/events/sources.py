@@ -12,11 +12,11 @@ from connector_gateway.connectors.notes.events.source_state import (
     MINUTE_SECONDS,
     OVERLAP_SECONDS,
     SOURCES,
-    Known,
     NotesWatch,
+    SourceState,
     minute_of,
 )
-from connector_gateway.kit.clock import instant
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import PageNotFound
 from connector_gateway.kit.events import Observation, Snapshot
 
@@ -30,12 +30,12 @@ MAX_WALKS = 3
 
 
 @dataclass
-class ReadSource:
+class SourcePoller:
     """A data source under poll."""
 
     watch: NotesWatch
     source: wire.DataSource
-    known: Known
+    known: SourceState
     told: bool = False
     """Whether it was told that changes were not seen."""
 
@@ -55,14 +55,17 @@ class ReadSource:
         # Whoever reads several pages therefore reads them again, until nothing from before this poll is new.
         began = self.watch.clock.now()
         since = minute_of(self.known.watermark) - OVERLAP_SECONDS
-        condition = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": instant(since).isoformat()}}
+        condition = {
+            "timestamp": "last_edited_time",
+            "last_edited_time": {"on_or_after": utc_datetime(since).isoformat()},
+        }
         for _ in range(MAX_WALKS):
             pages, slipped = 0, False
             async for rows in self.watch.upstream.rows(self.source.id, condition, newest_first=True):
                 if not rows:
                     await self.miss(since, began)
                     continue
-                edited = await self.absorb(rows, self.known)
+                edited = await self.commit_changes(rows, self.known)
                 pages, slipped = pages + 1, slipped or any(at < minute_of(began) for at in edited)
             if pages <= 1 or not slipped:
                 break
@@ -84,7 +87,7 @@ class ReadSource:
             if not self.known.reached:
                 # All later rows are on this page: one that is not has been created since.
                 changes["since"] = self.earliest(rows[-1].created_time.timestamp() + MINUTE_SECONDS, began)
-            await self.absorb(rows, replace(self.known, **changes))
+            await self.commit_changes(rows, replace(self.known, **changes))
             if pages >= PAGES_AT_ONCE and reached != begun:
                 self.watch.unfinished = True
                 return
@@ -95,9 +98,9 @@ class ReadSource:
         """From when on unknown rows are new, after rows created from *since* on were read in a poll that began then."""
         return min(self.known.since, max(since, minute_of(began) - OVERLAP_SECONDS))
 
-    async def absorb(self, rows: Sequence[wire.Page], known: Known) -> list[float]:
+    async def commit_changes(self, rows: Sequence[wire.Page], known: SourceState) -> list[float]:
         """Commit what is new about *rows*, with what is then *known*; when those were edited in which anything is."""
-        pages = await self.watch.recall(self.source.id, [row.id for row in rows])
+        pages = await self.watch.snapshots(self.source.id, [row.id for row in rows])
         observations: list[Observation] = []
         snapshots: list[Snapshot] = []
         edited: list[float] = []
@@ -107,7 +110,7 @@ class ReadSource:
             except PageNotFound:
                 continue
             if page.id not in pages and self.was_edited_unseen(page):
-                await self.tell_unseen()
+                await self.warn_unseen_edits()
             before = pages.get(page.id)
             found, now = _compare(self.source, page, before, self.known.since)
             if now is not before:
@@ -117,7 +120,7 @@ class ReadSource:
         if known != self.known:
             snapshots.append(self.note(known))
         if snapshots:
-            await self.watch.keep(observations, snapshots)
+            await self.watch.commit(observations, snapshots)
         self.known = known
         return edited
 
@@ -126,30 +129,30 @@ class ReadSource:
         began = self.known.unseen_from
         return began is not None and page.created_time.timestamp() < began <= page.last_edited_time.timestamp()
 
-    async def tell_unseen(self) -> None:
+    async def warn_unseen_edits(self) -> None:
         """Note that rows were edited of which nobody knows what they were like before."""
         if not self.told and self.known.unseen_from is not None:
             self.told = True
             title = casts.from_vendor.plain_text(self.source.title)
             why = f"Pages of the data source {title!r} were edited about when the watch began, before they were read."
-            await self.watch.miss(self.known.unseen_from, self.watch.clock.now(), why)
+            await self.watch.record_gap(self.known.unseen_from, self.watch.clock.now(), why)
 
     async def miss(self, since: float, until: float) -> None:
         """Note, once for the same edits, that more rows were created in a minute than can be listed."""
         if since >= self.known.missed:
             title = casts.from_vendor.plain_text(self.source.title)
             why = f"More pages of the data source {title!r} were created in one minute than the application lists."
-            await self.watch.miss(since, until, why)
+            await self.watch.record_gap(since, until, why)
             await self.remember(missed=until)
 
     async def remember(self, **changes: Any) -> None:
         """Commit what is known now."""
         known = replace(self.known, **changes)
         if known != self.known:
-            await self.watch.keep(snapshots=[self.note(known)])
+            await self.watch.commit(snapshots=[self.note(known)])
             self.known = known
 
-    def note(self, known: Known) -> Snapshot:
+    def note(self, known: SourceState) -> Snapshot:
         """What is to be kept of the data source: *known*."""
         return Snapshot(SOURCES, self.source.id, asdict(known))
 

@@ -8,7 +8,7 @@ from connector_gateway.connectors.notes.mapping.evidence import is_run, signatur
 from connector_gateway.connectors.notes.mapping.pages import Kept
 from connector_gateway.connectors.notes.models import BLOCK_KINDS
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, UnsupportedBlock
-from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.errors.aggregation import combine_errors
 
 BLOCKS_PER_REQUEST = 100
 
@@ -36,7 +36,7 @@ def block_groups(children: Sequence[Any]) -> list[list[dict[str, Any]]]:
         groups[-1].append(made)
         size += weight
     if faults:
-        raise gathered(faults)
+        raise combine_errors(faults)
     return groups
 
 

@@ -7,7 +7,7 @@ from connector_gateway.connectors.notes.casts.from_vendor import plain_text
 from connector_gateway.connectors.notes.mapping.properties import no_property
 from connector_gateway.connectors.notes.models import NotesDatabase
 from connector_gateway.kit.errors import AmbiguousDatabase, UpstreamUnexpected
-from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.errors.aggregation import combine_errors
 
 
 def databases(sources: Iterable[wire.DataSource]) -> list[NotesDatabase]:
@@ -53,7 +53,7 @@ def choose_source(sources: Sequence[wire.DataSource], names: Iterable[str]) -> w
     known = dict.fromkeys(name for source in sources for name in source.properties)
     unknown = [name for name in wanted if name not in known]
     if unknown:
-        raise gathered([no_property(name, known) for name in unknown])
+        raise combine_errors([no_property(name, known) for name in unknown])
     raise AmbiguousDatabase(
         "The database has several data sources, and no single one has all these properties.",
         *({"data_source": plain_text(source.title), "properties": list(source.properties)} for source in sources),
@@ -65,5 +65,5 @@ def sources_with(sources: Sequence[wire.DataSource], name: str) -> list[wire.Dat
     found = [source for source in sources if name in source.properties]
     if not found:
         known = dict.fromkeys(known for source in sources for known in source.properties)
-        raise gathered([no_property(name, known)])
+        raise combine_errors([no_property(name, known)])
     return found

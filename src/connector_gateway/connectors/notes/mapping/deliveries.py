@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.kit.wire import T, UnexpectedShape, decoded
+from connector_gateway.kit.wire import T, UnexpectedShape, decode_json
 
 MAX_HANDSHAKE_BYTES = 1000
 
@@ -39,6 +39,6 @@ def data_source_id(body: bytes) -> str | None:
 def _glance(body: bytes, shape: type[T]) -> T | None:
     """*body* as *shape*, or None if it has another one, which is no error for something that only wakes."""
     try:
-        return decoded(body, shape)
+        return decode_json(body, shape)
     except UnexpectedShape:
         return None

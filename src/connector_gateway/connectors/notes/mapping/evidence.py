@@ -7,7 +7,7 @@ from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.connectors.notes.casts.from_vendor import plain_text
 from connector_gateway.connectors.notes.mapping.pages import Kept
 from connector_gateway.connectors.notes.models import BLOCK_KINDS
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.write_steps import StepInput
 
 Signature = tuple[str, str, bool]
 """The signature of a block, equal whether it is written or read: its kind, its text, and whether it has children."""
@@ -18,24 +18,24 @@ def by_id(page: wire.Page) -> dict[str, wire.Value]:
     return {value.id: value for value in page.properties.values()}
 
 
-def bears(page: wire.Page, written: Mapping[str, Any]) -> bool:
+def has_values(page: wire.Page, written: Mapping[str, Any]) -> bool:
     """Whether a page holds every value of *written*, the vendor's form by property id."""
     held = by_id(page)
     return all(
-        property_id in held and casts.comparison.holds(held[property_id], kind, content)
+        property_id in held and casts.comparison.equals_written(held[property_id], kind, content)
         for property_id, payload in written.items()
         for kind, content in payload.items()
     )
 
 
-def is_new_page(page: wire.Page, wanted: Intent) -> bool:
+def is_new_page(page: wire.Page, wanted: StepInput) -> bool:
     """Whether a page shows what was *wanted* of it, and nothing else: neither another value nor icon nor cover."""
     others = [value for property_id, value in by_id(page).items() if property_id not in wanted["properties"]]
     return (
         page.icon is None
         and page.cover is None
-        and bears(page, wanted["properties"])
-        and all(casts.comparison.blank(value, wanted["statuses"].get(value.id)) for value in others)
+        and has_values(page, wanted["properties"])
+        and all(casts.comparison.is_default(value, wanted["statuses"].get(value.id)) for value in others)
     )
 
 
@@ -66,7 +66,7 @@ def is_run(sought: Sequence[Signature], there: Sequence[Signature]) -> bool:
     return any(there[at : at + len(sought)] == sought for at in range(len(there) - len(sought) + 1))
 
 
-def is_appended(ours: Sequence[Signature], wanted: Intent) -> bool:
+def is_appended(ours: Sequence[Signature], wanted: StepInput) -> bool:
     """Whether a page has more blocks that are *ours* than before, so that the request was carried out.
 
     The vendor takes the blocks of a request all together or not at all. If people removed or moved some of ours, the

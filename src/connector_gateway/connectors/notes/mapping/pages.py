@@ -9,8 +9,8 @@ from connector_gateway.connectors.notes.casts.from_vendor import plain_text
 from connector_gateway.connectors.notes.mapping.people import Users
 from connector_gateway.connectors.notes.mapping.properties import names, references, shown_schema, writable
 from connector_gateway.connectors.notes.models import CreatedPage, FoundPage, UpdatedPage
-from connector_gateway.kit.shapes import timestamp
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.shapes import format_timestamp
+from connector_gateway.kit.write_steps import StepInput
 
 Kept = dict[str, Any]
 """A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
@@ -55,7 +55,7 @@ def kept_page(page: wire.NewPage | wire.Page | wire.Reference) -> Kept:
     return {"id": page.id, "url": page.url, "created_time": stamp(page.created_time)}
 
 
-def assumed_page(_: Intent) -> Kept:
+def assumed_page(_: StepInput) -> Kept:
     """What a dry run takes for a page that was made."""
     return {"id": "new-page", "url": "", "created_time": stamp(datetime.fromtimestamp(0, UTC))}
 
@@ -81,7 +81,7 @@ def kept_state(page: wire.PageState) -> Kept:
     return {"id": page.id, "in_trash": page.in_trash, "last_edited_time": stamp(page.last_edited_time)}
 
 
-def assumed_state(intent: Intent) -> Kept:
+def assumed_state(intent: StepInput) -> Kept:
     """What a dry run takes for a page that was changed; it was not, so nothing may be compared with it."""
     in_trash, epoch = bool(intent["body"].get("in_trash")), stamp(datetime.fromtimestamp(0, UTC))
     return {"id": intent["page_id"], "in_trash": in_trash, "last_edited_time": epoch, "assumed": True}
@@ -115,7 +115,7 @@ def title(page: wire.Page) -> str:
 
 def stamp(moment: datetime) -> str:
     """An instant as it is kept, and as the vendor writes most of them: in UTC, to the millisecond."""
-    return timestamp(moment)
+    return format_timestamp(moment)
 
 
 def instant(text: str) -> datetime:

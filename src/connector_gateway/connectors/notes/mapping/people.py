@@ -6,7 +6,7 @@ from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.kit.errors import AmbiguousPerson, Detail, GatewayError, PersonNotFound
-from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import nearest_first
 
 Users = Sequence[wire.User]
@@ -48,7 +48,7 @@ def with_ids(name: str, value: Any, users: Users) -> Any:
         else:
             ids.append(text)
     if errors:
-        raise gathered(errors)
+        raise combine_errors(errors)
     return ids or value
 
 

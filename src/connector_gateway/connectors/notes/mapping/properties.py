@@ -6,7 +6,7 @@ from typing import Any
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.connectors.notes.mapping.people import Users, with_ids
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import nearest_first
 from connector_gateway.kit.write_steps import Cast
 
@@ -49,7 +49,7 @@ def writable(schema: Schema, properties: Mapping[str, Any], users: Users = ()) -
             except CASTING as fault:
                 faults.append(fault)
     if faults:
-        raise gathered(faults)
+        raise combine_errors(faults)
     return written, skipped
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.kit.casts import json_number
-from connector_gateway.kit.errors.suggestions import nearest
+from connector_gateway.kit.errors.suggestions import closest_match
 
 
 def matches(value: wire.Value, wanted: str, match: str) -> bool:
@@ -81,7 +81,7 @@ def _equal_number(wanted: str) -> dict[str, Any] | None:
         return None
 
 
-def hopeless(described: wire.Property, wanted: str, match: str) -> bool:
+def cannot_match(described: wire.Property, wanted: str, match: str) -> bool:
     """Whether no row can match, so that none needs to be read."""
     kind = described.type
     if match == "contains" or not wanted:
@@ -100,5 +100,5 @@ def no_such_option(described: wire.Property, wanted: str, match: str) -> str | N
     names = [option.name.strip() for option in casts.to_vendor.options(described)]
     if wanted in names:
         return None
-    likely = nearest(wanted, names)
+    likely = closest_match(wanted, names)
     return f'"{wanted}" is not an option of "{described.name}"' + (f'; did you mean "{likely}"?' if likely else ".")

@@ -9,7 +9,7 @@ from typing import Any
 from connector_gateway.connectors.notes import casts, mapping, wire
 from connector_gateway.connectors.notes.models import ListDatabases, NotesDatabase
 from connector_gateway.connectors.notes.operations.lookups import NotesCall
-from connector_gateway.kit.context import LookUp
+from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.errors import DatabaseNotShared, UpstreamError
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
@@ -217,7 +217,7 @@ async def _title(call: NotesCall, listing: _Listing, database_id: str) -> str:
     async def find() -> str:
         return casts.from_vendor.plain_text((await call.upstream.retrieve_database(database_id)).title)
 
-    return await call.recall(LookUp(f"title {listing.name} {database_id}", LISTING_SECONDS, find))
+    return await call.cached(CachedLookup(f"title {listing.name} {database_id}", LISTING_SECONDS, find))
 
 
 def _with_title(item: NotesDatabase, title: str | None) -> NotesDatabase:

@@ -6,10 +6,10 @@ from typing import Any
 from connector_gateway.connectors.notes import casts, mapping, wire
 from connector_gateway.connectors.notes.operations.lookups import NotesCall, whole_value
 from connector_gateway.kit.errors import OutcomeUnknown
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.write_steps import StepInput
 
 
-async def is_page(call: NotesCall, page: wire.Page, intent: Intent, *, appended: bool) -> bool:
+async def is_page(call: NotesCall, page: wire.Page, intent: StepInput, *, appended: bool) -> bool:
     """Whether a page is what was to be made, with its first blocks and without others, unless some were *appended*."""
     if not mapping.evidence.is_new_page(page, intent) or not await bears(call, page, intent["properties"]):
         return False
@@ -20,19 +20,19 @@ async def is_page(call: NotesCall, page: wire.Page, intent: Intent, *, appended:
 
 async def bears(call: NotesCall, page: wire.Page, written: Mapping[str, Any]) -> bool:
     """Whether a page holds every value of *written*; those that it shows in part are read whole."""
-    if not mapping.evidence.bears(page, written):
+    if not mapping.evidence.has_values(page, written):
         return False
     held = mapping.evidence.by_id(page)
     for property_id, payload in written.items():
         for kind, content in payload.items():
             if casts.from_vendor.truncated(held[property_id]):
                 whole = await whole_value(call, page, property_id)
-                if whole is None or not casts.comparison.holds(whole, kind, content):
+                if whole is None or not casts.comparison.equals_written(whole, kind, content):
                     return False
     return True
 
 
-def told_apart(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
+def require_complete(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
     """*rows*; ``OutcomeUnknown`` where the vendor does not list all that there are."""
     if not rows:
         raise OutcomeUnknown(

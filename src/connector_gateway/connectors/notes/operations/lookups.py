@@ -8,34 +8,34 @@ from typing import Any
 
 from connector_gateway.connectors.notes import casts, mapping, wire
 from connector_gateway.connectors.notes.client import NotesClient
-from connector_gateway.kit.context import Call, LookUp
+from connector_gateway.kit.context import CachedLookup, OperationContext
 from connector_gateway.kit.errors import ConnectionScopeMissing, UpstreamForbidden
 
-NotesCall = Call[NotesClient]
+NotesCall = OperationContext[NotesClient]
 SCHEMA_SECONDS = 60.0
 USERS_SECONDS = 300.0
 RELIST_SECONDS = 10.0
 """For how long nobody new is looked for, so that a name that is often misspelt does not use up the budget."""
 
 
-def sources_of(call: NotesCall, database_id: str) -> LookUp[Sequence[wire.DataSource]]:
+def data_sources(call: NotesCall, database_id: str) -> CachedLookup[Sequence[wire.DataSource]]:
     """The data sources of a database."""
 
     async def find() -> Sequence[wire.DataSource]:
         database = await call.upstream.retrieve_database(database_id)
         return [await call.upstream.retrieve_data_source(part.id) for part in database.data_sources]
 
-    return LookUp(f"sources {database_id}", SCHEMA_SECONDS, find)
+    return CachedLookup(f"sources {database_id}", SCHEMA_SECONDS, find)
 
 
-def source_of(call: NotesCall, source_id: str) -> LookUp[wire.DataSource]:
+def source_of(call: NotesCall, source_id: str) -> CachedLookup[wire.DataSource]:
     """A data source."""
-    return LookUp(f"source {source_id}", SCHEMA_SECONDS, partial(call.upstream.retrieve_data_source, source_id))
+    return CachedLookup(f"source {source_id}", SCHEMA_SECONDS, partial(call.upstream.retrieve_data_source, source_id))
 
 
-async def me_of(call: NotesCall) -> str:
+async def current_user(call: NotesCall) -> str:
     """The integration's own user, who is the author of what it makes."""
-    return (await call.recall(LookUp("me", SCHEMA_SECONDS, call.upstream.retrieve_me))).id
+    return (await call.cached(CachedLookup("me", SCHEMA_SECONDS, call.upstream.retrieve_me))).id
 
 
 async def whole_value(call: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
@@ -63,7 +63,7 @@ async def users_of(
         return mapping.people.are_known(users, sought) or call.clock.now() - at < RELIST_SECONDS
 
     try:
-        _, users = await call.recall(LookUp("users", USERS_SECONDS, find), suffices=suffices)
+        _, users = await call.cached(CachedLookup("users", USERS_SECONDS, find), suffices=suffices)
     except UpstreamForbidden as refusal:
         raise ConnectionScopeMissing(
             "The connection may not read user information, so it can name people by identifier only.",

@@ -13,11 +13,17 @@ from connector_gateway.connectors.notes.client import MINUTE
 from connector_gateway.connectors.notes.mapping.pages import Kept
 from connector_gateway.connectors.notes.mapping.properties import CASTING
 from connector_gateway.connectors.notes.models import CreatedPage, CreatePage, UpdatedPage, UpdatePage
-from connector_gateway.connectors.notes.operations.evidence import bears, is_page, told_apart
-from connector_gateway.connectors.notes.operations.lookups import NotesCall, me_of, source_of, sources_of, users_of
+from connector_gateway.connectors.notes.operations.evidence import bears, is_page, require_complete
+from connector_gateway.connectors.notes.operations.lookups import (
+    NotesCall,
+    current_user,
+    data_sources,
+    source_of,
+    users_of,
+)
 from connector_gateway.kit import errors
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 OUTDATED = (*CASTING, errors.AmbiguousDatabase)
 """Refusals that may be due to a schema remembered from before it was changed."""
@@ -26,75 +32,75 @@ OUTDATED = (*CASTING, errors.AmbiguousDatabase)
 # The steps that change something
 
 
-async def _send_page(call: NotesCall, intent: Intent, _: str) -> Learned:
+async def _send_page(call: NotesCall, intent: StepInput, _: str) -> StepResult:
     made = await call.upstream.create_page(
         intent["source_id"], intent["properties"], intent["children"], intent.get("references", {})
     )
     return mapping.pages.kept_page(made)
 
 
-async def _find_pages(call: NotesCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_pages(call: NotesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """The rows that this integration made, and that are what was to be made, in their values and their bodies."""
-    me = await me_of(call)
+    me = await current_user(call)
     earliest = datetime.fromtimestamp(sent.earliest, UTC).replace(second=0, microsecond=0)
     condition = {"timestamp": "created_time", "created_time": {"on_or_after": earliest.isoformat()}}
     return [
-        Found(mapping.pages.kept_page(page), page.id, page.created_time.timestamp())
+        Match(mapping.pages.kept_page(page), page.id, page.created_time.timestamp())
         async for rows in call.upstream.rows(intent["source_id"], condition)
-        for page in told_apart(rows)
+        for page in require_complete(rows)
         if page.created_by.id == me and await is_page(call, page, intent, appended=sent.restored)
     ]
 
 
-async def _send_blocks(call: NotesCall, intent: Intent, _: str) -> Learned:
+async def _send_blocks(call: NotesCall, intent: StepInput, _: str) -> StepResult:
     block_ids = await call.upstream.append_block_children(intent["page_id"], intent["children"])
     if len(block_ids) != len(intent["children"]):
         raise ValueError(f"{len(block_ids)} blocks are told to be there, {len(intent['children'])} were sent")
     return {"blocks": intent["start"] + len(block_ids)}
 
 
-async def _find_blocks(call: NotesCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_blocks(call: NotesCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """The blocks, if this integration put more on the page than was there before; people's are disregarded."""
-    me = await me_of(call)
+    me = await current_user(call)
     blocks = call.upstream.retrieve_block_children(intent["page_id"])
     ours = [mapping.evidence.signature(block) async for block in blocks if block.created_by.id == me]
     done = mapping.evidence.is_appended(ours, intent)
-    return [Found({"blocks": intent["start"] + len(intent["children"])})] if done else []
+    return [Match({"blocks": intent["start"] + len(intent["children"])})] if done else []
 
 
-async def _send_change(call: NotesCall, intent: Intent, _: str) -> Learned:
+async def _send_change(call: NotesCall, intent: StepInput, _: str) -> StepResult:
     if intent["since"] is not None:
         await _require_left_alone(call, intent)
     page = await call.upstream.update_page(intent["page_id"], intent["body"], intent.get("references", {}))
     return mapping.pages.kept_state(page) | {"told": intent["told"]}
 
 
-async def _find_change(call: NotesCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_change(call: NotesCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     page, body = await call.upstream.retrieve_page(intent["page_id"]), intent["body"]
     done = page.in_trash == body.get("in_trash", page.in_trash)
     if done and await bears(call, page, body.get("properties", {})):
-        return [Found(mapping.pages.kept_state(page) | {"told": intent["told"]})]
+        return [Match(mapping.pages.kept_state(page) | {"told": intent["told"]})]
     return []
 
 
-CREATE_PAGE = Step(
+CREATE_PAGE = WriteStep(
     "create the page",
     _send_page,
     _find_pages,
-    makes="page",
+    object_kind="page",
     made_within_seconds=MINUTE.total_seconds(),
-    tells=mapping.pages.told_page,
-    assumed=mapping.pages.assumed_page,
+    public_result=mapping.pages.told_page,
+    dry_run_result=mapping.pages.assumed_page,
 )
 
-APPEND_BLOCKS = Step("append blocks", _send_blocks, _find_blocks, assumed=lambda _: {})
-CHANGE_PAGE = Step(
+APPEND_BLOCKS = WriteStep("append blocks", _send_blocks, _find_blocks, dry_run_result=lambda _: {})
+CHANGE_PAGE = WriteStep(
     "change the page",
     _send_change,
     _find_change,
     changes=lambda intent: [f"page {intent['page_id']}"],
-    tells=mapping.pages.told_change,
-    assumed=mapping.pages.assumed_state,
+    public_result=mapping.pages.told_change,
+    dry_run_result=mapping.pages.assumed_state,
 )
 
 
@@ -149,7 +155,7 @@ async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
 
 async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
     """What a page is to be, cast by the database's schema, and whether that was a remembered one."""
-    wanted = sources_of(call, params.database_id)
+    wanted = data_sources(call, params.database_id)
     remembered = call.memory.get(wanted.name)
 
     async def cast(sources: Sequence[wire.DataSource]) -> Kept:
@@ -161,12 +167,12 @@ async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept])
         )
         return page | {"remembered": sources is remembered}
 
-    return await call.with_recalled(wanted, cast, outdated=OUTDATED)
+    return await call.with_cache_retry(wanted, cast, outdated=OUTDATED)
 
 
 async def _page_of_today(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
     """The same by the schema that the database has now."""
-    sources = await call.renew(sources_of(call, params.database_id))
+    sources = await call.reload(data_sources(call, params.database_id))
     source = mapping.databases.choose_source(sources, params.properties)
     users = await users_of(call, source.properties, params.properties)
     return mapping.pages.new_page(source, params.properties, blocks, users)
@@ -206,7 +212,7 @@ async def _written(call: NotesCall, page: wire.Page, properties: Mapping[str, An
     async def cast(source: wire.DataSource) -> tuple[Kept, Sequence[str]]:
         return await write(source.properties)
 
-    return await call.with_recalled(source_of(call, source_id), cast, outdated=CASTING)
+    return await call.with_cache_retry(source_of(call, source_id), cast, outdated=CASTING)
 
 
 def _warn_of_skipped(call: NotesCall, names: Sequence[str] | None) -> None:
@@ -226,14 +232,14 @@ def _require_unmodified(page: wire.Page, since: datetime) -> None:
         )
 
 
-async def _require_left_alone(call: NotesCall, intent: Intent) -> None:
+async def _require_left_alone(call: NotesCall, intent: StepInput) -> None:
     """Refuse to write over somebody else's change, made since the instant of the guard or since our own first change.
 
     It is looked right before each sending: the first may be long ago when a step in doubt is sent again.
     """
     page = await call.upstream.retrieve_page(intent["page_id"])
     _require_unmodified(page, mapping.pages.instant(intent["since"]))
-    if intent["ours"] and page.last_edited_by.id != await me_of(call):
+    if intent["ours"] and page.last_edited_by.id != await current_user(call):
         raise errors.PageModified(
             "Somebody changed the page after the first of these changes.",
             {"last_edited_at": mapping.pages.stamp(page.last_edited_time)},

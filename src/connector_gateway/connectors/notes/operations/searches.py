@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from connector_gateway.connectors.notes import mapping, wire
 from connector_gateway.connectors.notes.models import FoundPage, FoundPages, SearchPages
-from connector_gateway.connectors.notes.operations.lookups import NotesCall, sources_of, whole_value
+from connector_gateway.connectors.notes.operations.lookups import NotesCall, data_sources, whole_value
 from connector_gateway.kit.errors import DatabaseNotShared, PropertyNotFound, UpstreamRefused
 from connector_gateway.kit.operation import reads
 
@@ -24,8 +24,8 @@ async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
             found += await _matches(call, source, params)
         return FoundPages(match_count=len(found), pages=found)
 
-    sources = sources_of(call, params.database_id)
-    return await call.with_recalled(sources, search, outdated=(PropertyNotFound, UpstreamRefused))
+    sources = data_sources(call, params.database_id)
+    return await call.with_cache_retry(sources, search, outdated=(PropertyNotFound, UpstreamRefused))
 
 
 async def _matches(call: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
@@ -33,7 +33,7 @@ async def _matches(call: NotesCall, source: wire.DataSource, params: SearchPages
     unknown = mapping.searches.no_such_option(described, wanted, params.match)
     if unknown is not None:
         call.warn(unknown)
-    if mapping.searches.hopeless(described, wanted, params.match):
+    if mapping.searches.cannot_match(described, wanted, params.match):
         return []
     found = []
     condition = mapping.searches.search_filter(described, wanted, params.match)

@@ -12,7 +12,7 @@ def same(kind: str, written: Any, held: Any) -> bool:
     if is_empty(written) or is_empty(held):
         return is_empty(written) and is_empty(held)
     try:
-        return SAMES[kind](written, held) if kind in SAMES else bool(written == held)
+        return COMPARATORS[kind](written, held) if kind in COMPARATORS else bool(written == held)
     except (AttributeError, TypeError, ValueError):
         # The field has become one of another type since it was written.
         return False
@@ -54,7 +54,7 @@ def _same_file(written: dict[str, Any], held: dict[str, Any]) -> bool:
     return (written.get("filename") or last_segment(written["url"])) == held.get("filename")
 
 
-SAMES: Mapping[str, Callable[[Any, Any], bool]] = {
+COMPARATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     **dict.fromkeys(("singleLineText", "multilineText", "richText", "email", "url", "phoneNumber"), _same_text),
     "multipleSelects": _same_set,
     "singleCollaborator": _same_person,

@@ -11,7 +11,7 @@ from email_validator import EmailNotValidError, validate_email
 from connector_gateway.connectors.tables.wire import Field
 from connector_gateway.kit import casts
 from connector_gateway.kit.casts import Unfit, string
-from connector_gateway.kit.shapes import timestamp
+from connector_gateway.kit.shapes import format_timestamp
 
 Person = Mapping[str, Any]
 MAX_ITEMS = 1000
@@ -184,7 +184,7 @@ CASTS: Mapping[str, Callable[[Field, Any], Any]] = {
     ],
     "date": _date,
     # Always with a Z: without an offset the vendor reads a time in the zone of the field.
-    "dateTime": lambda _, value: timestamp(casts.in_milliseconds(casts.instant(value))),
+    "dateTime": lambda _, value: format_timestamp(casts.in_milliseconds(casts.instant(value))),
     "multipleRecordLinks": _links,
     "multipleAttachments": _attachments,
     "barcode": lambda _, value: _about(

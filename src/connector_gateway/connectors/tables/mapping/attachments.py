@@ -9,7 +9,7 @@ from connector_gateway.connectors.tables.mapping.records import Kept, Values, re
 from connector_gateway.connectors.tables.models import AttachedFile
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import RemoteFile
-from connector_gateway.kit.errors.aggregation import gathered
+from connector_gateway.kit.errors.aggregation import combine_errors
 
 ATTACHMENTS = "multipleAttachments"
 
@@ -22,16 +22,16 @@ def attachment_cell(table: wire.Table, name: str) -> Kept:
         raise no_attachment_field(f'Table "{table.name}"', name, allowed=allowed)
     about = {"parameter": "field", "field": name, "value": name, "type": field.type}
     if field.type not in casts.to_vendor.CASTS:
-        raise gathered([errors.ReadOnlyField(f'"{name}" cannot be written.', about)])
+        raise combine_errors([errors.ReadOnlyField(f'"{name}" cannot be written.', about)])
     if field.type != ATTACHMENTS:
-        raise gathered([errors.LossyCast(f'"{name}" is of type {field.type}, which holds no files.', about)])
+        raise combine_errors([errors.LossyCast(f'"{name}" is of type {field.type}, which holds no files.', about)])
     return {"id": field.id, "name": field.name}
 
 
 def no_attachment_field(table: str, name: str, **more: list[str]) -> errors.GatewayError:
     """The error for a field that *table*, in words, lacks."""
     about = {"parameter": "field", "field": name, "value": name, **more}
-    return gathered([errors.FieldNotFound(f'{table} has no field "{name}".', about)])
+    return combine_errors([errors.FieldNotFound(f'{table} has no field "{name}".', about)])
 
 
 def upload(intent: Kept, content: bytes) -> Values:

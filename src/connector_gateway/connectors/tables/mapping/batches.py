@@ -12,7 +12,7 @@ from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED
 from connector_gateway.connectors.tables.models import CreatedRecords, CreateRecords, FailedRecord
 from connector_gateway.kit import errors
 from connector_gateway.kit.casts import as_sent
-from connector_gateway.kit.errors.suggestions import meant
+from connector_gateway.kit.errors.suggestions import did_you_mean
 from connector_gateway.kit.write_steps import Cast
 
 LINKS = "multipleRecordLinks"
@@ -103,7 +103,7 @@ def failed_record(index: int, fault: errors.GatewayError) -> FailedRecord:
     """The entry for one fault of a record."""
     (detail,) = fault.details
     return FailedRecord(
-        index=index, error=fault.code, field=detail["field"], value=detail["value"], did_you_mean=meant(detail)
+        index=index, error=fault.code, field=detail["field"], value=detail["value"], did_you_mean=did_you_mean(detail)
     )
 
 
@@ -171,7 +171,7 @@ def _linked_table(field: wire.Field) -> str:
     return linked
 
 
-def astray(draft: Draft, field: str, linked: Sequence[str], there: Collection[str]) -> list[FailedRecord]:
+def dangling_links(draft: Draft, field: str, linked: Sequence[str], there: Collection[str]) -> list[FailedRecord]:
     """The entries of a field's links to records that are not *there*."""
     return [
         FailedRecord(index=draft.index, error="upstream_refused", field=field, value=record_id)

@@ -51,7 +51,7 @@ def is_record(table: wire.Table, cells: wire.Cells, values: Kept, filled: Kept) 
     return bears(table, cells, values) and values.keys() <= kinds.keys() and more.items() <= filled.items()
 
 
-def made_of(table: wire.Table, intent: Kept, records: Iterable[wire.Record]) -> list[tuple[int, wire.Record]]:
+def matching_records(table: wire.Table, intent: Kept, records: Iterable[wire.Record]) -> list[tuple[int, wire.Record]]:
     """The records that equal those of a request, oldest first, each with every place in the request that it may have.
 
     Empty if they are too few, since the vendor makes all records of a request or none.

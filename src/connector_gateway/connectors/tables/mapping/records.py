@@ -7,10 +7,10 @@ from connector_gateway.connectors.tables import casts, wire
 from connector_gateway.connectors.tables.models import Record, UpdateRecord
 from connector_gateway.kit import errors
 from connector_gateway.kit.casts import as_sent
-from connector_gateway.kit.errors.aggregation import gathered
-from connector_gateway.kit.errors.suggestions import MEANT, nearest, nearest_first
+from connector_gateway.kit.errors.aggregation import combine_errors
+from connector_gateway.kit.errors.suggestions import MEANT, closest_match, nearest_first
 from connector_gateway.kit.shapes import Page
-from connector_gateway.kit.wire import UnexpectedShape, converted
+from connector_gateway.kit.wire import UnexpectedShape, convert
 from connector_gateway.kit.write_steps import Cast
 
 W = TypeVar("W")
@@ -43,7 +43,7 @@ def writable(table: wire.Table, fields: Mapping[str, Any]) -> Values:
     """The vendor's form of *fields*; where something does not fit, one error that tells of everything."""
     values, faults = fitted(table, fields, new_options=False, creates=False)
     if faults:
-        raise gathered(faults)
+        raise combine_errors(faults)
     return values
 
 
@@ -79,7 +79,12 @@ def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: st
     field, shown = known.get(name), as_sent(value)
     if field is None:
         # Said here, since beside a value the value is what would be compared with the names.
-        about = {"field": name, "value": shown, "allowed": nearest_first(name, known), MEANT: nearest(name, known)}
+        about = {
+            "field": name,
+            "value": shown,
+            "allowed": nearest_first(name, known),
+            MEANT: closest_match(name, known),
+        }
         raise errors.FieldNotFound(f'Table "{table.name}" has no field "{name}".', about)
     if field.type not in casts.to_vendor.CASTS:
         raise errors.ReadOnlyField(f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": shown})
@@ -137,9 +142,9 @@ def with_field(
 def read_cell(value: Any, shape: type[W], field_id: str) -> W:
     """The value of a cell as *shape*; ``UpstreamUnexpected`` if it has another one."""
     try:
-        return converted(value, shape)
+        return convert(value, shape)
     except UnexpectedShape as fault:
-        where = f"fields.{field_id}{fault.place}"
+        where = f"fields.{field_id}{fault.json_path}"
         raise errors.UpstreamUnexpected(
             "The application answered in an unknown shape.", {"place": where}, private=f"{fault}, in {where}"
         ) from fault

@@ -13,14 +13,14 @@ from connector_gateway.connectors.tables.operations.bases import (
     MISSING,
     TablesCall,
     record_name,
-    see,
+    remember_record_location,
     tables_of,
     with_table,
 )
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 UPLOAD_BYTES = 5_000_000
 """The vendor takes files of up to 5 MB with a request; larger ones it fetches itself.
@@ -38,7 +38,7 @@ NOT_HERE = (*MISSING, errors.RecordNotFound)
 
 
 @dataclass
-class AtHand:
+class LoadedFile:
     """What this attempt has read of a file and of the cell that it goes to; nothing if an earlier one planned it."""
 
     file: RemoteFile | None = None
@@ -46,7 +46,7 @@ class AtHand:
     """The attachments that are there."""
 
 
-async def _send_file(at_hand: AtHand, call: TablesCall, intent: Intent, _: str) -> Learned:
+async def _send_file(at_hand: LoadedFile, call: TablesCall, intent: StepInput, _: str) -> StepResult:
     """Send a small file along, or add the address of a large one to the attachments that are there."""
     base_id, record_id = intent["base_id"], intent["record_id"]
     present = await _present(call, intent) if at_hand.present is None else at_hand.present
@@ -59,7 +59,7 @@ async def _send_file(at_hand: AtHand, call: TablesCall, intent: Intent, _: str) 
     return mapping.attachments.kept_attachment(mapping.attachments.made_attachment(row, intent, present), intent)
 
 
-async def _find_file(call: TablesCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_file(call: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """The attachments in the cell that look like the file and were not there before.
 
     After a restore it is not known what was there before; an attachment does not tell when it was made, or by whom.
@@ -72,20 +72,20 @@ async def _find_file(call: TablesCall, intent: Intent, sent: Sent) -> Sequence[F
                 "A file like this one is in the cell, and whether this call attached it cannot be told.",
                 *({"candidate": item.id} for item in alike),
             )
-        return [Found(mapping.attachments.kept_attachment(item, intent), item.id) for item in alike]
+        return [Match(mapping.attachments.kept_attachment(item, intent), item.id) for item in alike]
     return []
 
 
-def attach_step(at_hand: AtHand) -> Step[TablesCall]:
+def attach_step(at_hand: LoadedFile) -> WriteStep[TablesCall]:
     """The step that attaches a file."""
-    return Step(
+    return WriteStep(
         "attach the file",
         partial(_send_file, at_hand),
         _find_file,
-        makes="attachment",
+        object_kind="attachment",
         changes=lambda intent: [record_name(intent["base_id"], intent["record_id"])],
-        contents=lambda intent: [mapping.attachments.attachment_content(intent)],
-        tells=mapping.attachments.told_attachment,
+        content_keys=lambda intent: [mapping.attachments.attachment_content(intent)],
+        public_result=mapping.attachments.told_attachment,
     )
 
 
@@ -111,7 +111,7 @@ async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
 
     The link is fetched here, from public addresses only; a file of more than 5 MB is handed over by its address.
     """
-    at_hand = AtHand()
+    at_hand = LoadedFile()
     file = await call.plan(partial(_plan_file, call, params, at_hand))
     async with call.exclusive(f"record {params.record_id}"):
         before = await call.plan(partial(_plan_cell, call, file, at_hand))
@@ -122,13 +122,13 @@ async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
 # Planning
 
 
-async def _plan_file(call: TablesCall, params: AttachFile, at_hand: AtHand) -> Kept:
+async def _plan_file(call: TablesCall, params: AttachFile, at_hand: LoadedFile) -> Kept:
     place = await _place(call, params)
     file = at_hand.file = await call.fetch(params.url, UPLOAD_BYTES)
     return mapping.attachments.planned_file(place, params.url, params.filename or file.name, file)
 
 
-async def _plan_cell(call: TablesCall, place: Kept, at_hand: AtHand) -> Sequence[str]:
+async def _plan_cell(call: TablesCall, place: Kept, at_hand: LoadedFile) -> Sequence[str]:
     present = at_hand.present = await _present(call, place)
     return present
 
@@ -138,7 +138,7 @@ async def _present(call: TablesCall, place: Kept) -> Sequence[str]:
     return [item.id for item in mapping.attachments.attachments(row, place["field"])]
 
 
-async def _content(call: TablesCall, intent: Intent, at_hand: AtHand) -> bytes:
+async def _content(call: TablesCall, intent: StepInput, at_hand: LoadedFile) -> bytes:
     """The bytes of a file, fetched again unless this attempt has them; they must be those that were planned."""
     file = at_hand.file or await call.fetch(intent["url"], UPLOAD_BYTES)
     if file.content is None or mapping.attachments.digest_of(file.content) != intent["digest"]:
@@ -177,7 +177,7 @@ async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
             if isinstance(home, BaseException):
                 raise home
             if home is not None:
-                see(call, params.record_id, *home)
+                remember_record_location(call, params.record_id, *home)
                 return home
     raise errors.RecordNotFound(
         f"No base of this connection has the record {params.record_id}.",

@@ -10,14 +10,14 @@ from connector_gateway.connectors.tables import mapping, wire
 from connector_gateway.connectors.tables.client import TablesClient
 from connector_gateway.connectors.tables.mapping.records import REFUSED
 from connector_gateway.connectors.tables.models import ListTables, Table
-from connector_gateway.kit.context import Call, LookUp
+from connector_gateway.kit.context import CachedLookup, OperationContext
 from connector_gateway.kit.errors import BaseNotFound, TableNotFound, ViewNotFound
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Listing
-from connector_gateway.kit.write_steps import Intent
+from connector_gateway.kit.write_steps import StepInput
 
 T = TypeVar("T")
-TablesCall = Call[TablesClient]
+TablesCall = OperationContext[TablesClient]
 
 SCHEMA_SECONDS = 60.0
 REMEMBER_SECONDS = 24 * 60 * 60.0
@@ -42,28 +42,28 @@ async def with_table(call: TablesCall, base_id: str, wanted: str, use: Callable[
     async def use_one(tables: Sequence[wire.Table]) -> T:
         return await use(mapping.schemas.find_table(tables, wanted))
 
-    return await call.with_recalled(schema_of(call, base_id), use_one, outdated=OUTDATED)
+    return await call.with_cache_retry(schema_of(call, base_id), use_one, outdated=OUTDATED)
 
 
 async def tables_of(call: TablesCall, base_id: str) -> Sequence[wire.Table]:
     """The tables of a base as they are now."""
-    return await call.renew(schema_of(call, base_id))
+    return await call.reload(schema_of(call, base_id))
 
 
-async def known_table(call: TablesCall, intent: Intent) -> wire.Table:
+async def known_table(call: TablesCall, intent: StepInput) -> wire.Table:
     """The table that a step is about."""
 
     def is_there(tables: Sequence[wire.Table]) -> bool:
         return any(table.id == intent["table_id"] for table in tables)
 
     return mapping.schemas.find_table(
-        await call.recall(schema_of(call, intent["base_id"]), suffices=is_there), intent["table_id"]
+        await call.cached(schema_of(call, intent["base_id"]), suffices=is_there), intent["table_id"]
     )
 
 
-def schema_of(call: TablesCall, base_id: str) -> LookUp[Sequence[wire.Table]]:
+def schema_of(call: TablesCall, base_id: str) -> CachedLookup[Sequence[wire.Table]]:
     """The tables of a base with their fields and views."""
-    return LookUp(f"schema {base_id}", SCHEMA_SECONDS, partial(call.upstream.get_base_schema, base_id))
+    return CachedLookup(f"schema {base_id}", SCHEMA_SECONDS, partial(call.upstream.get_base_schema, base_id))
 
 
 def record_name(base_id: str, record_id: str) -> str:
@@ -71,6 +71,6 @@ def record_name(base_id: str, record_id: str) -> str:
     return f"record {base_id} {record_id}"
 
 
-def see(call: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
+def remember_record_location(call: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
     """Remember where a record is, for whoever attaches a file to it."""
     call.memory.put(f"record {record_id}", (base_id, table_id), REMEMBER_SECONDS)

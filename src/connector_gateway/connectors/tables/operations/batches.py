@@ -16,14 +16,14 @@ from connector_gateway.connectors.tables.operations.bases import (
     REMEMBER_SECONDS,
     TablesCall,
     known_table,
+    remember_record_location,
     schema_of,
-    see,
     tables_of,
 )
 from connector_gateway.kit import errors
-from connector_gateway.kit.context import LookUp
+from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 MAX_WARNINGS = 10
 
@@ -34,7 +34,7 @@ FINAL = (*REFUSED, *MISSING, errors.FileTooLarge, errors.UpstreamForbidden, erro
 # The step that creates records
 
 
-async def _send_records(call: TablesCall, intent: Intent, _: str) -> Learned:
+async def _send_records(call: TablesCall, intent: StepInput, _: str) -> StepResult:
     """Create records, all of them or none."""
     base_id, table_id, rows = intent["base_id"], intent["table_id"], intent["rows"]
     made = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
@@ -46,30 +46,30 @@ async def _send_records(call: TablesCall, intent: Intent, _: str) -> Learned:
     return {"created": [row.id for row in made]}
 
 
-async def _find_records(call: TablesCall, intent: Intent, sent: Sent) -> Sequence[Found]:
+async def _find_records(call: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """The records made since that hold what was written and nothing else, unless they say that another made them."""
     table = await known_table(call, intent)
     since = datetime.fromtimestamp(sent.earliest, UTC)
     made = [item async for item in call.upstream.list_records_created_since(intent["base_id"], table.id, since)]
     if made and mapping.evidence.tells_authors(table):
-        user = await call.recall(LookUp("user", REMEMBER_SECONDS, call.upstream.get_user))
+        user = await call.cached(CachedLookup("user", REMEMBER_SECONDS, call.upstream.get_user))
         made = [item for item in made if mapping.evidence.may_be_by(table, item, user.id)]
     return [
-        Found({"created": [item.id]}, item.id, item.created_time.timestamp(), slot)
-        for slot, item in mapping.evidence.made_of(table, intent, made)
+        Match({"created": [item.id]}, item.id, item.created_time.timestamp(), slot)
+        for slot, item in mapping.evidence.matching_records(table, intent, made)
     ]
 
 
-CREATE_RECORDS = Step(
+CREATE_RECORDS = WriteStep(
     "create records",
     _send_records,
     _find_records,
-    makes="record",
-    contents=mapping.evidence.contents,
+    object_kind="record",
+    content_keys=mapping.evidence.contents,
     object_ids=lambda learned: list(learned["created"]),
-    joined=lambda found: {"created": [item.object_id for item in found]},
-    tells=lambda learned: {"created": learned["created"]},
-    assumed=mapping.batches.assumed_records,
+    merge_matches=lambda found: {"created": [item.object_id for item in found]},
+    public_result=lambda learned: {"created": learned["created"]},
+    dry_run_result=mapping.batches.assumed_records,
 )
 
 
@@ -117,7 +117,7 @@ async def _plan_records(call: TablesCall, params: CreateRecords) -> Kept:
         return await _check(call, params, table, range(len(params.records)))
 
     schema = schema_of(call, params.base_id)
-    return await call.with_recalled(schema, check, outdated=OUTDATED, suspect=lambda plan: bool(plan["failed"]))
+    return await call.with_cache_retry(schema, check, outdated=OUTDATED, suspect=lambda plan: bool(plan["failed"]))
 
 
 async def _plan_again(call: TablesCall, params: CreateRecords, table_id: str, indices: Collection[int]) -> Kept:
@@ -142,7 +142,7 @@ async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequ
     for draft in group:
         for name, (table_id, record_ids) in mapping.batches.links(table, draft).items():
             there = await call.upstream.existing_records(base_id, table_id, record_ids)
-            failed += mapping.batches.astray(draft, name, record_ids, there)
+            failed += mapping.batches.dangling_links(draft, name, record_ids, there)
     return failed
 
 
@@ -170,4 +170,4 @@ async def _make(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
     learned = await call.step(CREATE_RECORDS, batch.creation(group))
     for draft, record_id in zip(group, learned["created"], strict=True):
         batch.created[draft.index] = record_id
-        see(call, record_id, batch.params.base_id, batch.table_id)
+        remember_record_location(call, record_id, batch.params.base_id, batch.table_id)

@@ -14,39 +14,39 @@ from connector_gateway.connectors.tables.operations.bases import (
     TablesCall,
     known_table,
     record_name,
-    see,
+    remember_record_location,
     tables_of,
     with_table,
 )
-from connector_gateway.kit.clock import instant
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import GatewayError, RecordNotFound, ViewNotFound
 from connector_gateway.kit.operation import reads, writes
 from connector_gateway.kit.shapes import Page
-from connector_gateway.kit.write_steps import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 
-async def _send_change(call: TablesCall, intent: Intent, _: str) -> Learned:
+async def _send_change(call: TablesCall, intent: StepInput, _: str) -> StepResult:
     row = await call.upstream.update_record(
         intent["base_id"], intent["table_id"], intent["record_id"], intent["values"]
     )
     return {"id": row.id, "updated_at": call.clock.now()}
 
 
-async def _find_change(call: TablesCall, intent: Intent, _: Sent) -> Sequence[Found]:
+async def _find_change(call: TablesCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     table = await known_table(call, intent)
     with suppress(RecordNotFound):
         row = await call.upstream.get_record(intent["base_id"], table.id, intent["record_id"])
         if mapping.evidence.bears(table, row.fields, intent["values"]):
-            return [Found({"id": row.id, "updated_at": call.clock.now()})]
+            return [Match({"id": row.id, "updated_at": call.clock.now()})]
     return []
 
 
-UPDATE_RECORD = Step(
+UPDATE_RECORD = WriteStep(
     "update the record",
     _send_change,
     _find_change,
     changes=lambda intent: [record_name(intent["base_id"], intent["record_id"])],
-    tells=lambda kept: {"record_id": kept["id"]},
+    public_result=lambda kept: {"record_id": kept["id"]},
 )
 
 
@@ -66,7 +66,7 @@ async def read_records(call: TablesCall, params: ReadRecords) -> Page[Record]:
             offset=(call.position or {}).get("offset"),
         )
         for record in found.records:
-            see(call, record.id, params.base_id, table.id)
+            remember_record_location(call, record.id, params.base_id, table.id)
         return mapping.records.page(found)
 
     return await with_table(call, params.base_id, params.table, read)
@@ -91,9 +91,9 @@ async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord
             # The values may be cast by an outdated schema.
             change = await call.plan(partial(_plan_change_again, call, params, change, refusal))
             learned = await _step_again(call, params, change)
-    see(call, learned["id"], change["base_id"], change["table_id"])
+    remember_record_location(call, learned["id"], change["base_id"], change["table_id"])
     return UpdatedRecord(
-        record_id=learned["id"], updated_fields=list(params.fields), updated_at=instant(learned["updated_at"])
+        record_id=learned["id"], updated_fields=list(params.fields), updated_at=utc_datetime(learned["updated_at"])
     )
 
 
@@ -115,7 +115,7 @@ async def _plan_change_again(call: TablesCall, params: UpdateRecord, refused: Ke
     return change
 
 
-async def _step_again(call: TablesCall, params: UpdateRecord, change: Kept) -> Learned:
+async def _step_again(call: TablesCall, params: UpdateRecord, change: Kept) -> StepResult:
     try:
         return await call.step(UPDATE_RECORD, change)
     except REFUSED as refusal:

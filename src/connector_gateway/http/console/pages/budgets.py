@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from connector_gateway.core.pacing.scheduler import third_partys
-from connector_gateway.core.pacing.usage import SLOT_SECONDS, SLOTS, BudgetUse
-from connector_gateway.http.console.request import Visit
+from connector_gateway.core.pacing.scheduler import without_slack
+from connector_gateway.core.pacing.usage import SLOT_SECONDS, SLOTS, BudgetUsage
+from connector_gateway.http.console.request import ConsoleRequest
 
 WIDTH, HEIGHT = 600.0, 60.0
 """Units of the chart of the last minutes."""
@@ -21,7 +21,7 @@ SHOWN = 60
 class Chart:
     """A budget's use, and the lines it is drawn with."""
 
-    use: BudgetUse
+    use: BudgetUsage
     allowed: str
     """What the application allows, in words."""
 
@@ -47,27 +47,27 @@ class Chart:
     """Units that were sent in the last minutes."""
 
 
-async def show(visit: Visit) -> Response:
+async def show(visit: ConsoleRequest) -> Response:
     """All budgets that were used in the last minutes."""
     uses = visit.console.usage.list()
     charts = await charts_of(visit, uses[:SHOWN])
     return visit.show("budgets.html", budgets=charts, minutes=MINUTES, more=len(uses) > SHOWN)
 
 
-async def charts_of(visit: Visit, uses: Sequence[BudgetUse]) -> Sequence[Chart]:
+async def charts_of(visit: ConsoleRequest, uses: Sequence[BudgetUsage]) -> Sequence[Chart]:
     """The charts of budgets, with the names of the connections that used them last."""
     names = await visit.management.connections.names({use.connection_id for use in uses})
-    left = [await visit.console.usage.left(use) for use in uses]
+    left = [await visit.console.usage.remaining(use) for use in uses]
     return [_drawn(use, rest, names.get(use.connection_id, "")) for use, rest in zip(uses, left, strict=True)]
 
 
-def _drawn(use: BudgetUse, left: float, connection: str) -> Chart:
+def _drawn(use: BudgetUsage, left: float, connection: str) -> Chart:
     used = max(0.0, use.limit - left)
     allowed = max(use.limit * SLOT_SECONDS / use.per_seconds, 1.0) if use.per_seconds <= SLOT_SECONDS else use.limit
     most = max(slot.waiting for slot in use.history)
     return Chart(
         use=use,
-        allowed=f"{use.limit:,.10g} in {_window(third_partys(use.per_seconds))}",
+        allowed=f"{use.limit:,.10g} in {_window(without_slack(use.per_seconds))}",
         used=used,
         left=left,
         share=round(100 * used / use.limit, 1),

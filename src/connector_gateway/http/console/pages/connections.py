@@ -9,7 +9,7 @@ from connector_gateway.http.console.actions import acts_of
 from connector_gateway.http.console.choices import form_of
 from connector_gateway.http.console.pages.budgets import MINUTES, charts_of
 from connector_gateway.http.console.pages.runs import rows_of
-from connector_gateway.http.console.request import ROOT, Visit
+from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.kit.errors import InvalidCursor
 from connector_gateway.management.connections import ConnectionRecord, show_connection
 from connector_gateway.management.runs import list_runs
@@ -17,10 +17,10 @@ from connector_gateway.management.runs import list_runs
 EVENTS = 50
 
 
-async def extra(visit: Visit, connection: ConnectionRecord) -> Mapping[str, Any]:
+async def extra(visit: ConsoleRequest, connection: ConnectionRecord) -> Mapping[str, Any]:
     """Return the last calls of a connection, and the budgets that it used."""
     connector = visit.console.connectors.get(connection.connector)
-    runs = await visit.ask(list_runs, {"connection_id": connection.connection_id, "limit": "10"})
+    runs = await visit.submit(list_runs, {"connection_id": connection.connection_id, "limit": "10"})
     return {
         "runs": await rows_of(visit, runs.items),
         "budgets": await charts_of(visit, visit.console.usage.list({connection.connection_id})),
@@ -30,7 +30,7 @@ async def extra(visit: Visit, connection: ConnectionRecord) -> Mapping[str, Any]
     }
 
 
-async def connect(visit: Visit) -> Response:
+async def connect(visit: ConsoleRequest) -> Response:
     """Ask which application an account is connected of, and then by whom: its user, or whoever has its credentials."""
     chosen = visit.console.connectors.get(visit.query.get("connector", ""))
     if chosen is None:
@@ -55,20 +55,20 @@ async def connect(visit: Visit) -> Response:
     )
 
 
-def _workspace(visit: Visit) -> Mapping[str, str]:
+def _workspace(visit: ConsoleRequest) -> Mapping[str, str]:
     """Return the workspace that was chosen before, to be handed on."""
     workspace_id = visit.query.get("workspace_id", "")
     return {"workspace_id": workspace_id} if workspace_id else {}
 
 
-async def events(visit: Visit) -> Response:
+async def events(visit: ConsoleRequest) -> Response:
     """Show what was observed through a connection, newest first."""
-    connection = await visit.ask(show_connection, {"connection_id": visit.named("identifier")})
+    connection = await visit.submit(show_connection, {"connection_id": visit.path_param("identifier")})
     seen, before = await visit.console.feed.latest(connection.connection_id, limit=EVENTS, before=_before(visit))
     return visit.show("events.html", connection=connection, events=seen, before=before)
 
 
-def _before(visit: Visit) -> int | None:
+def _before(visit: ConsoleRequest) -> int | None:
     """The number of the event that ended the page before."""
     text = visit.query.get("before", "")
     if not text:

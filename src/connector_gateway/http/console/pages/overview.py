@@ -4,16 +4,16 @@ from starlette.responses import Response
 
 from connector_gateway.http.console.pages.budgets import MINUTES, charts_of
 from connector_gateway.http.console.pages.runs import rows_of
-from connector_gateway.http.console.request import Visit
+from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.management.runs import list_runs
 
 SHOWN = "8"
 
 
-async def show(visit: Visit) -> Response:
+async def show(visit: ConsoleRequest) -> Response:
     """The page."""
-    failed = await visit.ask(list_runs, {"status": "error", "limit": SHOWN})
-    latest = await visit.ask(list_runs, {"limit": SHOWN})
+    failed = await visit.submit(list_runs, {"status": "error", "limit": SHOWN})
+    latest = await visit.submit(list_runs, {"limit": SHOWN})
     uses = visit.console.usage.list()
     states = await visit.management.connections.count_by_status()
     return visit.show(

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from connector_gateway.core.calls.outcome_text import explain_run
 from connector_gateway.core.writes.key_outcomes import describe_outcome
 from connector_gateway.http.console.pages.timeline import timeline
-from connector_gateway.http.console.request import Visit
+from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.kit.errors import ConnectionRevoked, KeyNotFound
 from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.kit.operation import AnyOperation
@@ -24,9 +24,9 @@ class Row:
     connection: str
 
 
-async def show(visit: Visit) -> Response:
+async def show(visit: ConsoleRequest) -> Response:
     """Show one run: how it ended, and its requests upstream along its time."""
-    run = await visit.ask(show_run, {"run_id": visit.named("run_id")})
+    run = await visit.submit(show_run, {"run_id": visit.path_param("run_id")})
     (row,) = await rows_of(visit, [run])
     operation = _operation(visit, run)
     sent, returned = _shapes(operation, run)
@@ -45,7 +45,7 @@ async def show(visit: Visit) -> Response:
     )
 
 
-async def _key_name(visit: Visit, key_id: str) -> str:
+async def _key_name(visit: ConsoleRequest, key_id: str) -> str:
     """Return what the key of a run is called; empty if there was none."""
     if not key_id:
         return ""
@@ -56,7 +56,7 @@ async def _key_name(visit: Visit, key_id: str) -> str:
     return str(key["name"]) or f"…{key['ending']}"
 
 
-def _operation(visit: Visit, run: RunRecord) -> AnyOperation | None:
+def _operation(visit: ConsoleRequest, run: RunRecord) -> AnyOperation | None:
     connector = visit.console.connectors.get(run.connector)
     named = {operation.name: operation for operation in connector.operations} if connector else {}
     return named.get(run.operation)
@@ -74,7 +74,7 @@ def _shapes(operation: AnyOperation | None, run: RunRecord) -> tuple[Sequence[Fi
     return sent, [replace(field, name=f"[].{field.name}") for field in result] if lists else result
 
 
-async def rows_of(visit: Visit, runs: Sequence[RunRecord]) -> Sequence[Row]:
+async def rows_of(visit: ConsoleRequest, runs: Sequence[RunRecord]) -> Sequence[Row]:
     """Return *runs* with the names of their connections."""
     names = await visit.management.connections.names({run.connection_id for run in runs if run.connection_id})
     return [Row(run, names.get(run.connection_id or "", "")) for run in runs]

@@ -2,11 +2,11 @@
 
 from starlette.responses import Response
 
-from connector_gateway.http.console.request import ROOT, Visit
+from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.http.pages.text import PAGES
 
 
-async def find(visit: Visit) -> Response:
+async def find(visit: ConsoleRequest) -> Response:
     """Lead to the page of an identifier, or of a key itself; anything else is looked for among workspaces."""
     wanted = visit.form.get("q", "")
     key_id = await visit.management.keys.identify(wanted)
@@ -14,7 +14,7 @@ async def find(visit: Visit) -> Response:
     kind, _, rest = identifier.partition("_")
     # Also one of which something is missing: its page says that there is none.
     if kind in PAGES and rest.isalnum():
-        return visit.lead(f"{ROOT}/{PAGES[kind]}/{identifier}")
+        return visit.redirect(f"{ROOT}/{PAGES[kind]}/{identifier}")
     if kind in {"cgw", "cgo"}:
         return visit.show("nothing_found.html", status=404)
-    return visit.lead(f"{ROOT}/workspaces", search=wanted)
+    return visit.redirect(f"{ROOT}/workspaces", search=wanted)

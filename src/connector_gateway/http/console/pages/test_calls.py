@@ -13,7 +13,7 @@ from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.history.runs import Run
 from connector_gateway.http.console.choices import form_of
 from connector_gateway.http.console.forms import entered
-from connector_gateway.http.console.request import ROOT, Visit
+from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.kit.identifiers import KeyId
@@ -34,20 +34,20 @@ class Trial:
     is_cut: bool
 
 
-async def begin(visit: Visit) -> Response:
+async def begin(visit: ConsoleRequest) -> Response:
     """Lead to the newest connection that works, or to where one is made."""
-    page = await visit.ask(list_connections, {"limit": "200"})
+    page = await visit.submit(list_connections, {"limit": "200"})
     active = next((one.connection_id for one in page.items if one.status == "active"), None)
-    return visit.lead(f"{ROOT}/connections/{active}/try" if active else f"{ROOT}/connections/new")
+    return visit.redirect(f"{ROOT}/connections/{active}/try" if active else f"{ROOT}/connections/new")
 
 
-async def ask(visit: Visit, problem: GatewayError | None = None, trial: Trial | None = None) -> Response:
+async def ask(visit: ConsoleRequest, problem: GatewayError | None = None, trial: Trial | None = None) -> Response:
     """Show the form of an operation that reads, and the result of the last call."""
-    connection = await visit.ask(show_connection, {"connection_id": visit.named("identifier")})
+    connection = await visit.submit(show_connection, {"connection_id": visit.path_param("identifier")})
     operations = _readings(visit, connection)
     chosen = _chosen(visit, operations)
     if chosen is None:
-        return visit.lead(f"{ROOT}/connections/{connection.connection_id}")
+        return visit.redirect(f"{ROOT}/connections/{connection.connection_id}")
     form = await form_of(
         visit,
         _fields(chosen),
@@ -70,12 +70,12 @@ async def ask(visit: Visit, problem: GatewayError | None = None, trial: Trial | 
     )
 
 
-async def carry_out(visit: Visit) -> Response:
+async def carry_out(visit: ConsoleRequest) -> Response:
     """Make the call, and show its result."""
-    connection = await visit.ask(show_connection, {"connection_id": visit.named("identifier")})
+    connection = await visit.submit(show_connection, {"connection_id": visit.path_param("identifier")})
     operation = _chosen(visit, _readings(visit, connection))
     if operation is None:
-        return visit.lead(f"{ROOT}/connections/{connection.connection_id}")
+        return visit.redirect(f"{ROOT}/connections/{connection.connection_id}")
     actor = Actor(visit.operator.name, visit.exchange.address, "console")
     await visit.management.audit.note(
         actor, "try_connection", connection.connection_id, connection.workspace_id, operation=operation.name
@@ -91,7 +91,7 @@ async def carry_out(visit: Visit) -> Response:
     return await ask(visit, trial=_trial(run, envelope))
 
 
-def _readings(visit: Visit, connection: ConnectionRecord) -> Mapping[str, AnyOperation]:
+def _readings(visit: ConsoleRequest, connection: ConnectionRecord) -> Mapping[str, AnyOperation]:
     """Return the operations of a connection that change nothing, those first that need no parameter."""
     connector = visit.console.connectors.get(connection.connector)
     found = [one for one in (connector.operations if connector else ()) if one.scope == "read"]
@@ -99,7 +99,7 @@ def _readings(visit: Visit, connection: ConnectionRecord) -> Mapping[str, AnyOpe
     return {operation.name: operation for operation in found}
 
 
-def _chosen(visit: Visit, operations: Mapping[str, AnyOperation]) -> AnyOperation | None:
+def _chosen(visit: ConsoleRequest, operations: Mapping[str, AnyOperation]) -> AnyOperation | None:
     return operations.get(visit.query.get("operation", ""), next(iter(operations.values()), None))
 
 
