@@ -1,4 +1,4 @@
-"""The one place where objects are built and joined."""
+"""The composition root, which builds and connects all objects of an installation."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
@@ -89,10 +89,10 @@ if TYPE_CHECKING:
 
 
 class App:
-    """An installation: everything there is one of.
+    """An installation, with one object of each service.
 
-    Where it is not *alone*, several may be opened on one database; for tests, and for what is to come.
-    A *clock* that is handed in stands in for the steady one, by which durations are taken, and for the database's.
+    If it is not *alone*, several can be opened on one database, as tests do. A given *clock* also replaces the
+    monotonic clock, which measures durations, and the database's clock.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class App:
         )
         self.stopping = Shutdown()
         self.clients = ClientConnections(settings.clients)
-        # Several processes may serve where what they count is counted together, on a database for several.
+        # Several processes are allowed if they share counters and a database server.
         alone = alone and (settings.shared_url is None or self.database.embedded)
         file = database_file(self.database.url) if alone and self.database.embedded else None
         self._lock = FileLock(file) if file is not None else nullcontext()
@@ -187,7 +187,7 @@ class App:
     def _new_tracing(self) -> "Tracing | None":
         if self.settings.traces_url is None:
             return None
-        from connector_gateway.http.server.tracing import Tracing  # noqa: PLC0415  # an extra, which costs time to load
+        from connector_gateway.http.server.tracing import Tracing  # noqa: PLC0415  # an optional extra, which is slow to import
 
         return Tracing(self.settings.traces_url)
 
@@ -199,7 +199,7 @@ class App:
         memory = LocalCounters(self._steady, self.settings.timeouts)
         if self.settings.shared_url is None:
             return memory
-        from connector_gateway.storage.shared import valkey  # noqa: PLC0415  # its driver costs time to load
+        from connector_gateway.storage.shared import valkey  # noqa: PLC0415  # its driver is slow to import
 
         store = valkey.ValkeyCounters(
             self.settings.shared_url,
@@ -211,10 +211,10 @@ class App:
         return FallbackCounters(store, memory, self._steady, lambda: self._processes.count)
 
     def _new_witnesses(self) -> list[Witness]:
-        """What is beside the database, and shows that it was restored."""
+        """Return the records outside the database that reveal that it was restored from a backup."""
         file = database_file(self.database.url) if self.database.embedded else None
-        beside: list[Witness] = [] if file is None else [FileWitness(file)]
-        return [*beside, self._shared] if isinstance(self._shared, FallbackCounters) else beside
+        witnesses: list[Witness] = [] if file is None else [FileWitness(file)]
+        return [*witnesses, self._shared] if isinstance(self._shared, FallbackCounters) else witnesses
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> ConnectionStore:
         changes = WatchListener(connectors, self.clock, self.database.time)
@@ -269,28 +269,28 @@ class App:
         return f"{address}{SIGN_IN}?{LINK}={await self._sessions.create_link()}"
 
     async def retry_upstream(self) -> None:
-        """Stop waiting for vendors that asked for a pause, except for pauses that a shared store knows of."""
+        """Clear all vendor-requested delays, except those in a shared store."""
         if isinstance(self._shared, LocalCounters):
             self._shared.reopen()
         await self._watches.retry()
 
     def defer_polls(self) -> None:
-        """Start no poll until ``start_polls``, so that calls have the budgets to themselves."""
+        """Defer polls until ``start_polls``, so that the budgets are reserved for calls."""
         self._watches.enabled.clear()
 
     def start_polls(self) -> None:
-        """Start polls that are due, after ``defer_polls``."""
+        """Resume polls after ``defer_polls``."""
         self._watches.enabled.set()
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """What commands work with, open while inside: the database, and the way to the third parties."""
+        """Open the database, the shared store and the transport to vendors, for commands."""
         async with self.database, self._counting_together(), self._transport:
             yield
 
     @asynccontextmanager
     async def _counting_together(self) -> AsyncIterator[None]:
-        """The shared store, where there is one, open while inside."""
+        """Open the shared store, if there is one."""
         if not isinstance(self._shared, FallbackCounters):
             yield
             return
@@ -347,7 +347,7 @@ class App:
             return await self.runs.purge_refused(self.clock.now() - DAY_SECONDS)
 
         jobs = (purge_runs, purge_refused, self._claims.purge, self._owners.purge, self._change_log.purge)
-        rarely = (
+        rare_jobs = (
             self._feed.purge,
             self._connect_links.purge,
             self._sessions.purge,
@@ -355,14 +355,14 @@ class App:
             self.keys.last_used.store_last_used,
             self.connections.last_used.store_last_used,
         )
-        return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.wait_until_idle)
+        return JobRunner(self._steady, always=jobs, seldom=rare_jobs, calm=self.database.wait_until_idle)
 
     def http(self, example_values: Values = RECORDED) -> AsgiApp:
-        """The service over HTTP, opened and closed with what stands behind it; examples have *example_values*."""
+        """Return the HTTP service, whose lifespan opens and closes everything. Examples use *example_values*."""
         gateway = self._gateway()
         watchers = self._watchers(gateway)
         metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))
-        edge = ApiContext(
+        api_context = ApiContext(
             gateway,
             self.keys,
             self._limits,
@@ -373,7 +373,7 @@ class App:
         )
         service = Service(
             self._connectors,
-            edge,
+            api_context,
             self.management,
             self.hooks,
             self._new_consents(),
@@ -388,17 +388,19 @@ class App:
             self._feed,
             self._usage,
             self._sessions,
-            McpEndpoint(edge, ConnectionSelector(self.database), self.runs, self._connectors, self.settings.base_url),
+            McpEndpoint(
+                api_context, ConnectionSelector(self.database), self.runs, self._connectors, self.settings.base_url
+            ),
             partial(first_steps, self.database),
             example_values,
             self._siblings,
             self.settings.admin_port,
         )
-        made = application(service, partial(self._lifespan, watchers, metrics))
-        return self._wrapped(made)
+        app = application(service, partial(self._lifespan, watchers, metrics))
+        return self._wrapped(app)
 
     def _wrapped(self, served: AsgiApp) -> AsgiApp:
-        """The application, with what logs and traces its requests, and tells them who their client is, around it."""
+        """Wrap *served* in middleware for tracing, the access log and forwarded client IPs."""
         if self._tracing is not None:
             served = self._tracing.middleware(served)
         if self.settings.access_log:
@@ -448,8 +450,8 @@ class App:
     @asynccontextmanager
     async def _lifespan(self, watchers: PollScheduler, metrics: Metrics, _: Router) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            # The order matters: nothing is opened while another process serves on the database, and nobody polls or
-            # deletes before this process gives signs of life.
+            # The order matters: nothing is opened while another process uses the database, and polls and deletes start
+            # only after the first heartbeat.
             await stack.enter_async_context(self._lock)
             stack.callback(self.database.dispose)
             await self._processes.require_alone()

@@ -240,7 +240,7 @@ def _not_found(key_id: str) -> errors.KeyNotFound:
 
 
 def generate_key(prefix: str = PREFIX) -> str:
-    """Return a new key: a prefix that scanners recognise, 43 random characters, and a checksum against typing errors."""
+    """Return a new key: a prefix for secret scanners, 43 random characters, and a checksum against typing errors."""
     body = prefix + secrets.token_urlsafe(32)
     return body + _checksum(body)
 

@@ -34,7 +34,7 @@ def operation_names(connectors: "Mapping[str, AnyConnector]", connector: str | N
 def event_types(connectors: "Mapping[str, AnyConnector]") -> Sequence[str]:
     """Return the event types that the connectors observe, which are the filters of their event operations."""
     operations = [operation for connector in connectors.values() for operation in connector.operations]
-    filters = [one.parameters["type"].annotation for one in operations if one.name == READ_EVENTS]
+    filters = [each.parameters["type"].annotation for each in operations if each.name == READ_EVENTS]
     names = [name for annotation in filters for choice in get_args(annotation) for name in get_args(choice) or [choice]]
     return [name for name in names if isinstance(name, str)]
 
