@@ -110,7 +110,7 @@ class App:
         siblings: WorkerMetrics | None = None,
     ) -> None:
         self.settings = settings
-        self._siblings = siblings
+        self._peers = siblings
         self.clock = clock or SystemClock()
         self._steady = steady or clock or MonotonicClock()
         self.database = database or Database(
@@ -143,10 +143,10 @@ class App:
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
         self._accounts = self._new_accounts()
         self.connecting = self._new_connecting()
-        self._idle = IdleRenewals(
+        self._idle_renewals = IdleRenewals(
             self.database,
             self._vault,
-            self._renewals,
+            self._token_refresher,
             self.clock,
             processes=lambda: self._processes.count,
         )
@@ -168,7 +168,7 @@ class App:
         lost_events = LostEvents(self.database, self._feed, self.runs)
         self.restores = Restores(self.database, self._new_witnesses(), lost_events.note)
         self._watches = WatchStore(self.database, process_id)
-        self._observed = with_events(settings.sites)
+        self._sites_with_events = with_events(settings.sites)
         self.hooks = self._new_hooks(HookVerification(self.database, secrets, settings.base_url, self.clock))
         self._sender = WebhookSender(private=settings.private_webhooks)
         self._positions = DeliveryPositions(self.database)
@@ -218,7 +218,7 @@ class App:
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> ConnectionStore:
         changes = WatchListener(connectors, self.clock, self.database.time)
-        self._renewals = TokenRefresher(
+        self._token_refresher = TokenRefresher(
             self.database, self._vault, self._tokens, changes, self.clock, steady=self._steady
         )
         return ConnectionStore(
@@ -227,7 +227,7 @@ class App:
             connectors,
             self.clock,
             changes,
-            renewals=self._renewals,
+            renewals=self._token_refresher,
             steady=self._steady,
             quota=self.settings.quotas.connections,
         )
@@ -285,11 +285,11 @@ class App:
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """Open the database, the shared store and the transport to vendors, for commands."""
-        async with self.database, self._counting_together(), self._transport:
+        async with self.database, self._open_shared_store(), self._transport:
             yield
 
     @asynccontextmanager
-    async def _counting_together(self) -> AsyncIterator[None]:
+    async def _open_shared_store(self) -> AsyncIterator[None]:
         """Open the shared store, if there is one."""
         if not isinstance(self._shared, FallbackCounters):
             yield
@@ -305,7 +305,7 @@ class App:
             watches=self._watches,
             feed=self._feed,
             connections=self.connections,
-            sites=self._observed,
+            sites=self._sites_with_events,
             clock=self.clock,
             handover=handover,
         )
@@ -361,7 +361,9 @@ class App:
         """Return the HTTP service, whose lifespan opens and closes everything. Examples use *example_values*."""
         gateway = self._gateway()
         watchers = self._watchers(gateway)
-        metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))
+        metrics = Metrics(
+            self.runs.unexpected, self.clients.refused, self._shared, self._new_figures(gateway, watchers)
+        )
         api_context = ApiContext(
             gateway,
             self.keys,
@@ -379,7 +381,7 @@ class App:
             self._new_consents(),
             self.clock,
             metrics,
-            self._checks(),
+            self._new_checks(),
             self._shared,
             self.clients,
             self.settings.metrics_token,
@@ -393,13 +395,13 @@ class App:
             ),
             partial(first_steps, self.database),
             example_values,
-            self._siblings,
+            self._peers,
             self.settings.admin_port,
         )
         app = application(service, partial(self._lifespan, watchers, metrics))
-        return self._wrapped(app)
+        return self._wrap(app)
 
-    def _wrapped(self, served: AsgiApp) -> AsgiApp:
+    def _wrap(self, served: AsgiApp) -> AsgiApp:
         """Wrap *served* in middleware for tracing, the access log and forwarded client IPs."""
         if self._tracing is not None:
             served = self._tracing.middleware(served)
@@ -408,7 +410,7 @@ class App:
         proxies, header = self.settings.trusted_proxies, self.settings.forwarded_header
         return ForwardedClient(served, proxies, header) if proxies else served
 
-    def _figures(self, gateway: Gateway, watchers: PollScheduler) -> Figures:
+    def _new_figures(self, gateway: Gateway, watchers: PollScheduler) -> Figures:
         return Figures(
             Sources(
                 usage=self._usage,
@@ -420,13 +422,13 @@ class App:
                 results={
                     "gateway_hook_deliveries": self.hooks.results,
                     "gateway_polls": watchers.results,
-                    "gateway_token_refreshes": self._renewals.results,
+                    "gateway_token_refreshes": self._token_refresher.results,
                     "gateway_webhook_attempts": self.deliverer.results,
                 },
             )
         )
 
-    def _checks(self) -> dict[str, Check]:
+    def _new_checks(self) -> dict[str, Check]:
         checks: dict[str, Check] = {"database": self._processes.prove_writable}
         return checks | ({"shared_store": self._shared.check} if isinstance(self._shared, FallbackCounters) else {})
 
@@ -457,17 +459,17 @@ class App:
             await self._processes.require_alone()
             await stack.enter_async_context(self.database)
             await check_decryptable(self.database, self._vault)
-            await stack.enter_async_context(self._counting_together())
+            await stack.enter_async_context(self._open_shared_store())
             await stack.enter_async_context(self._transport)
             await stack.enter_async_context(self.restores)
             await stack.enter_async_context(self._processes)
             await stack.enter_async_context(self._retention)
-            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle.renew_idle_tokens]))
+            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle_renewals.renew_idle_tokens]))
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
                 await stack.enter_async_context(self.deliverer)
-            if self._siblings is not None:
-                await stack.enter_async_context(self._siblings.serve_peers(metrics))
+            if self._peers is not None:
+                await stack.enter_async_context(self._peers.serve_peers(metrics))
             yield
 
     def _watchers(self, gateway: Gateway) -> PollScheduler:
@@ -478,7 +480,7 @@ class App:
             connections=self.connections,
             runs=self.runs,
             processes=self._processes,
-            sites=self._observed,
+            sites=self._sites_with_events,
             client=gateway.poll_client,
             clock=self.clock,
         )

@@ -9,16 +9,16 @@ from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 PREFIX = "GATEWAY_"
-MOST: Mapping[type, int] = {int: 10**12, float: 31 * 24 * 60 * 60}
+MAX_VALUES: Mapping[type, int] = {int: 10**12, float: 31 * 24 * 60 * 60}
 """Default maximum of settings by type: counts (int) and seconds (float).
 
 The maximum seconds fit into 32 bits as milliseconds.
 """
 
-MAX_SHOWN = 60
+MAX_QUOTED = 60
 """Maximum characters of an invalid value that an error message quotes."""
 
-STORES = frozenset({"valkey", "valkeys", "redis", "rediss", "unix"})
+STORE_SCHEMES = frozenset({"valkey", "valkeys", "redis", "rediss", "unix"})
 """URL schemes of shared stores. ``valkeys`` and ``rediss`` are encrypted."""
 
 STORE_FILES = frozenset({"ssl_ca_certs", "ssl_certfile", "ssl_keyfile"})
@@ -89,7 +89,7 @@ class Environment:
     def number(self, name: str, default: N, *, most: int | None = None) -> N:
         """Return a number of the default's type, above 0 and at most *most*."""
         text = self.text(name, str(default))
-        most = most or MOST[type(default)]
+        most = most or MAX_VALUES[type(default)]
         value = _parse_number(type(default), text)
         if value is None or not 0 < value <= most:
             raise SettingsError(f"{PREFIX}{name} is {_quote(text)}; it should be a number above 0, at most {most:,}.")
@@ -196,7 +196,7 @@ def _store_url_problem(url: str) -> str:
         port = parts.port
     except ValueError:
         return "has no port between 1 and 65535"
-    if parts.scheme not in STORES:
+    if parts.scheme not in STORE_SCHEMES:
         return f"names {_quote(parts.scheme)}, which is not supported" if parts.scheme else "names no kind of store"
     if parts.scheme == "unix":
         return "" if parts.path.strip("/") and not parts.hostname else "names no file, as unix:///run/valkey.sock does"
@@ -217,5 +217,5 @@ def _store_files_problem(query: str, *, encrypted: bool) -> str:
 
 def _quote(text: str, quote: str = "'") -> str:
     """Quote the beginning of a value on one line."""
-    short = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    short = text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
     return f"{quote}{ascii(short)[1:-1] if not short.isprintable() else short}{quote}"

@@ -145,14 +145,14 @@ class ProcessRegistry:
         Raises ``DatabaseInUse`` if another process continues to write heartbeats. Returns immediately if several
         processes are allowed.
         """
-        seen = await self.database.read(self._read_live) if self._must_be_single else {}
-        while seen:
+        previous = await self.database.read(self._read_live) if self._must_be_single else {}
+        while previous:
             await self.clock.sleep(LOOK_SECONDS)
             current = await self.database.read(self._read_live)
             for other, seen_at in current.items():
-                if seen_at > seen.get(other, seen_at):
+                if seen_at > previous.get(other, seen_at):
                     raise DatabaseInUse(f"{self._in_use_message(other)}; stop that one first.")
-            seen = current
+            previous = current
 
     def _read_live(self, reading: Reading) -> dict[str, float]:
         """Return the processes that consider themselves alive, with the times of their last heartbeats."""

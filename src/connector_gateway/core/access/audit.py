@@ -39,7 +39,7 @@ RECORDED = 20
 All requests with a wrong token have the same actor, whatever their client IPs.
 """
 
-SEVERAL = "several"
+COUNTED_TOGETHER = "several"
 """The action and outcome of rejections that are counted together."""
 
 VERIFY_STEP = 1000
@@ -105,7 +105,7 @@ class Audit:
         row = {**entry, "sequence": chain.sequence + 1, "at": self._clock.now()}
         row["mac"] = _mac(key, chain.mac, row)
         writing.execute(insert(tables.audit), row)
-        end = {"sequence": row["sequence"], "mac": row["mac"], "seal": _seal(key, row["sequence"], row["mac"])}
+        end = {"sequence": row["sequence"], "mac": row["mac"], "seal": _end_mac(key, row["sequence"], row["mac"])}
         writing.execute(update(tables.audit_chain).where(_chain.name == CHAIN).values(end))
 
     def _begin(self, writing: Connection) -> Row[Any]:
@@ -117,7 +117,7 @@ class Audit:
             "sealed": self._vault.encrypt({"key": key.hex()}, CHAIN),
             "sequence": sequence,
             "mac": mac,
-            "seal": _seal(key, sequence, mac),
+            "seal": _end_mac(key, sequence, mac),
         }
         # If another process begins a chain concurrently, its row is used.
         writing.execute(insert(tables.audit_chain).on_conflict_do_nothing(), row)
@@ -156,7 +156,7 @@ class Audit:
             uncounted[kind] += 1
             return
         if self._minute.kinds[actor.name] >= RECORDED:
-            uncounted[Actor(actor.name), SEVERAL, "", SEVERAL] += 1
+            uncounted[Actor(actor.name), COUNTED_TOGETHER, "", COUNTED_TOGETHER] += 1
             return
         self._minute.kinds[actor.name] += 1
         uncounted[kind] = 0
@@ -229,7 +229,7 @@ class Audit:
             )
             return Verdict(0, None) if last is None else Verdict(0, None, last, "The end of the chain is missing.")
         key = self._key(chain)
-        if not hmac.compare_digest(chain.seal, _seal(key, chain.sequence, chain.mac)):
+        if not hmac.compare_digest(chain.seal, _end_mac(key, chain.sequence, chain.mac)):
             return Verdict(0, None, chain.sequence, "The end of the chain was altered.")
         mac = await self._read_mac(after)
         if mac is None:
@@ -269,7 +269,7 @@ def _mac(key: bytes, before: bytes, row: Mapping[Any, Any]) -> bytes:
     return hmac.digest(key, before + to_json([row[name] for name in SIGNED]), hashlib.sha256)
 
 
-def _seal(key: bytes, sequence: int, mac: bytes) -> bytes:
+def _end_mac(key: bytes, sequence: int, mac: bytes) -> bytes:
     return hmac.digest(key, b"end\0%d\0" % sequence + mac, hashlib.sha256)
 
 

@@ -37,7 +37,7 @@ SECRET_LENGTH = 43
 
 CALLS_PER_MINUTE = 120
 
-MOST_NAMED = 10
+MAX_REPORTED_NAMES = 10
 """Maximum unknown operations that an error message names."""
 
 _keys = tables.keys.c
@@ -220,13 +220,13 @@ class ApiKeys:
         # The checksum avoids database look-ups of guesses and typing errors.
         if not is_well_formed(key):
             raise errors.InvalidApiKey(_malformed_key_message(key))
-        row = await self.database.read(lambda connection: connection.execute(USABLE, {"_digest": digest}).first())
+        row = await self.database.read(lambda connection: connection.execute(UNREVOKED, {"_digest": digest}).first())
         if row is None or not hmac.compare_digest(row.digest, digest):
             return None
         return _caller(row)
 
 
-USABLE = select(tables.keys).where(_keys.digest == bindparam("_digest"), _keys.revoked_at.is_(None))
+UNREVOKED = select(tables.keys).where(_keys.digest == bindparam("_digest"), _keys.revoked_at.is_(None))
 
 
 def _count_query(workspace_id: str, now: float) -> Select[Any]:
@@ -312,7 +312,7 @@ def _check_operations(patterns: Sequence[str], names: Collection[str]) -> None:
     if unknown:
         suggestions = [(pattern, closest_match(pattern, names)) for pattern in unknown]
         raise errors.InvalidParameters(
-            f"There is no operation {', '.join(map(truncate, unknown[:MOST_NAMED]))}.",
+            f"There is no operation {', '.join(map(truncate, unknown[:MAX_REPORTED_NAMES]))}.",
             *(
                 {"parameter": "operations", "value": name} | ({MEANT: suggestion} if suggestion else {})
                 for name, suggestion in suggestions

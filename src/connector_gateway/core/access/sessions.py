@@ -32,7 +32,7 @@ IDLE_SECONDS = 30 * 60.0
 LINK_SECONDS = 10 * 60.0
 """Lifetime of a sign-in link, in seconds."""
 
-SEEN_PARTS = 30
+UPDATES_PER_IDLE_TIME = 30
 """Maximum updates of ``seen_at`` within the idle time. Not every request should cost a write."""
 
 ID_BYTES = 32
@@ -119,8 +119,8 @@ class Sessions:
                 return None
             return writing.execute(insert(tables.console_sessions), row).rowcount
 
-        begun = await self._database.write(recorded(begin, "sign_in", "console", by="link"))
-        return self._session(identifier, BUILT_IN) if begun else None
+        created = await self._database.write(recorded(begin, "sign_in", "console", by="link"))
+        return self._session(identifier, BUILT_IN) if created else None
 
     async def find(self, token: str, *, in_use: bool = True) -> Session | None:
         """Return the session of *token*, or None if it is invalid, ended, or its operator is revoked.
@@ -135,11 +135,11 @@ class Sessions:
         now = self._clock.now()
         if row is None or row.expires_at <= now or row.seen_at + self._idle_seconds <= now:
             return None
-        if in_use and now - row.seen_at >= self._idle_seconds / SEEN_PARTS:
-            seen = (
+        if in_use and now - row.seen_at >= self._idle_seconds / UPDATES_PER_IDLE_TIME:
+            set_seen_at = (
                 update(tables.console_sessions).where(_sessions.digest == token_digest(identifier)).values(seen_at=now)
             )
-            await self._database.write(lambda writing: writing.execute(seen).rowcount)
+            await self._database.write(lambda writing: writing.execute(set_seen_at).rowcount)
         return self._session(
             identifier, BUILT_IN if row.operator_id is None else Operator(row.name, row.role, row.operator_id)
         )

@@ -108,8 +108,8 @@ def _check_return_urls(return_urls: Sequence[str]) -> None:
 
 def require_workspace(connection: Connection, workspace_id: WorkspaceId) -> None:
     """Raise ``WorkspaceNotFound`` unless the workspace exists."""
-    known = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
-    if connection.execute(known).first() is None:
+    query = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
+    if connection.execute(query).first() is None:
         raise workspace_not_found(workspace_id)
 
 

@@ -15,7 +15,7 @@ from connector_gateway.kit.errors import Detail, GatewayError
 from connector_gateway.kit.errors.suggestions import MEANT, did_you_mean
 from connector_gateway.kit.shapes import NO_INSTANT, format_timestamp
 
-MAX_FAULTS = 20
+MAX_VIOLATIONS = 20
 """Maximum violations that one response lists. It only counts the others."""
 
 MAX_TEXT = 200
@@ -26,7 +26,7 @@ MAX_DETAIL = 2_000
 
 MAX_NESTING = 20
 
-KEPT = {"parameter", "property", "field", "index", "place", "vendor_code", "done"}
+STORABLE_FIELDS = {"parameter", "property", "field", "index", "place", "vendor_code", "done"}
 """Fields of details that contain names, positions or codes, and are stored in the run history."""
 
 INTEGER_BITS = 1024
@@ -123,9 +123,9 @@ def truncate_details(details: Sequence[Detail]) -> list[Detail]:
     steps = [detail for detail in details if DONE in detail]
     public = [
         _with_suggestion(_Truncation(MAX_DETAIL).detail(detail), detail)
-        for detail in chain(violations[:MAX_FAULTS], steps)
+        for detail in chain(violations[:MAX_VIOLATIONS], steps)
     ]
-    omitted = len(violations) - MAX_FAULTS
+    omitted = len(violations) - MAX_VIOLATIONS
     return public if omitted <= 0 else [*public, {"message": f"There are {omitted} more faults.", "more": omitted}]
 
 
@@ -161,9 +161,9 @@ def loggable_details(details: Sequence[Detail]) -> list[Detail]:
         {
             name: truncate(value) if isinstance(value, str) else value
             for name, value in detail.items()
-            if name in KEPT and isinstance(value, str | int)
+            if name in STORABLE_FIELDS and isinstance(value, str | int)
         }
-        for detail in details[:MAX_FAULTS]
+        for detail in details[:MAX_VIOLATIONS]
     ]
     return [detail for detail in storable if detail]
 
@@ -180,7 +180,7 @@ class _Truncation:
     """Copies JSON values up to a number of bytes, and omits the rest."""
 
     def __init__(self, size_bytes: int) -> None:
-        self._left = size_bytes
+        self._remaining_bytes = size_bytes
 
     def detail(self, detail: Detail) -> Detail:
         return {name: self.value(value, MAX_NESTING) for name, value in detail.items()}
@@ -201,22 +201,22 @@ class _Truncation:
 
     def _number(self, value: Decimal | int) -> float | str:
         """Return *value* as a JSON number, or as text if it is outside the range of a double."""
-        self._left -= NUMBER_BYTES
+        self._remaining_bytes -= NUMBER_BYTES
         if isinstance(value, int) and value.bit_length() <= INTEGER_BITS:
-            self._left -= value.bit_length() // 3
+            self._remaining_bytes -= value.bit_length() // 3
             return value
         number = math.inf if isinstance(value, int) else float(value)
         return number if math.isfinite(number) else self._charge(truncate(str(value)))
 
     def _charge(self, text: str) -> str:
-        self._left -= len(to_json(text))
+        self._remaining_bytes -= len(to_json(text))
         return text
 
     def _take_while_affordable(self, items: Iterable[Any], depth: int) -> Iterator[Any]:
         """Yield *items* until the bytes are used up."""
         for item in items:
             # Count brackets, quotes and commas too. Otherwise a list of empty texts would be unlimited.
-            self._left -= 4
-            if self._left < 0 or depth <= 0:
+            self._remaining_bytes -= 4
+            if self._remaining_bytes < 0 or depth <= 0:
                 return
             yield item

@@ -37,7 +37,7 @@ from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.kit.upstream.redaction import conceal
 from connector_gateway.storage.shared.interface import SharedState
 
-OPEN_LINK = "Have the account's user open reconnect_url in details and allow the access, then call again."
+RECONNECT_REMEDY = "Have the account's user open reconnect_url in details and allow the access, then call again."
 """The remedy for a revoked connection if the caller receives a link."""
 
 POLL_TIMEOUTS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
@@ -167,7 +167,7 @@ class Gateway:
         url = await self.connecting.reconnect_url(connection)
         if url is not None:
             error.details.append({"reconnect_url": url})
-            error.remedy = OPEN_LINK
+            error.remedy = RECONNECT_REMEDY
 
     def _perform(self, work: PreparedOperation, arguments: Arguments, recording: RunRecorder) -> Awaitable[Envelope]:
         """Perform a read directly, and a write by the write protocol."""

@@ -13,7 +13,7 @@ from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.operation import AnyConnector
 
 Tone = Literal["good", "warn", "bad"]
-RESENT = {None, 429, 500, 502, 503, 504, 529}
+RESENT_AFTER = {None, 429, 500, 502, 503, 504, 529}
 """Statuses after which a request is resent. None stands for a missing response."""
 
 
@@ -111,6 +111,6 @@ def _loss_sentence(upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
 
 def _was_repeated(upstream: Sequence[Mapping[str, Any]]) -> bool:
     return any(
-        (one["method"], one["path"]) == (two["method"], two["path"]) and one["status"] in RESENT
+        (one["method"], one["path"]) == (two["method"], two["path"]) and one["status"] in RESENT_AFTER
         for one, two in pairwise(upstream)
     )

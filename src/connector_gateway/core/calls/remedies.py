@@ -24,7 +24,7 @@ KEY_HEADER = "the header 'Authorization: Bearer <API key>'"
 
 OPEN_HOOK, FORGET_HOOK = "'connector-gateway hooks open'", "'connector-gateway hooks forget'"
 
-ACTS: Mapping[str, tuple[str, str, str, str]] = {
+PHRASES: Mapping[str, tuple[str, str, str, str]] = {
     "create_key": ("POST /v1/keys", "'connector-gateway keys create'", "the page Keys", ADMINISTRATION),
     "list_keys": ("GET /v1/keys", "'connector-gateway keys list'", "the page Keys", ADMINISTRATION),
     "list_workspaces": (
@@ -99,8 +99,8 @@ class _SurfaceTerms:
 
     def _general_term(self, name: str) -> str | None:
         """Return the text for an action, setting or general term. None for operations and parameters."""
-        if name in ACTS:
-            return ACTS[name][SURFACES.index(self.surface)]
+        if name in PHRASES:
+            return PHRASES[name][SURFACES.index(self.surface)]
         if name.isupper():
             return f"GATEWAY_{self.single_connector.name.upper() if self.single_connector else '<CONNECTOR>'}_{name}"
         if name == "vendor":

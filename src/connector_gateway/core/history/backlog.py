@@ -18,7 +18,7 @@ ANSWER_SECONDS = 0.5
 KEPT_SECONDS = 10.0
 """Seconds for which a snapshot is cached, so that frequent scrapes do not load the database."""
 
-DOUBTFUL = literal_column("claims.state") == literal_column("'doubtful'")
+IS_IN_DOUBT = literal_column("claims.state") == literal_column("'doubtful'")
 """The condition as written in the partial index, which SQLite matches by its text."""
 
 
@@ -84,7 +84,7 @@ class BacklogMonitor:
 
 def _claims(reading: Transaction) -> tuple[int, float | None]:
     """Return the number of in-doubt claims, and when the first of them can be resolved."""
-    row = reading.execute(select(func.count(), func.min(tables.claims.c.settles_at)).where(DOUBTFUL)).one()
+    row = reading.execute(select(func.count(), func.min(tables.claims.c.settles_at)).where(IS_IN_DOUBT)).one()
     return row[0], row[1]
 
 

@@ -21,14 +21,14 @@ DELIVER = "deliver_events"
 READ_EVENTS = "read_events"
 """The operation with which connectors return events."""
 
-OF_ITSELF = (DOWNLOAD, OBSERVE, DELIVER)
+WITHOUT_KEY = (DOWNLOAD, OBSERVE, DELIVER)
 """Operations in the run history that cannot be called with a key."""
 
 
 def operation_names(connectors: "Mapping[str, AnyConnector]", connector: str | None = None) -> Collection[str]:
     """Return the operations that runs can have, or only those of *connector* if it is given."""
     selected = [each for name, each in connectors.items() if connector in {None, name}]
-    return [*dict.fromkeys(operation.name for each in selected for operation in each.operations), *OF_ITSELF]
+    return [*dict.fromkeys(operation.name for each in selected for operation in each.operations), *WITHOUT_KEY]
 
 
 def event_types(connectors: "Mapping[str, AnyConnector]") -> Sequence[str]:

@@ -44,7 +44,7 @@ class _Hour:
     committed: int = 0
     """The committed value of ``and_more``."""
 
-    def holds(self, workspace_id: WorkspaceId | None, run_id: str) -> bool:
+    def includes(self, workspace_id: WorkspaceId | None, run_id: str) -> bool:
         """Return True if the call with *run_id* is one that was only counted. *workspace_id* has to match if given."""
         if self.last is None or self.until is None or workspace_id not in {None, self.workspace_id}:
             return False
@@ -94,7 +94,7 @@ class RejectedCallCounter:
 
     async def counted(self, workspace_id: WorkspaceId | None, run_id: str) -> bool:
         """Return True if a missing run might belong to a call that was only counted, judging by its time."""
-        if any(hour.holds(workspace_id, run_id) for hour in self._hours.values()):
+        if any(hour.includes(workspace_id, run_id) for hour in self._hours.values()):
             return True
         query = select(_runs.run_id).where(
             _runs.and_more.is_not(None), _runs.run_id < run_id, _runs.more_until >= run_id

@@ -9,7 +9,7 @@ MAX_PLACES = 100
 """Maximum paths that are counted separately, so that vendors cannot fill the memory or the metrics."""
 
 OTHER = "other"
-PLACE = "place"
+PATH_FIELD = "place"
 
 _INDEX = re.compile(r"\[[0-9]+\]")
 
@@ -22,7 +22,7 @@ class UnexpectedResponses:
 
     def count(self, connector: str, error: GatewayError) -> None:
         """Count *error* if it concerns a response of an unexpected shape, including errors after a write."""
-        paths = [str(detail[PLACE]) for detail in error.details if PLACE in detail]
+        paths = [str(detail[PATH_FIELD]) for detail in error.details if PATH_FIELD in detail]
         if not paths and not isinstance(error, UpstreamUnexpected):
             return
         key = connector, _INDEX.sub("[]", paths[0]) if paths else ""

@@ -72,7 +72,7 @@ class ConnectionPacer:
         return self._reserve(charges, deadline)
 
     async def _reserve(self, charges: Sequence[Charge], deadline: Deadline) -> Reservation:
-        resolved = self._resolve_all(charges)
+        resolved = self._resolve_charges(charges)
         reservation = await self._shared.reserve(resolved, self._max_wait(resolved, deadline))
         if reservation.wait > 0:
             if not reservation.granted:
@@ -120,14 +120,14 @@ class ConnectionPacer:
 
     async def block(self, charges: Sequence[Charge], seconds: float) -> None:
         """Block these budgets for *seconds*, as the vendor's throttling response demands."""
-        resolved = self._resolve_all(charges)
+        resolved = self._resolve_charges(charges)
         self._usage.throttled(resolved)
         await self._shared.close(resolved, seconds)
 
-    def _resolve_all(self, charges: Sequence[Charge]) -> list[ResolvedCharge]:
-        return [self._resolve(charge) for charge in charges]
+    def _resolve_charges(self, charges: Sequence[Charge]) -> list[ResolvedCharge]:
+        return [self._resolve_charge(charge) for charge in charges]
 
-    def _resolve(self, charge: Charge) -> ResolvedCharge:
+    def _resolve_charge(self, charge: Charge) -> ResolvedCharge:
         name = f"{UPSTREAM}:{self._connector}:{charge.budget}:{charge.scope_key or self._account}"
         budget = self._budgets[charge.budget]
         # Otherwise a budget with a limit below the cost of one request would block it forever.
@@ -139,7 +139,7 @@ class BackgroundPacer(ConnectionPacer):
 
     async def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Reservation:
         """Wait until the budgets are idle. After ``YIELD_SECONDS``, wait in order like a call."""
-        resolved = self._resolve_all(charges)
+        resolved = self._resolve_charges(charges)
         yields_until = min(self._clock.now() + YIELD_SECONDS, deadline.start_by)
         while (remaining := yields_until - self._clock.now()) > 0:
             reservation = await self._shared.try_reserve_idle(resolved)
@@ -171,7 +171,7 @@ class AnonymousPacer(ConnectionPacer):
         self._account = account
         # One by one, since together they might exceed the limit of a budget.
         for charge in self._sent_charges:
-            await self._shared.reserve(self._resolve_all([charge]), inf)
+            await self._shared.reserve(self._resolve_charges([charge]), inf)
 
 
 def _too_long(wait: float) -> UpstreamRateLimited:

@@ -33,7 +33,7 @@ class TimeBucket:
     waiting: int = 0
     """Maximum number of queued requests."""
 
-    still: int = 0
+    waiting_at_end: int = 0
     """Number of queued requests at the end."""
 
 
@@ -52,7 +52,7 @@ class Meter:
         """Return the current bucket."""
         number = int(now // SLOT_SECONDS)
         if not self.slots or self.slots[-1].number != number:
-            self.slots.append(TimeBucket(number, waiting=self.waiting, still=self.waiting))
+            self.slots.append(TimeBucket(number, waiting=self.waiting, waiting_at_end=self.waiting))
         return self.slots[-1]
 
     def queue(self, change: int, now: float) -> None:
@@ -60,16 +60,16 @@ class Meter:
         # The bucket is created before the change, so that it includes the requests queued at its start.
         slot = self.slot(now)
         self.waiting += change
-        slot.waiting, slot.still = max(slot.waiting, self.waiting), self.waiting
+        slot.waiting, slot.waiting_at_end = max(slot.waiting, self.waiting), self.waiting
 
     def history(self, now: float) -> Sequence[TimeBucket]:
         """Return all buckets up to now, including empty ones."""
         last, existing = int(now // SLOT_SECONDS), {slot.number: slot for slot in self.slots}
-        slots, still = [], 0
+        slots, queued = [], 0
         for number in range(last - SLOTS + 1, last + 1):
-            slot = existing.get(number) or TimeBucket(number, waiting=still, still=still)
+            slot = existing.get(number) or TimeBucket(number, waiting=queued, waiting_at_end=queued)
             slots.append(slot)
-            still = slot.still
+            queued = slot.waiting_at_end
         return slots
 
 

@@ -17,13 +17,13 @@ MIN_BITS = 128
 ESTIMATED_CHARACTERS = 72
 """Maximum characters whose entropy is estimated. The time is quadratic in their number."""
 
-CHANCE = 0.85
+MIN_RANDOM_SHARE = 0.85
 """Minimum share of unpredictable characters in a random text, which contains some words and dates by accident.
 
 It was at least 0.93 in 1,000 texts of ``token_urlsafe(16)``; passphrases of common words are below it.
 """
 
-CHANCE_HEXADECIMAL = 0.75
+MIN_RANDOM_SHARE_HEXADECIMAL = 0.75
 """Minimum share for hexadecimal digits, which form no passphrases.
 
 It was at least 0.81 in 10,000 texts of ``token_hex(16)``.
@@ -52,7 +52,7 @@ def entropy(secret: str) -> float:
     if not prefix:
         return 0.0
     digits, size = float(zxcvbn(prefix)["guesses_log10"]), _alphabet(set(secret))
-    is_random = digits >= (CHANCE_HEXADECIMAL if size == HEXADECIMAL else CHANCE) * len(prefix)
+    is_random = digits >= (MIN_RANDOM_SHARE_HEXADECIMAL if size == HEXADECIMAL else MIN_RANDOM_SHARE) * len(prefix)
     # If the prefix has patterns, the remaining characters count as 0 bits.
     return len(secret) * math.log2(size) if is_random else digits * math.log2(10)
 
