@@ -74,15 +74,15 @@ class Environment:
             raise SettingsError(f"{PREFIX}{name} is not set; it has no default.")
         return value
 
-    def secrets(self, name: str, shortest: int, *, required: bool = True) -> tuple[str, ...]:
-        """Return secrets separated by commas. Raises ``SettingsError`` if one is shorter than *shortest*."""
+    def secrets(self, name: str, min_length: int, *, required: bool = True) -> tuple[str, ...]:
+        """Return secrets separated by commas. Raises ``SettingsError`` if one is shorter than *min_length*."""
         text = self.required(name) if required else self.text(name, "")
         secrets = tuple(text.split(",")) if text else ()
         for position, secret in enumerate(secrets, 1):
-            if len(secret) < shortest:
+            if len(secret) < min_length:
                 raise SettingsError(
                     f"{PREFIX}{name}: secret {position} of {len(secrets)} has {len(secret)} characters; "
-                    f"each needs {shortest} or more. {GENERATE}"
+                    f"each needs {min_length} or more. {GENERATE}"
                 )
         return secrets
 

@@ -29,10 +29,10 @@ from connector_gateway.storage.sql.sqlite_files import DatabaseInUse
 HEARTBEAT_SECONDS = 2.0
 
 LIVE_SECONDS = 6.0
-"""How long a process may rely on its claims and leases after its last heartbeat, in seconds."""
+"""Seconds after its last heartbeat for which a process is allowed to rely on its claims and leases."""
 
 DEAD_AFTER_SECONDS = 10.0
-"""How long after its last heartbeat other processes may take over its claims and leases, by the database's clock."""
+"""Seconds after its last heartbeat, by the database's clock, until other processes take over a process's work."""
 
 LOOK_SECONDS = 0.5
 """Seconds between two checks for heartbeats of other processes, before a single-instance process starts."""
@@ -83,7 +83,7 @@ class ProcessRegistry:
     stopwatch: Callable[[], float] = field(kw_only=True, default=monotonic_seconds)
 
     offline_since: float | None = field(init=False, default=None)
-    """When the last process stopped before this one started, in epoch seconds.
+    """The time at which the last process stopped before this one started, in epoch seconds.
 
     None if there was no gap, or on first start.
     """
@@ -93,7 +93,7 @@ class ProcessRegistry:
     """Number of live processes at the last heartbeat, including this one."""
 
     _lapses: int = field(init=False, default=0)
-    """Number of times that this process had no heartbeat for so long that others may have taken over its work."""
+    """Number of times that this process had no heartbeat for so long that others might have taken over its work."""
 
     def __post_init__(self) -> None:
         self._has_exclusive_database = self.alone and self.database.embedded
@@ -129,7 +129,7 @@ class ProcessRegistry:
     def fence(self) -> Callable[[], None]:
         """Return a check that raises ``StorageUnavailable`` once other processes may consider this process dead.
 
-        It also raises after heartbeats resume, since the work may have been taken over meanwhile.
+        It also raises after heartbeats resume, since the work might have been taken over meanwhile.
         """
         lapses = self._lapses
 

@@ -30,7 +30,7 @@ class _Flight(Generic[V]):
 
 
 class SingleFlight(Generic[K, V]):
-    """Up to *most* values by key, each with an expiry time; the least recently used value is dropped first.
+    """Up to *most* values by key, each with an expiry time. The least recently used value is dropped first.
 
     With *from_start*, the lifetime of a value counts from the start of its look-up. A later caller does not share a
     look-up that is older than the lifetime. Otherwise the lifetime counts from the end of the look-up, and every caller
@@ -39,7 +39,7 @@ class SingleFlight(Generic[K, V]):
 
     def __init__(self, clock: Clock, most: int, *, from_start: bool = False) -> None:
         self._clock = clock
-        self._most = most
+        self._max = most
         self._from_start = from_start
         self._values: OrderedDict[K, tuple[float, V]] = OrderedDict()
         self._flights: dict[K, _Flight[V]] = {}
@@ -88,7 +88,7 @@ class SingleFlight(Generic[K, V]):
     def _put(self, key: K, value: V, expires_at: float) -> None:
         self._values[key] = expires_at, value
         self._values.move_to_end(key)
-        if len(self._values) > self._most:
+        if len(self._values) > self._max:
             self._values.popitem(last=False)
 
     def _begin(self, key: K, find: Callable[[], Awaitable[V]], seconds: float) -> _Flight[V]:

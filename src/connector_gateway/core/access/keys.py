@@ -29,7 +29,7 @@ from connector_gateway.storage.sql.database import Database
 KeyScope = Literal["read", "read_write"]
 MentionRule = Literal["allow", "neutralise"]
 NEUTRALISE: MentionRule = "neutralise"
-"""The rule of a key, or the preference of a call, that mentions in written texts notify nobody."""
+"""The rule of a key, or the preference of a call, that mentions in written texts send no notifications."""
 
 PREFIX = "cgw_"
 SECRET_LENGTH = 43

@@ -22,7 +22,7 @@ class LastUsed:
         self._pending: dict[str, float] = {}
         (key,) = table.primary_key.columns
         self._key = key.name
-        # Another process may have stored a later use.
+        # Another process might have stored a later use.
         later = func.coalesce(table.c.last_used_at, 0.0) < bindparam("_at")
         self._update = update(table).where(key == bindparam("_key"), later).values(last_used_at=bindparam("_at"))
 

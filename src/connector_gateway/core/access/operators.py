@@ -108,21 +108,21 @@ class Operators:
         operators = [_public(row) for row in rows[:limit]]
         return operators, operators[-1]["operator_id"] if len(rows) > limit else None
 
-    async def show(self, wanted: str) -> dict[str, Any]:
+    async def show(self, name: str) -> dict[str, Any]:
         """Return one operator, by identifier or name."""
-        query = select(tables.operators).where(or_(_operators.operator_id == wanted, _operators.name == wanted))
+        query = select(tables.operators).where(or_(_operators.operator_id == name, _operators.name == name))
         row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
-            raise _not_found(wanted)
+            raise _not_found(name)
         return _public(row)
 
-    async def revoke(self, wanted: str) -> dict[str, Any]:
+    async def revoke(self, name: str) -> dict[str, Any]:
         """Revoke the token of an operator, by identifier or name.
 
         It takes effect immediately in this process, and within seconds in others. Console sessions end immediately in
         all processes.
         """
-        operator = await self.show(wanted)
+        operator = await self.show(name)
         revoke = (
             update(tables.operators)
             .where(_operators.operator_id == operator["operator_id"])
@@ -138,7 +138,7 @@ class Operators:
             recorded(update_row, "revoke_operator", operator["operator_id"], operator=operator["name"])
         )
         if row is None:
-            raise _not_found(wanted)
+            raise _not_found(name)
         self._cache.forget(row["digest"])
         return _public(row)
 
@@ -162,9 +162,9 @@ def _invalid_name(name: str, why: str) -> InvalidParameters:
     )
 
 
-def _not_found(wanted: str) -> OperatorNotFound:
+def _not_found(name: str) -> OperatorNotFound:
     return OperatorNotFound(
-        f"There is no operator {truncate(wanted)}.", {"parameter": "operator_id", "value": truncate(wanted)}
+        f"There is no operator {truncate(name)}.", {"parameter": "operator_id", "value": truncate(name)}
     )
 
 

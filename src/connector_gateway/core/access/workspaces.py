@@ -42,14 +42,14 @@ class Workspaces:
         await self._database.write(recorded(create, "create_workspace", row["workspace_id"]))
         return _public(row)
 
-    async def page(self, wanted: str, before: str | None, limit: int) -> tuple[Sequence[dict[str, Any]], str | None]:
-        """Return workspaces whose name or identifier contains *wanted*, newest first, and the next *before* or None."""
+    async def page(self, text: str, before: str | None, limit: int) -> tuple[Sequence[dict[str, Any]], str | None]:
+        """Return workspaces whose name or identifier contains *text*, newest first, and the next *before* or None."""
         query = select(tables.workspaces).order_by(tables.workspaces.c.workspace_id.desc())
         query = query if before is None else query.where(tables.workspaces.c.workspace_id < before)
         # Databases differ in their case folding, so names are compared here.
-        query = query if wanted else query.limit(limit + 1)
+        query = query if text else query.limit(limit + 1)
         rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
-        needle = wanted.casefold()
+        needle = text.casefold()
         matches = [row for row in rows if needle in row["name"].casefold() or needle in row["workspace_id"].casefold()]
         public = [_public(row) for row in matches[:limit]]
         return public, public[-1]["workspace_id"] if len(matches) > limit else None

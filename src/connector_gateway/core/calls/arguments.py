@@ -106,7 +106,7 @@ class Arguments(Struct):
         """
         details: list[Detail] = []
         values = self._from_query(params, details) if self.body is None else self._from_body(self.body, details)
-        self._read_key(values, details, keyed=keyed)
+        self._normalise_key(values, details, keyed=keyed)
         # Last, so that neither query nor body can override the path.
         values |= self.path
         if connection:
@@ -123,7 +123,7 @@ class Arguments(Struct):
             raise _invalid_parameters(params, details)
         return result
 
-    def _read_key(self, values: dict[str, Any], details: list[Detail], *, keyed: bool) -> None:
+    def _normalise_key(self, values: dict[str, Any], details: list[Detail], *, keyed: bool) -> None:
         """Normalise the idempotency key of the body, and compare it with the key of the header."""
         raw = values.get(IDEMPOTENCY_FIELD)
         in_body = KeyText.of(raw) if isinstance(raw, str) else None
@@ -214,7 +214,7 @@ def _check_connection(values: dict[str, Any], details: list[Detail]) -> None:
 
 
 def _invalid_parameters(params: type[Params], details: Sequence[Detail]) -> InvalidParameters:
-    """Return the error for *faults*, without the values of the secret parameters of *params*."""
+    """Return the error for *details*, without the values of the secret parameters of *params*."""
     secret = [name for name, field in params.model_fields.items() if not field.repr]
     return InvalidParameters(_summary(details), *without_values(details, secret))
 
@@ -348,12 +348,12 @@ def _plain_type(annotation: Any) -> Any:
     return origin or annotation
 
 
-def _convert_text(kind: Any, text: str) -> Any:
-    """Convert *text* of a query to *kind*. Text that cannot be converted is returned unchanged."""
-    if kind is int and re.fullmatch(r"-?[0-9]{1,18}", text):
+def _convert_text(target: Any, text: str) -> Any:
+    """Convert *text* of a query to *target*. Text that cannot be converted is returned unchanged."""
+    if target is int and re.fullmatch(r"-?[0-9]{1,18}", text):
         return int(text)
-    if kind is bool:
+    if target is bool:
         return {"true": True, "1": True, "false": False, "0": False}.get(text, text)
-    if kind is list:
+    if target is list:
         return text.split(",")
     return text

@@ -26,15 +26,15 @@ DOWNLOADS = 200
 
 
 class ConcurrencyLimit:
-    """Context manager that admits at most *most* concurrent calls. One more immediately raises ``Overloaded``."""
+    """Context manager that admits at most *maximum* concurrent calls. One more immediately raises ``Overloaded``."""
 
-    def __init__(self, most: int) -> None:
-        self._most = self._free = most
+    def __init__(self, maximum: int) -> None:
+        self._max = self._free = maximum
 
     @property
     def in_use(self) -> int:
         """The number of running calls."""
-        return self._most - self._free
+        return self._max - self._free
 
     def __enter__(self) -> None:
         # No queue: running calls already wait for rate-limit budgets, and a second queue would only hide that.
@@ -50,31 +50,31 @@ class Downloads:
     """Limits concurrent downloads per link, per connection and in total."""
 
     def __init__(self) -> None:
-        self._under_way: Counter[str] = Counter()
+        self._active: Counter[str] = Counter()
 
     @contextmanager
     def one(self, link: str, connection_id: str) -> Iterator[None]:
         """Occupy a slot for one download. Raises ``Overloaded`` if none is free."""
         limits = {"": DOWNLOADS, connection_id: MAX_PER_CONNECTION, link: MAX_PER_LINK}
-        if any(self._under_way[name] >= maximum for name, maximum in limits.items()):
+        if any(self._active[name] >= maximum for name, maximum in limits.items()):
             raise Overloaded(
                 "More downloads are under way than this service takes of one link, of one connection, or in all.",
                 retry_after=DOWNLOAD_RETRY_AFTER_SECONDS,
             )
-        self._under_way.update(limits.keys())
+        self._active.update(limits.keys())
         try:
             yield
         finally:
-            self._under_way.subtract(limits.keys())
-            self._under_way = +self._under_way
+            self._active.subtract(limits.keys())
+            self._active = +self._active
 
 
 class AccountSlots:
-    """Slots for at most *most* concurrent requests of one account. Further requests wait in order."""
+    """Slots for at most *maximum* concurrent requests of one account. Further requests wait in order."""
 
-    def __init__(self, most: int) -> None:
-        self._free = asyncio.Semaphore(most)
-        self._large = asyncio.Semaphore(max(1, most // LARGE_SLOT_RATIO))
+    def __init__(self, maximum: int) -> None:
+        self._free = asyncio.Semaphore(maximum)
+        self._large = asyncio.Semaphore(max(1, maximum // LARGE_SLOT_RATIO))
 
     def slot(self, seconds: float) -> AbstractAsyncContextManager[None]:
         """Occupy a slot. Raises ``UpstreamRateLimited`` if none becomes free within *seconds*."""
@@ -107,16 +107,16 @@ async def _occupy(semaphore: asyncio.Semaphore, seconds: float) -> AsyncIterator
 class AccountSlotPool:
     """The slots of each account of one vendor, while they are in use. Each process has its share."""
 
-    def __init__(self, most: int, processes: Callable[[], int]) -> None:
-        self._most = most
+    def __init__(self, maximum: int, processes: Callable[[], int]) -> None:
+        self._max = maximum
         self._processes = processes
-        self._used: WeakValueDictionary[tuple[str, int], AccountSlots] = WeakValueDictionary()
+        self._slots: WeakValueDictionary[tuple[str, int], AccountSlots] = WeakValueDictionary()
 
     def of(self, account: str) -> AccountSlots:
         """Return the slots of one account."""
         # The key includes the limit: after processes start or stop, new calls use slots with the new limit.
-        share = max(1, self._most // max(1, self._processes()))
-        slots = self._used.get((account, share))
+        share = max(1, self._max // max(1, self._processes()))
+        slots = self._slots.get((account, share))
         if slots is None:
-            slots = self._used[account, share] = AccountSlots(share)
+            slots = self._slots[account, share] = AccountSlots(share)
         return slots

@@ -71,7 +71,7 @@ class Gateway:
     usage: UsageTracker
 
     def __post_init__(self) -> None:
-        self._under_way = ConcurrencyLimit(self.max_calls)
+        self._active_calls = ConcurrencyLimit(self.max_calls)
         self._memory_budget = MemoryBudget(self.max_held_bytes)
         self._downloads = Downloads()
         self._caches = ConnectionCaches(self.clock)
@@ -117,10 +117,10 @@ class Gateway:
             run.parameters = operation.sent(params)
             connection = await self.connections.open(caller, connector, connection_id or "")
             try:
-                with self._under_way, MemoryReservation(self._memory_budget) as holding:
-                    work = self._prepare(run, connection, operation, params, holding)
-                    work.call.restored = arguments.key is not None and self.writing.restores.lost is not None
-                    envelope = await self._perform(work, arguments, recording)
+                with self._active_calls, MemoryReservation(self._memory_budget) as reservation:
+                    prepared = self._prepare(run, connection, operation, params, reservation)
+                    prepared.call.restored = arguments.key is not None and self.writing.restores.lost is not None
+                    envelope = await self._perform(prepared, arguments, recording)
             except ConnectionRevoked as error:
                 await self._note_revoked(connection)
                 if caller.manages_connections:
@@ -169,11 +169,13 @@ class Gateway:
             error.details.append({"reconnect_url": url})
             error.remedy = RECONNECT_REMEDY
 
-    def _perform(self, work: PreparedOperation, arguments: Arguments, recording: RunRecorder) -> Awaitable[Envelope]:
+    def _perform(
+        self, prepared: PreparedOperation, arguments: Arguments, recording: RunRecorder
+    ) -> Awaitable[Envelope]:
         """Perform a read directly, and a write by the write protocol."""
-        if work.operation.scope == "read":
-            return work.read()
-        return self.writing.write(work, arguments, recording, self.timeouts.queue_seconds)
+        if prepared.operation.scope == "read":
+            return prepared.read()
+        return self.writing.write(prepared, arguments, recording, self.timeouts.queue_seconds)
 
     def _prepare(
         self, run: Run, connection: Connection, operation: AnyOperation, params: Params, holding: MemoryReservation
@@ -208,8 +210,8 @@ class Gateway:
     @contextmanager
     def poll_client(self, run: Run, connection: Connection) -> Iterator[Any]:
         """Yield the connector's client for one poll of a connection. It yields to calls and has longer time-outs."""
-        with MemoryReservation(self._memory_budget) as holding:
-            upstream = self._upstream(run, connection, BackgroundPacer, POLL_TIMEOUTS, holding)
+        with MemoryReservation(self._memory_budget) as reservation:
+            upstream = self._upstream(run, connection, BackgroundPacer, POLL_TIMEOUTS, reservation)
             yield self.sites[connection.connector].connector.client(upstream)
 
     def _upstream(
@@ -248,11 +250,11 @@ class Gateway:
     @property
     def under_way(self) -> int:
         """The number of running calls."""
-        return self._under_way.in_use
+        return self._active_calls.in_use
 
 
 def _neutralises_mentions(run: Run, caller: Caller) -> bool:
-    """Return True if mentions in the texts of a write are neutralised, so that they notify nobody."""
+    """Return True if mentions in the texts of a write are neutralised, so that they send no notifications."""
     if run.mentions not in {None, NEUTRALISE}:
         raise InvalidParameters(
             "The preference mentions has one value.",

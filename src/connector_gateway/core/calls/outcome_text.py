@@ -27,7 +27,7 @@ class Outcome:
     """The remedy, empty if the run succeeded."""
 
 
-def error_of(code: str | None) -> type[GatewayError] | None:
+def find_error_class(code: str | None) -> type[GatewayError] | None:
     """Return the error class of *code*. None for codes of polls and deliveries, which have no class."""
     return next((error for error in all_errors() if error.code == code), None)
 
@@ -57,7 +57,7 @@ def _has_different_parameters(run: Mapping[str, Any]) -> bool:
 
 def _explain_error(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome:
     """Explain a failed run, with the remedy for the surface of its call."""
-    error = error_of(run["code"])
+    error = find_error_class(run["code"])
     if error is None:
         return Outcome("bad", [f"It ended with {run['code']}."])
     done = [str(one[DONE]) for one in run["details"] or () if DONE in one]
@@ -83,10 +83,10 @@ def _unusual_facts(run: Mapping[str, Any], vendor: str) -> Iterator[str]:
         yield "Nothing was written: the call asked what would be written."
     if run["status"] == "partial":
         yield "A part of the result is missing, or a part of the work could not be done."
-    settled = [one for one in run["details"] or () if FOUND in one or SENT_AGAIN in one]
-    for one in settled:
-        yield _resolution_sentence(one, run["upstream"], vendor)
-    if not settled and _was_repeated(run["upstream"]):
+    resolved = [detail for detail in run["details"] or () if FOUND in detail or SENT_AGAIN in detail]
+    for detail in resolved:
+        yield _resolution_sentence(detail, run["upstream"], vendor)
+    if not resolved and _was_repeated(run["upstream"]):
         yield f"{vendor} did not answer at once, and was asked again."
     if _has_different_parameters(run):
         yield different_parameters(run["idempotency"].get("first_run_id"))

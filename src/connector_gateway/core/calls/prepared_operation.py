@@ -77,14 +77,14 @@ class PreparedOperation(Struct):
         """Perform a read-only operation and return its envelope."""
         return self.envelope(await self.operation.handler(self.call, self.params))
 
-    def replay(self, first: StoredResult, answer: bytes) -> Envelope:
-        """Return the envelope of a replayed *first* result with the data *answer*."""
+    def replay(self, first: StoredResult, data: bytes) -> Envelope:
+        """Return the envelope of a replayed *first* result with its stored *data*."""
         status: Status = "partial" if first.status == "partial" else "ok"
         return Envelope(
             self.run.run_id,
             self.connection.connector,
             status,
-            [answer],
+            [data],
             paged=self.operation.is_paged,
             replayed=True,
             warnings=self._warning_texts(),
@@ -125,9 +125,9 @@ def cursor_scope(connection: Connection, operation: AnyOperation, params: Params
     )
 
 
-def scope_of(work: PreparedOperation, step: WriteStep[Any], intent: StepInput) -> str:
+def scope_of(prepared: PreparedOperation, step: WriteStep[Any], intent: StepInput) -> str:
     """Return the scope of a step's objects: their identifiers are unique in the connector or in one account of it."""
-    account, connector = step.within(intent), work.connection.connector
+    account, connector = step.within(intent), prepared.connection.connector
     return f"{connector}/{account}" if account else connector
 
 

@@ -12,7 +12,7 @@ from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
-ANSWER_SECONDS = 0.5
+TIMEOUT_SECONDS = 0.5
 """Query time-out in seconds. It is short, since the other metrics matter most while the database is unavailable."""
 
 KEPT_SECONDS = 10.0
@@ -49,7 +49,7 @@ class BacklogSnapshot:
 class BacklogMonitor:
     """Reads the backlog and caches it for some seconds."""
 
-    def __init__(self, database: Database, clock: Clock, seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(self, database: Database, clock: Clock, seconds: float = TIMEOUT_SECONDS) -> None:
         self._database = database
         self._seconds = seconds
         self._clock = clock

@@ -80,7 +80,7 @@ UNDER_WAY: ContextVar[str] = ContextVar("run under way")
 """The run of the current task, for log lines. Every call and poll has its own task."""
 
 _runs = tables.runs.c
-REFUSED = literal_column("runs.code") == literal_column("'rate_limited'")
+IS_RATE_LIMITED = literal_column("runs.code") == literal_column("'rate_limited'")
 """The condition as written in the partial index, which SQLite matches by its text."""
 
 UNSUCCESSFUL = {"error", "interrupted", "partial"}
@@ -194,21 +194,21 @@ class RunStore:
         return RunRecorder(self, identity, run)
 
     async def show(
-        self, wanted: str, workspace_id: WorkspaceId | None, connection_ids: Collection[str] | None = None
+        self, run_id: str, workspace_id: WorkspaceId | None, connection_ids: Collection[str] | None = None
     ) -> dict[str, Any]:
         """Return one run, only if it matches *workspace_id* and *connection_ids*."""
-        query = select(tables.runs).where(tables.runs.c.run_id == wanted)
+        query = select(tables.runs).where(tables.runs.c.run_id == run_id)
         if workspace_id is not None:
             query = query.where(tables.runs.c.workspace_id == workspace_id)
         row = await self.database.read_slow(lambda reading: reading.execute(query).mappings().first())
-        if row is None and await self.refusals.counted(workspace_id, wanted):
+        if row is None and await self.refusals.counted(workspace_id, run_id):
             raise errors.RunNotRecorded(
-                f"Too many calls of the key were refused to keep the run {wanted}; it was only counted.",
-                {"parameter": "run_id", "value": wanted},
+                f"Too many calls of the key were refused to keep the run {run_id}; it was only counted.",
+                {"parameter": "run_id", "value": run_id},
             )
         if row is None or (connection_ids is not None and row["connection_id"] not in connection_ids):
             raise errors.RunNotFound(
-                f"There is no run {wanted} in this workspace.", {"parameter": "run_id", "value": wanted}
+                f"There is no run {run_id} in this workspace.", {"parameter": "run_id", "value": run_id}
             )
         return _public(row)
 
@@ -303,7 +303,7 @@ class RunStore:
 
     async def purge_refused(self, before: float) -> int:
         """Delete a limited number of rate-limited runs that started *before* a time. Returns how many."""
-        return len(await self._purge(REFUSED, before))
+        return len(await self._purge(IS_RATE_LIMITED, before))
 
     async def _purge(self, condition: ColumnElement[bool], before: float) -> Sequence[str]:
         oldest = select(_runs.run_id, _runs.started_at).where(condition).order_by(_runs.run_id).limit(PURGE_STEP)

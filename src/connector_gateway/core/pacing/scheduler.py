@@ -83,27 +83,27 @@ class ConnectionPacer:
         self._has_sent = True
         return reservation
 
-    async def reacquire(self, turn: GrantedReservation, deadline: Deadline) -> None:
-        """Wait until the expired *turn* is confirmed again. Raises like ``acquire``."""
+    async def reacquire(self, reservation: GrantedReservation, deadline: Deadline) -> None:
+        """Wait until the expired *reservation* is confirmed again. Raises like ``acquire``."""
         # Ensures that a process which is delayed each time does not repeat this forever.
-        if (late := self._clock.now() - deadline.start_by) > 0:
-            turn.release()
-            raise _too_long(late)
-        await self._wait(turn, await turn.confirm(), (), deadline)
+        if (delay := self._clock.now() - deadline.start_by) > 0:
+            reservation.release()
+            raise _too_long(delay)
+        await self._wait(reservation, await reservation.confirm(), (), deadline)
 
     async def _wait(
-        self, turn: GrantedReservation, wait: float, resolved: Sequence[ResolvedCharge], deadline: Deadline
+        self, reservation: GrantedReservation, wait: float, resolved: Sequence[ResolvedCharge], deadline: Deadline
     ) -> None:
-        """Wait until *turn* is confirmed. Delays of earlier requests can make it too late for *deadline*."""
+        """Wait until *reservation* is confirmed. Delays of earlier requests can make it too late for *deadline*."""
         try:
             while wait > 0:
                 await self._sleep(wait)
-                wait = await turn.confirm()
+                wait = await reservation.confirm()
                 if wait > 0 and wait > self._max_wait(resolved, deadline):
                     raise _too_long(wait)
         # Release it even if the caller is cancelled: an unused reservation would delay the requests behind it.
         except BaseException:
-            turn.release()
+            reservation.release()
             raise
 
     def _max_wait(self, resolved: Sequence[ResolvedCharge], deadline: Deadline) -> float:

@@ -38,9 +38,9 @@ class UpstreamConfig:
         transport: Transport,
         clock: Clock,
         time: Callable[[], float],
-        exchanged: Callable[[RequestRecord], None] = lambda _: None,
+        on_response: Callable[[RequestRecord], None] = lambda _: None,
     ) -> UpstreamService:
-        """Return the vendor's service, using *transport*. *exchanged* is called with every request."""
+        """Return the vendor's service, using *transport*. *on_response* is called with the record of every request."""
         connector = self.connector
         expired = connector.oauth.expired if connector.oauth else unauthorised
         return UpstreamService(
@@ -51,7 +51,7 @@ class UpstreamConfig:
             clock,
             time,
             expired,
-            exchanged,
+            on_response,
             connector.error_table,
         )
 

@@ -38,10 +38,10 @@ class TimeBucket:
 
 
 @dataclass(slots=True)
-class Meter:
+class BudgetMeter:
     """The usage of one budget."""
 
-    take: ResolvedCharge
+    charge: ResolvedCharge
     connection_id: str
     """The connection that used it last. Others might share it."""
 
@@ -87,7 +87,7 @@ class BudgetUsage:
     per_seconds: float
     waiting: int
     history: Sequence[TimeBucket]
-    take: ResolvedCharge = field(repr=False)
+    charge: ResolvedCharge = field(repr=False)
     """The charge with which the shared counters are queried."""
 
 
@@ -126,24 +126,24 @@ class UsageTracker:
     def __init__(self, shared: SharedState, clock: Clock) -> None:
         self._shared = shared
         self._clock = clock
-        self._meters: dict[str, Meter] = {}
+        self._meters: dict[str, BudgetMeter] = {}
         self.requests: dict[str, RequestStats] = defaultdict(RequestStats)
         """Request statistics by connector."""
 
         self.queues: dict[tuple[str, str], QueueStats] = defaultdict(QueueStats)
         """Queue statistics by connector and declared budget."""
 
-    def record_sent(self, takes: Sequence[ResolvedCharge], connection_id: str) -> None:
+    def record_sent(self, charges: Sequence[ResolvedCharge], connection_id: str) -> None:
         """Record that a request was sent."""
         now = self._clock.now()
-        for take in takes:
-            self._meter(take, connection_id).slot(now).sent += take.units
+        for charge in charges:
+            self._meter(charge, connection_id).slot(now).sent += charge.units
 
     @contextmanager
-    def waiting(self, takes: Sequence[ResolvedCharge], connection_id: str) -> Iterator[None]:
+    def waiting(self, charges: Sequence[ResolvedCharge], connection_id: str) -> Iterator[None]:
         """Record that a request is queued, within the context."""
-        meters = [self._meter(take, connection_id) for take in takes]
-        queues, began = [self._queue(take) for take in takes], self._clock.now()
+        meters = [self._meter(charge, connection_id) for charge in charges]
+        queues, began = [self._queue(charge) for charge in charges], self._clock.now()
         for meter, queue in zip(meters, queues, strict=True):
             meter.queue(1, began)
             queue.waiting += 1
@@ -156,19 +156,19 @@ class UsageTracker:
                 queue.waiting -= 1
                 queue.waited.observe(ended - began)
 
-    def throttled(self, takes: Sequence[ResolvedCharge]) -> None:
+    def throttled(self, charges: Sequence[ResolvedCharge]) -> None:
         """Record that the vendor throttled a request because of these budgets."""
-        for take in takes:
-            self._queue(take).throttled += 1
+        for charge in charges:
+            self._queue(charge).throttled += 1
 
-    def record_response(self, connector: str, exchange: RequestRecord) -> None:
+    def record_response(self, connector: str, request: RequestRecord) -> None:
         """Record the response to a request."""
-        requests = self.requests[connector]
-        requests.statuses[exchange.status] += 1
-        requests.took.observe(exchange.duration_ms / 1000)
+        stats = self.requests[connector]
+        stats.statuses[request.status] += 1
+        stats.took.observe(request.duration_ms / 1000)
 
-    def _queue(self, take: ResolvedCharge) -> QueueStats:
-        _, connector, budget, _ = take.name.split(":", 3)
+    def _queue(self, charge: ResolvedCharge) -> QueueStats:
+        _, connector, budget, _ = charge.name.split(":", 3)
         return self.queues[connector, budget]
 
     def list(self, connection_ids: Collection[str] | None = None) -> Sequence[BudgetUsage]:
@@ -182,27 +182,27 @@ class UsageTracker:
 
     async def remaining(self, use: BudgetUsage) -> float:
         """Return the remaining units of a budget. It queries the shared counters, so call it only if needed."""
-        return (await self._shared.peek(use.take)).remaining
+        return (await self._shared.peek(use.charge)).remaining
 
-    def _to_usage(self, meter: Meter) -> BudgetUsage:
-        _, connector, budget, whose = meter.take.name.split(":", 3)
+    def _to_usage(self, meter: BudgetMeter) -> BudgetUsage:
+        _, connector, budget, whose = meter.charge.name.split(":", 3)
         return BudgetUsage(
             connector=connector,
             budget=budget,
             whose=whose,
             connection_id=meter.connection_id,
-            limit=meter.take.budget.limit,
-            per_seconds=meter.take.budget.per_seconds,
+            limit=meter.charge.budget.limit,
+            per_seconds=meter.charge.budget.per_seconds,
             waiting=meter.waiting,
             history=meter.history(self._clock.now()),
-            take=meter.take,
+            charge=meter.charge,
         )
 
-    def _meter(self, take: ResolvedCharge, connection_id: str) -> Meter:
-        meter = self._meters.get(take.name)
+    def _meter(self, charge: ResolvedCharge, connection_id: str) -> BudgetMeter:
+        meter = self._meters.get(charge.name)
         if meter is None:
             if len(self._meters) >= MOST:
                 del self._meters[next(iter(self._meters))]
-            meter = self._meters[take.name] = Meter(take, connection_id)
-        meter.take, meter.connection_id = take, connection_id
+            meter = self._meters[charge.name] = BudgetMeter(charge, connection_id)
+        meter.charge, meter.connection_id = charge, connection_id
         return meter

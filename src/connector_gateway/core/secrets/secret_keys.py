@@ -20,7 +20,7 @@ ESTIMATED_CHARACTERS = 72
 MIN_RANDOM_SHARE = 0.85
 """Minimum share of unpredictable characters in a random text, which contains some words and dates by accident.
 
-It was at least 0.93 in 1,000 texts of ``token_urlsafe(16)``; passphrases of common words are below it.
+It was at least 0.93 in 1,000 texts of ``token_urlsafe(16)``. Passphrases of common words are below it.
 """
 
 MIN_RANDOM_SHARE_HEXADECIMAL = 0.75
