@@ -194,21 +194,21 @@ class RunStore:
         return RunRecorder(self, identity, run)
 
     async def show(
-        self, run_id: str, workspace_id: WorkspaceId | None, connection_ids: Collection[str] | None = None
+        self, identifier: str, workspace_id: WorkspaceId | None, connection_ids: Collection[str] | None = None
     ) -> dict[str, Any]:
         """Return one run, only if it matches *workspace_id* and *connection_ids*."""
-        query = select(tables.runs).where(tables.runs.c.run_id == run_id)
+        query = select(tables.runs).where(tables.runs.c.run_id == identifier)
         if workspace_id is not None:
             query = query.where(tables.runs.c.workspace_id == workspace_id)
         row = await self.database.read_slow(lambda reading: reading.execute(query).mappings().first())
-        if row is None and await self.refusals.counted(workspace_id, run_id):
+        if row is None and await self.refusals.counted(workspace_id, identifier):
             raise errors.RunNotRecorded(
-                f"Too many calls of the key were refused to keep the run {run_id}; it was only counted.",
-                {"parameter": "run_id", "value": run_id},
+                f"Too many calls of the key were refused to keep the run {identifier}; it was only counted.",
+                {"parameter": "run_id", "value": identifier},
             )
         if row is None or (connection_ids is not None and row["connection_id"] not in connection_ids):
             raise errors.RunNotFound(
-                f"There is no run {run_id} in this workspace.", {"parameter": "run_id", "value": run_id}
+                f"There is no run {identifier} in this workspace.", {"parameter": "run_id", "value": identifier}
             )
         return _public(row)
 
