@@ -298,7 +298,7 @@ class App:
         async with self._shared.opened(installation_id, fresh=new):
             yield
 
-    def _new_hooks(self, handover: HookVerification) -> InboundHooks:
+    def _new_hooks(self, verification: HookVerification) -> InboundHooks:
         return InboundHooks(
             database=self.database,
             vault=self._vault,
@@ -307,7 +307,7 @@ class App:
             connections=self.connections,
             sites=self._sites_with_events,
             clock=self.clock,
-            handover=handover,
+            handover=verification,
         )
 
     def _new_deliverer(self) -> DeliveryWorker:
@@ -343,10 +343,10 @@ class App:
         async def purge_runs() -> int:
             return await self.runs.purge(self.clock.now() - self.settings.keep_runs_days * DAY_SECONDS)
 
-        async def purge_refused() -> int:
+        async def purge_rate_limited() -> int:
             return await self.runs.purge_refused(self.clock.now() - DAY_SECONDS)
 
-        jobs = (purge_runs, purge_refused, self._claims.purge, self._owners.purge, self._change_log.purge)
+        jobs = (purge_runs, purge_rate_limited, self._claims.purge, self._owners.purge, self._change_log.purge)
         rare_jobs = (
             self._feed.purge,
             self._connect_links.purge,
@@ -511,7 +511,7 @@ class App:
             clock=self._steady,
             timeouts=self.settings.timeouts,
             max_calls=self.settings.max_calls,
-            max_held_bytes=self.settings.clients.held_bytes,
+            max_buffered_bytes=self.settings.clients.held_bytes,
             events=self._feed,
             time=self.database.time,
             fence=self._processes.fence,

@@ -62,7 +62,7 @@ class Gateway:
     clock: Clock
     timeouts: Timeouts
     max_calls: int
-    max_held_bytes: int
+    max_buffered_bytes: int
     events: Events
     time: Callable[[], float]
     fence: Callable[[], Callable[[], None]]
@@ -72,7 +72,7 @@ class Gateway:
 
     def __post_init__(self) -> None:
         self._active_calls = ConcurrencyLimit(self.max_calls)
-        self._memory_budget = MemoryBudget(self.max_held_bytes)
+        self._memory_budget = MemoryBudget(self.max_buffered_bytes)
         self._downloads = Downloads()
         self._caches = ConnectionCaches(self.clock)
         self._budgets = {name: with_slack(site.budgets) for name, site in self.sites.items()}

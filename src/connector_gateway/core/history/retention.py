@@ -55,7 +55,7 @@ class JobRunner:
         """A function that waits until storage is idle."""
 
         self._always = always
-        self._seldom = seldom
+        self._rare = seldom
         self._resumes_at: dict[Job, int] = {}
         """The round in which an idle job runs again."""
 
@@ -71,7 +71,7 @@ class JobRunner:
 
     async def run(self) -> None:
         """Run one round of all jobs."""
-        await self._round(*self._always, *self._seldom)
+        await self._round(*self._always, *self._rare)
 
     async def _round(self, *jobs: Job) -> list[Job]:
         """Run *jobs* and return those that had nothing to do. A failing job does not stop the others."""
@@ -93,7 +93,7 @@ class JobRunner:
             await self._clock.sleep(ROUND_SECONDS)
             number += 1
             due = (job for job in self._always if self._resumes_at.get(job, 0) <= number)
-            for job in await self._round(*due, *(() if number % RARE_ROUNDS else self._seldom)):
+            for job in await self._round(*due, *(() if number % RARE_ROUNDS else self._rare)):
                 self._resumes_at[job] = number + RARE_ROUNDS
 
     async def _repeat(self, job: Job) -> int:
