@@ -1,4 +1,4 @@
-"""Fields of declared shapes, described for people: the same for forms, command-line options and their help."""
+"""Descriptions of the fields of declared shapes, for forms, command-line options and help texts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
