@@ -27,27 +27,27 @@ class Unfit(ValueError):
     """A property cannot hold a value without change. The message completes the sentence of ``lossy``."""
 
 
-def convert(place: str, name: str, kind: str, value: Any, cast: Callable[[], T]) -> T:
+def convert(key: str, name: str, kind: str, value: Any, cast: Callable[[], T]) -> T:
     """Return the result of *cast*. Raises ``LossyCast`` for the property *name* if *value* would change."""
     try:
         return cast()
     except Unfit as error:
-        raise lossy(place, name, kind, value, str(error)) from error
+        raise lossy(key, name, kind, value, str(error)) from error
     except (ValueError, ArithmeticError) as error:
-        raise lossy(place, name, kind, value, "it is no such value") from error
+        raise lossy(key, name, kind, value, "it is no such value") from error
 
 
-def lossy(place: str, name: str, kind: str, value: Any, why: str) -> LossyCast:
-    """Return the error of a value that would change as a *kind*. *place* is the key of *name* in its detail."""
+def lossy(key: str, name: str, kind: str, value: Any, why: str) -> LossyCast:
+    """Return the error of a value that would change as a *kind*. *key* is that of *name* in its detail."""
     message = f'The value of "{name}" cannot become {kind} without loss: {why}.'
-    return LossyCast(message, {place: name, "type": kind, "value": as_sent(value)})
+    return LossyCast(message, {key: name, "type": kind, "value": as_sent(value)})
 
 
 def options_missing(
-    error: type[GatewayError], place: str, name: str, missing: Sequence[str], known: Collection[str]
+    error: type[GatewayError], key: str, name: str, missing: Sequence[str], options: Collection[str]
 ) -> GatewayError:
     """Return the error of options that the property *name* does not have."""
-    details = ({place: name, "value": option, "allowed": nearest_first(option, known)} for option in missing)
+    details = ({key: name, "value": option, "allowed": nearest_first(option, options)} for option in missing)
     return error(f'"{name}" has no option {quoted(missing)}.', *details)
 
 
@@ -101,16 +101,16 @@ def string(value: Any, otherwise: str) -> str:
     return value
 
 
-def strings(value: Any, most: int) -> list[str]:
+def strings(value: Any, max_items: int) -> list[str]:
     """Return a list of strings. A single string counts as a list."""
-    return [string(item, "it is no string or list of strings") for item in items(value, most)]
+    return [string(item, "it is no string or list of strings") for item in items(value, max_items)]
 
 
-def items(value: Any, most: int) -> list[Any]:
+def items(value: Any, max_items: int) -> list[Any]:
     """Return a list of items. A single item counts as a list."""
     listed = value if isinstance(value, list) else [value]
-    if len(listed) > most:
-        raise Unfit(f"it has more than {most} items")
+    if len(listed) > max_items:
+        raise Unfit(f"it has more than {max_items} items")
     return listed
 
 

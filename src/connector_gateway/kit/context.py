@@ -181,21 +181,21 @@ class OperationContext(Struct, Generic[C]):
         """Undo *step* after a later step was rejected. It never raises."""
         return self.steps.undo(step, intent)
 
-    async def cached(self, wanted: CachedLookup[T], *, suffices: Callable[[T], bool] = lambda _: True) -> T:
-        """Return the cached result of *wanted* if it *suffices*, otherwise look it up."""
-        value: T | None = self.memory.get(wanted.name)
+    async def cached(self, lookup: CachedLookup[T], *, suffices: Callable[[T], bool] = lambda _: True) -> T:
+        """Return the cached result of *lookup* if it *suffices*, otherwise look it up."""
+        value: T | None = self.memory.get(lookup.name)
         if value is not None and suffices(value):
             return value
-        return await self._look_up(wanted, value)
+        return await self._look_up(lookup, value)
 
-    async def reload(self, wanted: CachedLookup[T]) -> T:
-        """Look up *wanted*, even if a result is cached. Concurrent callers share one lookup."""
-        return await self._look_up(wanted, self.memory.get(wanted.name))
+    async def reload(self, lookup: CachedLookup[T]) -> T:
+        """Perform *lookup*, even if a result is cached. Concurrent callers share one lookup."""
+        return await self._look_up(lookup, self.memory.get(lookup.name))
 
-    async def _look_up(self, wanted: CachedLookup[T], outdated: T | None) -> T:
+    async def _look_up(self, lookup: CachedLookup[T], outdated: T | None) -> T:
         # The client alone does not ensure this: a call that joins another call's lookup does not use its own client.
         await self.steps.before_first_request()
-        return await self.memory.get_or_load(wanted, outdated)
+        return await self.memory.get_or_load(lookup, outdated)
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
         """Fetch the file behind a public URL. See ``FileFetcher``."""
@@ -204,7 +204,7 @@ class OperationContext(Struct, Generic[C]):
 
     async def with_cache_retry(
         self,
-        wanted: CachedLookup[T],
+        lookup: CachedLookup[T],
         use: Callable[[T], Awaitable[R]],
         *,
         outdated: tuple[type[GatewayError], ...],
@@ -215,7 +215,7 @@ class OperationContext(Struct, Generic[C]):
         It may be outdated if *use* raises one of *outdated*, which leave nothing in doubt, or if its result is
         *suspect*. A value that was looked up for this call is used only once.
         """
-        value: T | None = self.memory.get(wanted.name)
+        value: T | None = self.memory.get(lookup.name)
         if value is not None:
             try:
                 result = await use(value)
@@ -225,7 +225,7 @@ class OperationContext(Struct, Generic[C]):
             else:
                 if not suspect(result):
                     return result
-        return await use(await self._look_up(wanted, value))
+        return await use(await self._look_up(lookup, value))
 
 
 class ObjectLock(Protocol):

@@ -117,18 +117,18 @@ class TokenErrorResponse(WireModel):
     code: str = ""
 
 
-def parse_token_response(answer: UpstreamResponse) -> IssuedTokens:
+def parse_token_response(response: UpstreamResponse) -> IssuedTokens:
     """Parse the tokens of a response in the form of RFC 6749. Raises ``UpstreamFailure`` if it has another shape."""
-    tokens = answer.decode(TokenResponse)
+    tokens = response.decode(TokenResponse)
     scopes = None if tokens.scope is None else frozenset(filter(None, re.split(r"[\s,]+", tokens.scope)))
     return IssuedTokens(tokens.access_token, tokens.refresh_token, tokens.expires_in, scopes)
 
 
-def parse_token_error(answer: UpstreamResponse) -> str | None:
+def parse_token_error(response: UpstreamResponse) -> str | None:
     """Return the error code of a rejected token request, empty if it has none, or None if it was accepted."""
-    if answer.is_success:
+    if response.is_success:
         return None
-    error = answer.try_decode(TokenErrorResponse)
+    error = response.try_decode(TokenErrorResponse)
     return error.error or error.code if error else ""
 
 

@@ -35,7 +35,7 @@ Scope = Literal["read", "write"]
 Errors = Sequence[type[GatewayError]]
 
 
-REPLACING = {"PATCH", "PUT", "DELETE"}
+IDEMPOTENT_METHODS = {"PATCH", "PUT", "DELETE"}
 """Methods that set a state and are therefore idempotent."""
 
 
@@ -110,7 +110,7 @@ class Operation(Generic[C, P, R]):
     @property
     def idempotent(self) -> bool:
         """Whether repeating it has no further effect, even without a key."""
-        return self.scope == "read" or self.method in REPLACING
+        return self.scope == "read" or self.method in IDEMPOTENT_METHODS
 
     @property
     def is_paged(self) -> bool:
@@ -175,7 +175,7 @@ def _declare(
             result=hints["return"],
             handler=perform,
             description=inspect.getdoc(perform) or "",
-            overwrites=overwrites or method in REPLACING,
+            overwrites=overwrites or method in IDEMPOTENT_METHODS,
             targets=frozenset(targets),
         )
 

@@ -23,11 +23,11 @@ class WireModel(msgspec.Struct, frozen=True, kw_only=True, metaclass=_Frozen):
 
 
 class UnexpectedShape(ValueError):
-    """A response has an unexpected shape. *place* is the JSON path, such as ``results[3].properties``."""
+    """A response has an unexpected shape. *json_path* is its location, such as ``results[3].properties``."""
 
-    def __init__(self, what: str, place: str = "", *, is_json: bool = True) -> None:
-        super().__init__(f"{what}, at {place}" if place else what)
-        self.json_path = place
+    def __init__(self, problem: str, json_path: str = "", *, is_json: bool = True) -> None:
+        super().__init__(f"{problem}, at {json_path}" if json_path else problem)
+        self.json_path = json_path
         self.is_json = is_json
 
 

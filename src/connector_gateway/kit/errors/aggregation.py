@@ -8,13 +8,13 @@ MAX_SENTENCES = 3
 """The maximum number of messages joined into one. ``details`` contains all errors."""
 
 
-def combine_errors(refusals: Sequence[GatewayError]) -> GatewayError:
-    """Combine *refusals* into one error.
+def combine_errors(errors: Sequence[GatewayError]) -> GatewayError:
+    """Combine *errors* into one error.
 
     It has the code of the first one, and each detail has the code of its own error.
     """
-    first = refusals[0]
-    details = [{"code": refusal.code, **detail} for refusal in refusals for detail in refusal.details]
-    sentences = list(dict.fromkeys(refusal.message for refusal in refusals))
+    first = errors[0]
+    details = [{"code": error.code, **detail} for error in errors for detail in error.details]
+    sentences = list(dict.fromkeys(error.message for error in errors))
     more = [f"And {len(sentences) - MAX_SENTENCES} more."] if len(sentences) > MAX_SENTENCES else []
     return type(first)(" ".join(sentences[:MAX_SENTENCES] + more), *details)

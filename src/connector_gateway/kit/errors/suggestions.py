@@ -24,23 +24,23 @@ GIVEN = ("value", "property", "field", "parameter")
 """The keys of the mistaken name in a detail, in order of precedence."""
 
 
-def closest_match(given: str, known: Collection[Any]) -> str | None:
-    """Return the name in *known* closest to *given*, or None if none is similar or *given* is one of them."""
-    if len(given) > LONGEST or given in known:
+def closest_match(mistyped: str, known: Collection[Any]) -> str | None:
+    """Return the name in *known* closest to *mistyped*, or None if none is similar or *mistyped* is one of them."""
+    if len(mistyped) > LONGEST or mistyped in known:
         return None
     by_folded_name = {
         name.casefold(): name for name in islice(known, MOST) if isinstance(name, str) and len(name) <= LONGEST
     }
-    matches = get_close_matches(given.casefold(), by_folded_name, n=1, cutoff=LIKENESS)
+    matches = get_close_matches(mistyped.casefold(), by_folded_name, n=1, cutoff=LIKENESS)
     return by_folded_name[matches[0]] if matches else None
 
 
-def nearest_first(given: str, known: Collection[str]) -> list[str]:
+def nearest_first(mistyped: str, known: Collection[str]) -> list[str]:
     """Return at most 50 names of *known*: all in their order, or the closest first if there are more."""
     if len(known) <= MAX_ALLOWED:
         return list(known)
     by_folded_name = {name.casefold(): name for name in islice(known, MOST) if len(name) <= LONGEST}
-    close = get_close_matches(given.casefold()[:LONGEST], by_folded_name, n=MAX_ALLOWED, cutoff=0.0)
+    close = get_close_matches(mistyped.casefold()[:LONGEST], by_folded_name, n=MAX_ALLOWED, cutoff=0.0)
     return [by_folded_name[name] for name in close]
 
 

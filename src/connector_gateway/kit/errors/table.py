@@ -98,51 +98,51 @@ class ErrorTable:
 
     def unwrap(
         self,
-        answer: UpstreamResponse,
+        response: UpstreamResponse,
         shape: type[W],
         missing: Error | None = None,
         codes: Mapping[str, Error] | None = None,
     ) -> W:
         """Return the body of a successful response as *shape*, or raise the error of the response."""
-        if answer.is_success:
-            return answer.decode(shape)
-        raise self.create_error(answer, self.classify(answer, missing, codes))
+        if response.is_success:
+            return response.decode(shape)
+        raise self.create_error(response, self.classify(response, missing, codes))
 
     def classify(
-        self, answer: UpstreamResponse, missing: Error | None = None, codes: Mapping[str, Error] | None = None
+        self, response: UpstreamResponse, missing: Error | None = None, codes: Mapping[str, Error] | None = None
     ) -> Error:
         """Return the error class of a failed request: by *codes*, by the table's codes, then by status.
 
         *missing* is the class for a 404.
         """
-        code = self.reason(answer).code
+        code = self.reason(response).code
         by_vendor_code = (codes or {}).get(code) or self.by_code.get(code)
         by_status = {**STATUSES, **self.by_status} if missing is None else {**STATUSES, **self.by_status, 404: missing}
-        return by_vendor_code or by_status.get(answer.status, errors.UpstreamUnexpected)
+        return by_vendor_code or by_status.get(response.status, errors.UpstreamUnexpected)
 
-    def create_error(self, answer: UpstreamResponse, error: Error, *details: errors.Detail) -> errors.GatewayError:
+    def create_error(self, response: UpstreamResponse, error: Error, *details: errors.Detail) -> errors.GatewayError:
         """Create an error with its message and remedy, and with the vendor's reason if the error has many causes."""
-        reason = self.reason(answer)
+        reason = self.reason(response)
         explained = error in EXPLAINED and not any(REASON & detail.keys() for detail in details)
         vendor_details = vendor_reason(reason.code, reason.message) if explained else []
         remedy = self.remedies.get(reason.code) or self.remedies.get(error)
-        return error(self.message(error), *details, *vendor_details, private=self.private(answer), remedy=remedy)
+        return error(self.message(error), *details, *vendor_details, private=self.private(response), remedy=remedy)
 
-    def reason(self, answer: UpstreamResponse) -> Reason:
+    def reason(self, response: UpstreamResponse) -> Reason:
         """Return the reason of an error response, or an empty one if it is not in the vendor's own shape."""
-        return self.read(answer) or Reason()
+        return self.read(response) or Reason()
 
     def message(self, error: Error) -> str:
         """Return the message of an error."""
         return self.messages.get(error) or MESSAGES[error]
 
-    def doubt(self, answer: UpstreamResponse) -> errors.InDoubtReason | None:
+    def doubt(self, response: UpstreamResponse) -> errors.InDoubtReason | None:
         """Return why the outcome of a write with this response is unknown, or None if nothing was done."""
-        reason = self.read(answer)
+        reason = self.read(response)
         rows = self.rejections if reason else ()
-        row = next((row for row in rows if row.matches(answer.status, reason or Reason())), None)
+        row = next((row for row in rows if row.matches(response.status, reason or Reason())), None)
         if row is None:
-            return "garbled" if answer.is_success else "edge"
+            return "garbled" if response.is_success else "edge"
         return "failed" if row.ended else None
 
 
@@ -157,9 +157,9 @@ def vendor_reason(code: object, message: object) -> list[errors.Detail]:
     return [reason] if reason else []
 
 
-def _clean(value: object, most: int) -> str:
+def _clean(value: object, max_length: int) -> str:
     """Return text on one line without credentials, or an empty text for any other value."""
     if not isinstance(value, str):
         return ""
     text = _SECRETS.sub(lambda match: f"{match[1] or ''}…", _UNPRINTABLE.sub(" ", value)).strip()
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"

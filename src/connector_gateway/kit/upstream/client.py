@@ -46,9 +46,9 @@ MAX_REFUSAL_BYTES = 1024 * 1024
 """The maximum number of bytes to read of an error response to a streamed request."""
 
 
-def unauthorised(answer: UpstreamResponse) -> bool:
+def unauthorised(response: UpstreamResponse) -> bool:
     """Return True if the response rejects the credentials as invalid or expired (status 401)."""
-    return answer.status == 401
+    return response.status == 401
 
 
 def bearer_header(credentials: Mapping[str, str]) -> Mapping[str, str]:
@@ -56,17 +56,17 @@ def bearer_header(credentials: Mapping[str, str]) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {credentials['token']}"}
 
 
-def parse_throttle(answer: UpstreamResponse) -> float | None:
-    """Seconds to wait if *answer* is a 429: its ``Retry-After``, else a second."""
-    if answer.status != 429:
+def parse_throttle(response: UpstreamResponse) -> float | None:
+    """Seconds to wait if *response* is a 429: its ``Retry-After``, else a second."""
+    if response.status != 429:
         return None
-    return retry_after(answer, DEFAULT_PAUSE_SECONDS)
+    return retry_after(response, DEFAULT_PAUSE_SECONDS)
 
 
-def retry_after(answer: UpstreamResponse, default: float) -> float:
+def retry_after(response: UpstreamResponse, default: float) -> float:
     """Return the seconds of the ``Retry-After`` header, or *default* if it is missing or unreadable."""
     try:
-        seconds = float(answer.headers.get("Retry-After", default))
+        seconds = float(response.headers.get("Retry-After", default))
     except ValueError:
         return default
     return seconds if 0 <= seconds < math.inf else default
@@ -575,14 +575,14 @@ async def _read_prefix(pieces: AsyncIterator[bytes]) -> bytes:
 
 
 def server_error(
-    answer: UpstreamResponse, doubt: errors.InDoubtReason | None = None
+    response: UpstreamResponse, doubt: errors.InDoubtReason | None = None
 ) -> errors.UpstreamError | errors.OutcomeUnknown:
     """Return the error for a failure status, or for a status that leaves the outcome of a write unknown."""
-    if answer.status >= 500:
+    if response.status >= 500:
         return errors.UpstreamError(
-            f"The application failed with status {answer.status}.", private=answer.text, doubt=doubt
+            f"The application failed with status {response.status}.", private=response.text, doubt=doubt
         )
-    return _outcome_unknown(f"answered with status {answer.status}", answer.text, doubt or "edge")
+    return _outcome_unknown(f"answered with status {response.status}", response.text, doubt or "edge")
 
 
 def _check_readable(response: UpstreamResponse) -> None:

@@ -79,7 +79,7 @@ class HttpOrigin:
         target: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: ResponseMeter,
+        meter: ResponseMeter,
         *,
         stale: Callable[[], bool] = never,
     ) -> tuple[int, Mapping[str, str], bytes]:
@@ -95,7 +95,7 @@ class HttpOrigin:
             connection.release()
             raise SendWindowMissed
         try:
-            response = await _send_on(connection, request, holding, skip_body=method == "HEAD")
+            response = await _send_on(connection, request, meter, skip_body=method == "HEAD")
         except BaseException:
             # The rest of this response would be taken for the response to the next request.
             connection.close()
@@ -138,7 +138,7 @@ def _check_header_text(*lines: str) -> None:
 
 
 async def _send_on(
-    connection: Connection, request: bytes, holding: ResponseMeter, *, skip_body: bool
+    connection: Connection, request: bytes, meter: ResponseMeter, *, skip_body: bool
 ) -> tuple[int, Mapping[str, str], bytes]:
     protocol, transport = connection.protocol, connection.transport
     if protocol is None or transport is None:
@@ -149,14 +149,14 @@ async def _send_on(
     # Responses with status 1xx only announce the final one.
     while 100 <= message.code < 200 and message.code != 101:
         message, content = await protocol.read()
-    body = await read_body(content, message.headers, holding)
+    body = await read_body(content, message.headers, meter)
     if transport.get_write_buffer_size():
         # The server responded before it had received the whole request. The rest must not precede the next request.
         protocol.force_close()
     return message.code, message.headers, body
 
 
-async def read_body(content: aiohttp.StreamReader, headers: Mapping[str, str], holding: ResponseMeter) -> bytes:
+async def read_body(content: aiohttp.StreamReader, headers: Mapping[str, str], meter: ResponseMeter) -> bytes:
     """Read the body of a response with *headers*. Raises ``BodyTooLarge`` if it is too large."""
     # A body that has arrived completely is taken without waiting for its pieces.
     if content.is_eof():
@@ -170,19 +170,19 @@ async def read_body(content: aiohttp.StreamReader, headers: Mapping[str, str], h
     async for piece in content.iter_any():
         if body.write(piece) and body.tell() > ALONE_BYTES:
             # The vendor stops sending while a response is not read, so the other responses of this call wait there.
-            async with holding.large_response:
-                return _check_decodable(await _read_large(content, body, holding))
+            async with meter.large_response:
+                return _check_decodable(await _read_large(content, body, meter))
     return _check_decodable(body.getvalue())
 
 
-async def _read_large(content: aiohttp.StreamReader, body: BytesIO, holding: ResponseMeter) -> bytes:
+async def _read_large(content: aiohttp.StreamReader, body: BytesIO, meter: ResponseMeter) -> bytes:
     """Read the rest of a large response, counting it as it arrives."""
     async for piece in content.iter_any():
         body.write(piece)
         if body.tell() > MAX_ANSWER_BYTES:
             raise BodyTooLarge
         if body.tell() > LARGE_BYTES:
-            holding.count_response(body.tell())
+            meter.count_response(body.tell())
     return body.getvalue()
 
 

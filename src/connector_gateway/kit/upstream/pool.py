@@ -186,7 +186,7 @@ class Transport:
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: ResponseMeter | None = None,
+        meter: ResponseMeter | None = None,
         *,
         stale: Callable[[], bool] = never,
         secrets: Mapping[str, str] = NO_SECRETS,
@@ -204,7 +204,7 @@ class Transport:
         try:
             # One shared timer, because ``asyncio.timeout`` costs as much as the rest of the pool.
             with self._deadlines:
-                return UpstreamResponse(*await send(method, url, headers, body, holding or unmetered(), stale=stale))
+                return UpstreamResponse(*await send(method, url, headers, body, meter or unmetered(), stale=stale))
         except FAULTS as error:
             raise _classify(error) from error
         finally:
@@ -216,7 +216,7 @@ class Transport:
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: ResponseMeter,
+        meter: ResponseMeter,
         *,
         stale: Callable[[], bool],
     ) -> Awaitable[tuple[int, Mapping[str, str], bytes]]:
@@ -226,7 +226,7 @@ class Transport:
         if origin is None:
             # The number of origins is limited by the settings.
             origin = self._origins[origin_url] = HttpOrigin(self._session, origin_url)
-        return origin.exchange(method, url[start:], headers, body, holding, stale=stale)
+        return origin.exchange(method, url[start:], headers, body, meter, stale=stale)
 
     async def _send_in_pieces(
         self,
@@ -234,7 +234,7 @@ class Transport:
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: ResponseMeter,
+        meter: ResponseMeter,
         *,
         stale: Callable[[], bool],
     ) -> tuple[int, Mapping[str, str], bytes]:
@@ -245,7 +245,7 @@ class Transport:
         async with self._session.request(
             method, URL(url, encoded=True), headers=headers, data=BytesIO(body or b""), allow_redirects=False
         ) as response:
-            return response.status, response.headers, await read_body(response.content, response.headers, holding)
+            return response.status, response.headers, await read_body(response.content, response.headers, meter)
 
     @asynccontextmanager
     async def stream(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LOCAL_QUOTA = 0.5
 """The part of a budget that all processes together use in degraded mode. Earlier requests may be in the same window."""
 
-SHORT_SECONDS = 2.0
+MAX_WAITED_WINDOW_SECONDS = 2.0
 """Windows up to this length are waited out, because it is unknown how much of them others have used."""
 
 LONGEST_SECONDS = 60.0
@@ -45,7 +45,7 @@ REMEMBERED = 10_000
 PROBE_SECONDS = 0.5
 """Seconds between two probes of the store."""
 
-KNOWN_SECONDS = 1.5 * PROBE_SECONDS
+PROBE_VALID_SECONDS = 1.5 * PROBE_SECONDS
 """How long after a failed probe the store is known to be unavailable, in seconds."""
 
 log = structlog.get_logger()
@@ -393,12 +393,12 @@ class FallbackCounters:
 
     def _seconds_of_others(self, per_seconds: float) -> float:
         """Return the seconds for which other processes may still use a window, if it is a short one."""
-        if per_seconds > SHORT_SECONDS:
+        if per_seconds > MAX_WAITED_WINDOW_SECONDS:
             return 0.0
         now = self.clock.now()
         # The store may be available again and in use by others. A process that was frozen, or that alone noticed a
         # short failure, learns that with the next probe.
-        unsure = PROBE_SECONDS if now - self._failed_at > KNOWN_SECONDS else 0.0
+        unsure = PROBE_SECONDS if now - self._failed_at > PROBE_VALID_SECONDS else 0.0
         return max(unsure, per_seconds - (self.unavailable_seconds or 0.0))
 
     def _share(self, take: ResolvedCharge) -> ResolvedCharge:

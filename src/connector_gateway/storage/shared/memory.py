@@ -23,10 +23,10 @@ from connector_gateway.storage.shared.sliding_window import LedgerEntry, Sliding
 MOST_LEARNED = 10_000
 """While there are fewer logs than this, idle ones are retained if they have measured the vendor's response times."""
 
-TIDY_STEP = 5_000
+CHECK_BATCH = 5_000
 """The number of logs to check in one call, which takes a few milliseconds."""
 
-TIDY_WITH_NEW = 2
+CHECKS_PER_NEW_LOG = 2
 """The number of logs to check for each new one, so that the number of idle ones stays limited."""
 
 
@@ -198,11 +198,11 @@ class LocalCounters:
         """Block these budgets for *seconds*."""
         self.set_blocked({take.name: seconds for take in takes})
 
-    def set_blocked(self, closed: Mapping[str, float]) -> None:
+    def set_blocked(self, seconds_by_name: Mapping[str, float]) -> None:
         """Record the seconds for which budgets are blocked, by name, including budgets not used here."""
         now = self._clock.now()
         self._blocked_until = {name: until for name, until in self._blocked_until.items() if until > now}
-        for name, seconds in closed.items():
+        for name, seconds in seconds_by_name.items():
             until = self._blocked_until[name] = max(self._blocked_until.get(name, 0.0), now + seconds)
             if (ledger := self._ledgers.get(name)) is not None:
                 ledger.closed_until = max(ledger.closed_until, until)
@@ -244,12 +244,12 @@ class LocalCounters:
         # This must precede any use of a log, because an idle one in use by a request would be dropped with its new
         # entry.
         if self._added_since_check:
-            self._drop_idle_logs(TIDY_WITH_NEW * self._added_since_check)
+            self._drop_idle_logs(CHECKS_PER_NEW_LOG * self._added_since_check)
             self._added_since_check = 0
 
     async def evict_idle(self) -> None:
         """Drop the entries of idle logs, a limited number in each call."""
-        self._drop_idle_logs(TIDY_STEP)
+        self._drop_idle_logs(CHECK_BATCH)
 
     def _drop_idle_logs(self, count: int) -> None:
         now, names = self._clock.now(), list(islice(self._unchecked_names, count))

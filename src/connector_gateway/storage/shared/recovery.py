@@ -22,10 +22,10 @@ LATE_SECONDS = 0.5
 """The maximum delay between letting a request through and its arrival, at most half a window. Only the store knew it.
 """
 
-STEP = 200
+REPORT_BATCH = 200
 """The number of requests in one report, so that the store and this process can do other work in between."""
 
-AT_ONCE = 32
+MAX_CONCURRENT_BUDGETS = 32
 """The number of budgets that are reported concurrently, to share the latency."""
 
 
@@ -92,8 +92,8 @@ class CountRecovery:
         if not tags:
             return
         names = self._local.names
-        for first in range(0, len(names), AT_ONCE):
-            batch = [name for name in names[first : first + AT_ONCE] if self._store.tag(name) in tags]
+        for first in range(0, len(names), MAX_CONCURRENT_BUDGETS):
+            batch = [name for name in names[first : first + MAX_CONCURRENT_BUDGETS] if self._store.tag(name) in tags]
             await asyncio.gather(asyncio.sleep(0), *(self._report_budget(name, lost=True) for name in batch))
 
     async def _report_budget(self, name: str, *, lost: bool) -> None:
@@ -104,8 +104,8 @@ class CountRecovery:
         if (seconds := self._local.blocked_seconds(name)) > 0:
             await self._store.close([ResolvedCharge(name, budget, 0)], seconds)
         unreported = [entry for entry in entries if lost or entry.number <= 0]
-        for first in range(0, len(unreported), STEP):
-            sent = [self._sent(entry, budget) for entry in unreported[first : first + STEP]]
+        for first in range(0, len(unreported), REPORT_BATCH):
+            sent = [self._sent(entry, budget) for entry in unreported[first : first + REPORT_BATCH]]
             await self._store.recount(name, budget, sent)
 
     def _sent(self, entry: LedgerEntry, budget: Budget) -> SentRequest:

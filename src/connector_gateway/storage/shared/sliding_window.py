@@ -7,13 +7,13 @@ from msgspec import Struct
 
 from connector_gateway.kit.upstream.budget import Budget
 
-USUAL_FROM = 10
+MIN_SAMPLES = 10
 """The number of responses after which, and after a whole window, the quickest response time is trusted."""
 
-GIVEN = 0.003
+MIN_LATENESS_PART = 0.003
 """The part of a window that always counts as delay, as a margin."""
 
-SLOWER = 1.001
+QUICKEST_GROWTH = 1.001
 """The factor by which the quickest time grows with each response, in case the network becomes slower."""
 
 
@@ -30,16 +30,16 @@ class Lateness:
         """Return the seconds by which a request may have arrived late if its response took *took* seconds."""
         # Written out, because ``min`` and ``max`` cost three times as much, and every request passes here.
         quickest, answers, window = self._quickest, self.answers, budget.per_seconds
-        late = took - quickest if answers >= USUAL_FROM and answers >= budget.limit else took
+        late = took - quickest if answers >= MIN_SAMPLES and answers >= budget.limit else took
         self.answers = answers + 1
-        slower = quickest * SLOWER
-        self._quickest = took if answers == 0 or took < slower else slower
-        margin = min(took, GIVEN * window)
+        slowed = quickest * QUICKEST_GROWTH
+        self._quickest = took if answers == 0 or took < slowed else slowed
+        margin = min(took, MIN_LATENESS_PART * window)
         late = max(late, margin)
         return min(window / 2, late)
 
 
-UNDER_WAY = 64
+RECENT_ENTRIES = 64
 """The number of newest entries that are searched first for a request with a response, because most are in flight."""
 
 PRUNE_FROM = 32
@@ -209,7 +209,7 @@ class SlidingWindowLog:
 
     def _find(self, entry: LedgerEntry) -> int | None:
         entries, at = self._entries, entry.at
-        newest = len(entries) - UNDER_WAY
+        newest = len(entries) - RECENT_ENTRIES
         # For a budget of thousands, bisecting all entries takes twice as long as bisecting those in flight.
         lo = newest if newest > self._head and entries[newest].at < at else self._head
         index = bisect_left(entries, at, lo=lo, key=_at)

@@ -45,20 +45,20 @@ LEASE_SECONDS = 10.0
 LEASE_MARGIN_SECONDS = 2.0
 """Seconds before its end in the store at which a lease counts as ended for its holder."""
 
-LEASE_PAUSE_SECONDS = 0.05
+LEASE_RETRY_SECONDS = 0.05
 """Seconds between two requests for a lease that another process holds."""
 
 EPOCH_SECONDS = 48 * 60 * 60
 """Twice the retention time of idempotency keys."""
 
-CONFIRMED_TIMES = 3
+MAX_CONFIRMATIONS = 3
 """The maximum number of consecutive confirmations if each response arrives too late."""
 
 ENTRIES = ":entries"
 """The suffix of the key that contains the entries of a budget."""
 
-MOST_LEARNED = 10_000
-OLDEST_MAJOR = 7
+MAX_LATENESS_ENTRIES = 10_000
+MIN_MAJOR_VERSION = 7
 COUNTING = (files(__package__) / "counting.lua").read_text("utf-8")
 TRUE_TIME = "redis.call('TIME')"
 """The script's expression for the time, which tests replace."""
@@ -92,7 +92,7 @@ class ValkeyReservation:
 
         Returns 0 if the request may be sent now, otherwise the seconds to wait because others were late.
         """
-        for _ in range(CONFIRMED_TIMES):
+        for _ in range(MAX_CONFIRMATIONS):
             self.since = self.store.clock.now()
             _, wait, _ = await self.store.call_script("confirm", self.number, self.takes)
             self.heard = self.store.clock.now()
@@ -265,14 +265,14 @@ class ValkeyCounters:
         tags = self._tags
         states: Sequence[Any] = await asyncio.gather(*(self._call_without_budget(["look", ""], tag) for tag in tags))
         lost: dict[str, int] = {}
-        closed: dict[str, float] = {}
+        blocked: dict[str, float] = {}
         for tag, (at, blocks) in zip(tags, states, strict=True):
             lost[tag] = at
-            closed |= {
+            blocked |= {
                 self._name(entries, tag): remaining / MICRO
                 for entries, remaining in zip(blocks[::2], blocks[1::2], strict=True)
             }
-        return LossState(lost, closed)
+        return LossState(lost, blocked)
 
     def _name(self, entries: bytes, tag: str) -> str:
         return entries.decode().removeprefix(self._key(tag, "")).removesuffix(ENTRIES)
@@ -309,7 +309,7 @@ class ValkeyCounters:
 
     def _get_lateness(self, name: str) -> Lateness:
         learned = self._lateness.pop(name, None) or Lateness()
-        if len(self._lateness) >= MOST_LEARNED:
+        if len(self._lateness) >= MAX_LATENESS_ENTRIES:
             del self._lateness[next(iter(self._lateness))]
         # Reinserted, so that the first entry is the least recently used one.
         self._lateness[name] = learned
@@ -348,7 +348,7 @@ class ValkeyCounters:
                     "A call that goes first is not done with the same object; what waited for it was not sent.",
                     retry_after=LEASE_SECONDS / 2,
                 )
-            await self.clock.sleep(LEASE_PAUSE_SECONDS)
+            await self.clock.sleep(LEASE_RETRY_SECONDS)
 
     async def _renew_loop(self, key: str, token: str, lease: ValkeyLease) -> None:
         while True:
@@ -379,8 +379,8 @@ class ValkeyCounters:
         if not self.version:
             information = await self._send("INFO", "server")
             self.version = version_of(information.decode() if isinstance(information, bytes) else str(information))
-        if int(self.version.partition(".")[0] or 0) < OLDEST_MAJOR:
-            raise StoreUnavailable(f"version {self.version} is too old; {OLDEST_MAJOR}.0 or newer is needed")
+        if int(self.version.partition(".")[0] or 0) < MIN_MAJOR_VERSION:
+            raise StoreUnavailable(f"version {self.version} is too old; {MIN_MAJOR_VERSION}.0 or newer is needed")
         await self._send("SET", self._key("check", "check"), "1", "EX", 60)
         # Commands without a reply cannot be retried with the script's text, so the script must be loaded after a
         # restart.
@@ -414,15 +414,15 @@ class ValkeyCounters:
         return ["EVALSHA", self._digest, len(keys), *keys, *values]
 
     def _keys_of(self, tag: str) -> list[str]:
-        return [self._key(tag, rest) for rest in ("began", "turns", "told")]
+        return [self._key(tag, suffix) for suffix in ("began", "turns", "told")]
 
     def _keys(self, name: str) -> tuple[str, str]:
         tag = _tag(name)
         return self._key(tag, f"{name}{ENTRIES}"), self._key(tag, f"{name}:facts")
 
-    def _key(self, tag: str, rest: str) -> str:
+    def _key(self, tag: str, suffix: str) -> str:
         # The part in braces determines the cluster slot, so all budgets of a connector are in the same slot.
-        return f"{self.prefix}{{{tag}}}:{rest}"
+        return f"{self.prefix}{{{tag}}}:{suffix}"
 
     async def _send(self, *command: Any, abandoned: Callable[[Any], None] | None = None) -> Any:
         try:
@@ -440,7 +440,7 @@ def _tag(name: str) -> str:
     return remainder.partition(":")[0] if kind == UPSTREAM else f"keys-{crc32(name.encode()) % KEY_TAGS}"
 
 
-def version_of(told: str) -> str:
+def version_of(information: str) -> str:
     """Return the compatible Redis version from a server's information, because Valkey's own versions restarted."""
-    facts = dict(line.split(":", 1) for line in told.splitlines() if ":" in line)
+    facts = dict(line.split(":", 1) for line in information.splitlines() if ":" in line)
     return facts.get("redis_version", "").strip()

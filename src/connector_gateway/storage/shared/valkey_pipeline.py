@@ -15,7 +15,7 @@ from valkey.exceptions import ResponseError, ValkeyError
 from connector_gateway.kit.tasks import cancel_and_wait
 from connector_gateway.storage.shared.interface import StoreUnavailable
 
-PAUSE_SECONDS = 0.25
+BACKOFF_SECONDS = 0.25
 """Seconds between a failure and the next attempt to connect."""
 
 Abandoned = Callable[[Any], None]
@@ -93,7 +93,7 @@ class ValkeyPipeline:
                 await connection.disconnect(nowait=True)
                 self._attempted.set()
             # Without a delay, a store that rejects connections immediately would be contacted in a tight loop.
-            await asyncio.sleep(PAUSE_SECONDS)
+            await asyncio.sleep(BACKOFF_SECONDS)
 
     async def _serve(self, connection: AbstractConnection) -> None:
         """Send, receive and watch until one of them fails."""
