@@ -140,7 +140,7 @@ class HookResult:
     """The vendor's app that it is addressed to, or None if the vendor's identities belong to one app each."""
 
     app_accounts: Collection[str] = ()
-    """Those of *accounts* that only this app can have, such as its bot."""
+    """The subset of *accounts* that only this app can have, such as its bot."""
 
     places: Collection[str] = ()
     """The places of the change. Other connections of the app there receive no content and poll for themselves."""

@@ -72,7 +72,7 @@ class Account:
     """The scopes of the credentials, or None if the vendor does not report them here."""
 
     expires_at: float | None = None
-    """When the credentials expire, in epoch seconds, if the vendor reports it here."""
+    """The expiry of the credentials in epoch seconds, if the vendor reports it here."""
 
     app_id: str | None = None
     """The vendor's identifier of the OAuth app that the credentials belong to, if it is known."""
@@ -204,7 +204,7 @@ class OAuthConfig:
     """Returns True if the response to a call means that the token may have expired."""
 
     token_page: TokenPage | None = None
-    """How accounts are connected if this installation has an API key and no OAuth client, if that is possible."""
+    """The token page for installations that have an API key and no OAuth client, if the vendor has one."""
 
     by_token_page: bool = False
     """Whether this installation connects accounts with the token page."""

@@ -235,10 +235,10 @@ class Connector(Generic[C]):
     """The settings of a connection."""
 
     observing: EventSource[C] | None = None
-    """How changes are observed, if they are."""
+    """The event source, if changes are observed."""
 
     oauth: OAuthConfig | None = None
-    """How accounts are connected in a browser, if that is possible."""
+    """The OAuth configuration, if accounts can be connected in a browser."""
 
     identify: Callable[[C], Awaitable[Account]] | None = None
     """Requests the account of the credentials from the vendor."""

@@ -15,9 +15,9 @@ LONGEST = 2000
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 
 
-def id_or_url(what: str, *forms: str) -> BeforeValidator:
-    """Return a validator that reads the URL of *what* as its identifier, and rejects any other URL."""
-    return BeforeValidator(_create_reader(forms, what))
+def id_or_url(noun: str, *forms: str) -> BeforeValidator:
+    """Return a validator that reads the URL of *noun* as its identifier, and rejects any other URL."""
+    return BeforeValidator(_create_reader(forms, noun))
 
 
 def name_or_url(*forms: str) -> BeforeValidator:
@@ -25,7 +25,7 @@ def name_or_url(*forms: str) -> BeforeValidator:
     return BeforeValidator(_create_reader(forms, None))
 
 
-def _create_reader(forms: tuple[str, ...], what: str | None) -> Callable[[object], object]:
+def _create_reader(forms: tuple[str, ...], noun: str | None) -> Callable[[object], object]:
     """Return a function that extracts the identifier from a URL.
 
     The identifier consists of the groups of the first matching form, joined by dots. A form is a regular expression for
@@ -41,8 +41,8 @@ def _create_reader(forms: tuple[str, ...], what: str | None) -> Callable[[object
         matched = next((match for pattern in patterns if (match := pattern.fullmatch(url))), None)
         if matched is not None:
             return ".".join(matched.groups())
-        if what is None:
+        if noun is None:
             return value
-        raise PydanticCustomError("address", f"Is an address without the identifier of {what}")
+        raise PydanticCustomError("address", f"Is an address without the identifier of {noun}")
 
     return read

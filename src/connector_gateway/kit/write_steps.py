@@ -47,7 +47,7 @@ class Match:
     learned: StepResult
     object_id: str = ""
     made_at: float | None = None
-    """When the object was created by the vendor's clock, in epoch seconds, or None if the vendor does not report it."""
+    """The creation time by the vendor's clock, in epoch seconds, or None if the vendor does not report it."""
 
     slot: int = 0
     """The index of the matching content among the step's ``content_keys``."""

@@ -16,7 +16,7 @@ MIGRATION_KEY = 0x636F6E6E65637401
 """The number of the advisory lock for migrations, next to that of the serving process."""
 
 LOCK_MILLISECONDS = 2_000
-"""How long calls may wait behind a migration that waits for a table lock."""
+"""The maximum wait of a migration for a table lock, in milliseconds, because calls wait behind it."""
 
 TRIES = 20
 """The number of attempts for a step that does not get its lock in that time."""

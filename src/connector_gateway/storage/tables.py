@@ -148,7 +148,7 @@ audit_chain = Table(
 """One row: the key of the audit trail, the end of its chain, and the proof that this end was written with the key."""
 
 _kept, _kept_sqlite = text("deleted IS false"), text("deleted IS 0")
-"""The same text as in the statements that list connections, because SQLite selects the indexes by it."""
+"""The condition in the statements that list connections. SQLite selects the indexes by its text."""
 
 RENEWABLE = "status = 'active' AND refresh_due_at IS NOT NULL"
 """Connections whose refresh tokens expire from disuse. The statement and the index have the same text."""

@@ -13,8 +13,8 @@ def combine_errors(errors: Sequence[GatewayError]) -> GatewayError:
 
     It has the code of the first one, and each detail has the code of its own error.
     """
-    first = errors[0]
+    first_error = errors[0]
     details = [{"code": error.code, **detail} for error in errors for detail in error.details]
     sentences = list(dict.fromkeys(error.message for error in errors))
     more = [f"And {len(sentences) - MAX_SENTENCES} more."] if len(sentences) > MAX_SENTENCES else []
-    return type(first)(" ".join(sentences[:MAX_SENTENCES] + more), *details)
+    return type(first_error)(" ".join(sentences[:MAX_SENTENCES] + more), *details)

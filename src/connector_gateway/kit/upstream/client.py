@@ -78,7 +78,7 @@ class ThrottleDelay:
 
     seconds: float
     budgets: Container[str] | None = None
-    """Names of budgets; None means all budgets that the request was charged to."""
+    """The names of the budgets, or None for all budgets that the request was charged to."""
 
     def of(self, charges: Sequence[Charge]) -> Sequence[Charge]:
         """Return the charges whose budgets are blocked, or all of them if the delay names none."""
@@ -232,7 +232,9 @@ class UpstreamClient(Struct):
     """The memory reserved by the call for large responses."""
 
     written_at: float | None = None
-    """When the last request that writes was sent, by ``time``, or None if none was sent since the last reset."""
+    """The time by ``time`` at which the last request that writes was sent, or None if none was sent since the last
+    reset.
+    """
 
     answered: UpstreamResponse | None = None
     """The response to the last request that writes, or None if there is none."""
@@ -602,7 +604,7 @@ def _too_large_error(request: Request) -> errors.UpstreamError | errors.OutcomeU
     return errors.ResponseTooLarge("The application's answer is too large.")
 
 
-def _outcome_unknown(how: str, private: str, doubt: errors.InDoubtReason) -> errors.OutcomeUnknown:
+def _outcome_unknown(problem: str, private: str, doubt: errors.InDoubtReason) -> errors.OutcomeUnknown:
     return errors.OutcomeUnknown(
-        f"The application {how}; whether it did the work is not known.", private=private, doubt=doubt
+        f"The application {problem}; whether it did the work is not known.", private=private, doubt=doubt
     )

@@ -37,7 +37,7 @@ MAX_WAITED_WINDOW_SECONDS = 2.0
 """Windows up to this length are waited out, because it is unknown how much of them others have used."""
 
 LONGEST_SECONDS = 60.0
-"""How long a process works without the store, in seconds: the window of a key."""
+"""The maximum duration of degraded mode: the window of a key."""
 
 REMEMBERED = 10_000
 """The number of budgets whose largest request is remembered. Each account has its own."""
@@ -46,7 +46,7 @@ PROBE_SECONDS = 0.5
 """Seconds between two probes of the store."""
 
 PROBE_VALID_SECONDS = 1.5 * PROBE_SECONDS
-"""How long after a failed probe the store is known to be unavailable, in seconds."""
+"""Seconds after a failed probe for which the store is known to be unavailable."""
 
 log = structlog.get_logger()
 
@@ -64,13 +64,13 @@ class FallbackReservation:
     """The reservation in the store, or None if the store has not been reachable yet."""
 
     turn_at: float = 0.0
-    """When the store's reservation is due, or when to query the store again."""
+    """The time at which the store's reservation is due, or at which to query the store again."""
 
     local: Reservation | None = None
     """The reservation of the local share, or None if the store was always available."""
 
     local_at: float = 0.0
-    """When the local reservation is due."""
+    """The time at which the local reservation is due."""
 
     noted: bool = False
     """Whether this process has recorded that the store let the request through."""
@@ -191,7 +191,7 @@ class FallbackCounters:
         """Whether the last probe succeeded. Other processes may not have noticed the store yet."""
 
         self._failed_at = -inf
-        """When the store could not be reached, if the last probe failed."""
+        """The time of the last probe, if it failed to reach the store."""
 
         self._last_error = ""
         self._most: dict[str, float] = {}
@@ -253,7 +253,7 @@ class FallbackCounters:
 
     async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
-        window = await self._or_locally(self.store.consume, take, self._local.consume)
+        window = await self._query_with_fallback(self.store.consume, take, self._local.consume)
         if window.retry_after <= 0:
             if window.local:
                 self.recount.mark_dirty([take])
@@ -263,9 +263,9 @@ class FallbackCounters:
 
     async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
         """Return the state of the window without taking anything."""
-        return await self._or_locally(self.store.peek, take, self._local.peek)
+        return await self._query_with_fallback(self.store.peek, take, self._local.peek)
 
-    async def _or_locally(
+    async def _query_with_fallback(
         self,
         query: Callable[[ResolvedCharge], Awaitable[RateLimitWindow]],
         take: ResolvedCharge,

@@ -106,7 +106,7 @@ class LocalCounters:
         """The names of the logs that are still to be checked in this round."""
 
         self._blocked_until: dict[str, float] = {}
-        """When blocks of budgets end, including budgets without a log."""
+        """The end of each vendor's block by budget name, including budgets without a log."""
 
         self._reservation_numbers = count(1)
         self._added_since_check = 0
@@ -145,10 +145,10 @@ class LocalCounters:
     ) -> LocalReservation:
         number = next(self._reservation_numbers)
         turn = number if at > now else 0
-        taken = [(ledger, LedgerEntry(at, units, turn)) for ledger, units in requested]
-        for ledger, entry in taken:
+        entries = [(ledger, LedgerEntry(at, units, turn)) for ledger, units in requested]
+        for ledger, entry in entries:
             ledger.insert(entry)
-        return LocalReservation(self._clock, at, at - now, taken, number)
+        return LocalReservation(self._clock, at, at - now, entries, number)
 
     async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> LocalReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.

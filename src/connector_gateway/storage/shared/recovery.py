@@ -80,20 +80,20 @@ class CountRecovery:
         self._recounted = losses
 
     async def _report_unreported(self) -> None:
-        owed, self._unreported = self._unreported, {}
+        pending, self._unreported = self._unreported, {}
         try:
-            for name in owed:
+            for name in pending:
                 await self._report_budget(name, lost=False)
         except StoreUnavailable:
-            self._unreported = owed | self._unreported
+            self._unreported = pending | self._unreported
             raise
 
     async def _report_lost(self, tags: set[str]) -> None:
         if not tags:
             return
         names = self._local.names
-        for first in range(0, len(names), MAX_CONCURRENT_BUDGETS):
-            batch = [name for name in names[first : first + MAX_CONCURRENT_BUDGETS] if self._store.tag(name) in tags]
+        for start in range(0, len(names), MAX_CONCURRENT_BUDGETS):
+            batch = [name for name in names[start : start + MAX_CONCURRENT_BUDGETS] if self._store.tag(name) in tags]
             await asyncio.gather(asyncio.sleep(0), *(self._report_budget(name, lost=True) for name in batch))
 
     async def _report_budget(self, name: str, *, lost: bool) -> None:
@@ -104,8 +104,8 @@ class CountRecovery:
         if (seconds := self._local.blocked_seconds(name)) > 0:
             await self._store.close([ResolvedCharge(name, budget, 0)], seconds)
         unreported = [entry for entry in entries if lost or entry.number <= 0]
-        for first in range(0, len(unreported), REPORT_BATCH):
-            sent = [self._sent(entry, budget) for entry in unreported[first : first + REPORT_BATCH]]
+        for start in range(0, len(unreported), REPORT_BATCH):
+            sent = [self._sent(entry, budget) for entry in unreported[start : start + REPORT_BATCH]]
             await self._store.recount(name, budget, sent)
 
     def _sent(self, entry: LedgerEntry, budget: Budget) -> SentRequest:
@@ -115,5 +115,5 @@ class CountRecovery:
         name = f"g{entry.number}" if entry.number > 0 else f"s{self._token}{entry.number}"
         # This process learned of a request somewhat after the store let it through, but earlier than it may have
         # arrived.
-        late = min(LATE_SECONDS, budget.per_seconds / 2)
-        return SentRequest(max(0.0, self._clock.now() - entry.at - late), name, entry.units)
+        delay = min(LATE_SECONDS, budget.per_seconds / 2)
+        return SentRequest(max(0.0, self._clock.now() - entry.at - delay), name, entry.units)

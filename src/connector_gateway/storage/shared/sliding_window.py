@@ -52,7 +52,7 @@ class LedgerEntry(Struct, eq=False):
     at: float
     units: float
     turn: int = 0
-    """Its number in the queue while it waits, or 0 once its request may be sent."""
+    """The number in the queue while the entry waits, or 0 once its request may be sent."""
 
     number: int = 0
     """The number under which the shared store also counts it. Below 0 if that was reported afterwards, 0 if not at all.
@@ -146,12 +146,12 @@ class SlidingWindowLog:
             first = bisect_right(self._entries, at, lo=self._head, key=self._leaves_at)
             others = self._entries[first : bisect_right(self._entries, at, lo=first, key=_at)]
             before = [other for other in others if other.turn < entry.turn]
-            taken = sum(other.units for other in before)
-            if taken <= capacity:
+            used = sum(other.units for other in before)
+            if used <= capacity:
                 return at
             for other in before:
-                taken -= other.units
-                if taken <= capacity:
+                used -= other.units
+                if used <= capacity:
                     at = self._leaves_at(other)
                     break
 
@@ -192,18 +192,18 @@ class SlidingWindowLog:
         per_seconds, capacity, entries = self.budget.per_seconds, self.budget.limit - units, self._entries
         first = bisect_right(entries, at, lo=self._head, key=self._leaves_at)
         middle = bisect_right(entries, at, lo=first, key=_at)
-        taken = sum(entry.units for entry in entries[first:middle])
-        if taken > capacity:
-            while taken > capacity:
-                taken -= entries[first].units
+        used = sum(entry.units for entry in entries[first:middle])
+        if used > capacity:
+            while used > capacity:
+                used -= entries[first].units
                 first += 1
             return self._leaves_at(entries[first - 1])
         for last in entries[middle : bisect_left(entries, at + per_seconds, lo=middle, key=_at)]:
-            taken += last.units
+            used += last.units
             while self._leaves_at(entries[first]) <= last.at:
-                taken -= entries[first].units
+                used -= entries[first].units
                 first += 1
-            if taken > capacity:
+            if used > capacity:
                 return last.at
         return None
 

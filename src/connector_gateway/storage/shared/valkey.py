@@ -257,7 +257,7 @@ class ValkeyCounters:
 
     async def recount(self, name: str, budget: Budget, sent: Sequence[SentRequest]) -> None:
         """Count sent requests, unless they are counted already."""
-        entries = " ".join(f"{round(one.ago * MICRO)} {one.name}:{one.units:.17g}" for one in sent)
+        entries = " ".join(f"{round(request.ago * MICRO)} {request.name}:{request.units:.17g}" for request in sent)
         await self.call_script("recount", entries, [ResolvedCharge(name, budget, 0)])
 
     async def read_loss_state(self) -> LossState:
@@ -387,10 +387,14 @@ class ValkeyCounters:
         await self._send("SCRIPT", "LOAD", self.script)
 
     async def call_script(
-        self, what: str, argument: Any, takes: Sequence[ResolvedCharge], abandoned: Callable[[Any], None] | None = None
+        self,
+        command: str,
+        argument: Any,
+        takes: Sequence[ResolvedCharge],
+        abandoned: Callable[[Any], None] | None = None,
     ) -> Sequence[int]:
         """Run a command of the script and return its response."""
-        return await self._eval(self._command(what, argument, takes), abandoned)
+        return await self._eval(self._command(command, argument, takes), abandoned)
 
     async def _eval(self, command: Sequence[Any], abandoned: Callable[[Any], None] | None = None) -> Sequence[int]:
         try:
@@ -405,9 +409,9 @@ class ValkeyCounters:
         keys = self._keys_of(tag)
         return self._eval(["EVALSHA", self._digest, len(keys), *keys, *values])
 
-    def _command(self, what: str, argument: Any, takes: Sequence[ResolvedCharge]) -> list[Any]:
+    def _command(self, command: str, argument: Any, takes: Sequence[ResolvedCharge]) -> list[Any]:
         keys = self._keys_of(_tag(takes[0].name))
-        values: list[Any] = [what, argument]
+        values: list[Any] = [command, argument]
         for take in takes:
             keys += self._keys(take.name)
             values += (take.budget.limit, round(take.budget.per_seconds * MICRO), take.units)

@@ -100,8 +100,8 @@ def claiming(statement: Any, columns: Sequence[str]) -> BulkStatement:
     rows = select(*(source.c[name] for name in columns)).where(true())
     written = statement.from_select(list(columns), rows).returning(*key).cte("written")
     same_key = and_(*(source.c[part.name] == written.c[part.name] for part in key))
-    first = select(func.min(source.c[NUMBER]).label(NUMBER)).join_from(source, written, same_key)
-    return BulkStatement(_record_held(first.group_by(*(source.c[part.name] for part in key))), types)
+    first_rows = select(func.min(source.c[NUMBER]).label(NUMBER)).join_from(source, written, same_key)
+    return BulkStatement(_record_held(first_rows.group_by(*(source.c[part.name] for part in key))), types)
 
 
 @lru_cache(maxsize=64)

@@ -257,11 +257,11 @@ class Database:
 
     async def flush(self) -> None:
         """Commit the deferred works. Those that fail because the database is unavailable are retained."""
-        while owed := list(islice(self._owed.items(), FLUSH_STEP)):
+        while deferred := list(islice(self._owed.items(), FLUSH_STEP)):
             # Submitted together, they share commits. Otherwise each would wait for the previous one.
-            writing = [self.write(work, about) for work, (_, about) in owed]
+            writing = [self.write(work, about) for work, (_, about) in deferred]
             outcomes = await asyncio.gather(*writing, return_exceptions=True)
-            for (work, (then, _)), outcome in zip(owed, outcomes, strict=True):
+            for (work, (then, _)), outcome in zip(deferred, outcomes, strict=True):
                 if isinstance(outcome, StorageUnavailable):
                     return
                 if isinstance(outcome, Exception):

@@ -116,7 +116,7 @@ def connecting(url: URL, seconds: float) -> Callable[..., Any]:
             if REFUSED_OPTIONS not in str(error):
                 raise
             connection = psycopg.connect(*arguments, **(options | {"options": _options(url)}))
-        if not _are_set(connection, _timeouts(seconds)):
+        if not _has_timeouts(connection, _timeouts(seconds)):
             # A pooler does not preserve session settings, so they are set in each transaction. Nor does it preserve
             # prepared statements.
             record.info[BEGIN], record.info[PREPARED] = ("BEGIN", *timeout_statements), None
@@ -125,7 +125,7 @@ def connecting(url: URL, seconds: float) -> Callable[..., Any]:
     return connect
 
 
-def _are_set(connection: "psycopg.Connection[Any]", timeouts: Mapping[str, int]) -> bool:
+def _has_timeouts(connection: "psycopg.Connection[Any]", timeouts: Mapping[str, int]) -> bool:
     """Return True if the server has *timeouts*. A pooler may reject options, or ignore them silently."""
     connection.autocommit = True
     query = "SELECT name, setting::int FROM pg_settings WHERE name = ANY(%s)"

@@ -69,11 +69,11 @@ class GroupCommitter:
         self._wake_all()
         if not self._tasks:
             return True
-        _, late = await asyncio.wait(self._tasks, timeout=self._seconds)
-        for task in late:
+        _, unfinished = await asyncio.wait(self._tasks, timeout=self._seconds)
+        for task in unfinished:
             task.cancel()
         await asyncio.wait(self._tasks)
-        return not late
+        return not unfinished
 
     def add(self, writer: Writer) -> None:
         """Commit *writer* with the next transaction that may write about its subject."""
@@ -111,18 +111,18 @@ class GroupCommitter:
     def _take_writers(self) -> Sequence[Writer]:
         """Take the waiting writers, except those that must follow another write about the same subject."""
         if len(self._lanes) == 1:
-            taken, self._waiting = self._waiting, []
-            return taken
-        taken, left, about = [], [], set[str]()
+            batch, self._waiting = self._waiting, []
+            return batch
+        batch, remaining, subjects = [], [], set[str]()
         for writer in self._waiting:
-            if writer.about in self._in_flight or writer.about in about:
-                left.append(writer)
+            if writer.about in self._in_flight or writer.about in subjects:
+                remaining.append(writer)
                 continue
-            taken.append(writer)
+            batch.append(writer)
             if writer.about is not None:
-                about.add(writer.about)
-        self._waiting = left
-        return taken
+                subjects.add(writer.about)
+        self._waiting = remaining
+        return batch
 
     async def _serve(self, lane: "_WriterThread", batch: Sequence[Writer]) -> None:
         # A single thread preserves the order by itself, and every call on SQLite passes here.
@@ -146,12 +146,12 @@ class GroupCommitter:
         """Limit the wait of *writers* to half of the timeout from now on."""
         lane.overdue = asyncio.get_running_loop().call_later(self._seconds / 2, self._fail_overdue, lane, writers)
 
-    def _fail_overdue(self, lane: "_WriterThread", late: Sequence[Writer]) -> None:
+    def _fail_overdue(self, lane: "_WriterThread", overdue: Sequence[Writer]) -> None:
         """Fail overdue writers with an unknown outcome.
 
         Writers queued behind them have not started and wait another period.
         """
-        for writer in late:
+        for writer in overdue:
             set_outcome(writer.committed, storage_unavailable("the commit took too long"))
         self._waiting = [writer for writer in self._waiting if not writer.committed.done()]
         self._start_timeout(lane, list(self._waiting))

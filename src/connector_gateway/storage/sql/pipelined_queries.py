@@ -28,17 +28,17 @@ UNPREPARED = (errors.InvalidSqlStatementName, errors.DuplicatePreparedStatement)
 
 
 def execute_pipelined(
-    driver: "psycopg.Connection[Any]", statements: Sequence[Statement], known: Prepared | None = None
+    driver: "psycopg.Connection[Any]", statements: Sequence[Statement], prepared: Prepared | None = None
 ) -> list[PGresult]:
     """Execute *statements* in one round trip and return their results.
 
     The first error is raised, and no later statement is executed. Statements with parameters are prepared once for the
-    session, and recorded in *known*. If it is None, none are prepared.
+    session, and recorded in *prepared*. If it is None, none are prepared.
     """
     server = driver.pgconn
     server.enter_pipeline_mode()
-    texts = [] if known is None else list(dict.fromkeys(text for text, values in statements if values))
-    new = [text for text in texts if text not in (known or ())]
+    texts = [] if prepared is None else list(dict.fromkeys(text for text, values in statements if values))
+    new = [text for text in texts if text not in (prepared or ())]
     for text in new:
         server.send_prepare(_name(text), text)
     for text, values in statements:
@@ -50,8 +50,8 @@ def execute_pipelined(
     _send(server)
     results = _receive_results(server)
     server.exit_pipeline_mode()
-    if known is not None:
-        known |= {text for text, result in zip(new, results, strict=False) if result.status == ExecStatus.COMMAND_OK}
+    if prepared is not None:
+        prepared |= {text for text, result in zip(new, results, strict=False) if result.status == ExecStatus.COMMAND_OK}
     for result in results:
         if result.status == ExecStatus.FATAL_ERROR:
             raise errors.error_from_result(result)

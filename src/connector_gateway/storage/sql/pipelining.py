@@ -29,8 +29,8 @@ Numbered = tuple[int | None, Row]
 """A row with the number of its fence, if it has one."""
 
 
-def run_transaction(connection: Connection, batch: Sequence[Writer], known: Prepared | None) -> list[Any]:
-    """Commit *batch* in one transaction and return the outcome of each. *known* is as in ``execute_pipelined``."""
+def run_transaction(connection: Connection, batch: Sequence[Writer], prepared: Prepared | None) -> list[Any]:
+    """Commit *batch* in one transaction and return the outcome of each. *prepared* is as in ``execute_pipelined``."""
     outcomes: list[Any] = []
     # Only consecutive writers are combined, because a writer may rely on earlier ones.
     for _, group in groupby(batch, key=type):
@@ -38,7 +38,7 @@ def run_transaction(connection: Connection, batch: Sequence[Writer], known: Prep
         puts = [writer for writer in writers if isinstance(writer, RowWriter)]
         last = len(outcomes) + len(writers) == len(batch)
         if puts:
-            outcomes += _execute_rows(connection, puts, known, commit=last)
+            outcomes += _execute_rows(connection, puts, prepared, commit=last)
         else:
             # Statements that go directly to the driver begin no transaction.
             if not connection.in_transaction():
@@ -51,7 +51,7 @@ def run_transaction(connection: Connection, batch: Sequence[Writer], known: Prep
 
 
 def _execute_rows(
-    connection: Connection, writers: Sequence[RowWriter], known: Prepared | None, *, commit: bool
+    connection: Connection, writers: Sequence[RowWriter], prepared: Prepared | None, *, commit: bool
 ) -> list[bool]:
     """Write the rows of each writer whose fence holds. Returns whether each fence held."""
     driver: Any = connection.connection.driver_connection
@@ -61,7 +61,7 @@ def _execute_rows(
         # A single statement is a transaction by itself, for example the records of reads.
         begin, end = [], []
     with detect_unconfirmed_commit(connection) if commit else nullcontext():
-        results = execute_pipelined(driver, [*begin, *fences, *rows, *end], known)
+        results = execute_pipelined(driver, [*begin, *fences, *rows, *end], prepared)
     # The last fence returns the numbers of all that held.
     numbers_held = _parse_numbers(results[len(begin) + len(fences) - 1]) if fences else set[int]()
     return [writer.fence is None or number in numbers_held for number, writer in enumerate(writers)]

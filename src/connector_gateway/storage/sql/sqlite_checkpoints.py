@@ -84,20 +84,20 @@ class WalCheckpointer:
 
     async def _move(self) -> None:
         """Copy all pages. Once none are left, the next writer restarts the log."""
-        pages, left = await self._copy_in_rounds()
+        pages, pages_left = await self._copy_in_rounds()
         self._idle_checks = self._idle_checks + 1 if pages <= CALM_PAGES else 0
         if self._idle_checks >= IDLE_CHECKS:
             await self._checkpoint_in_writer("TRUNCATE")
         elif pages >= LONG_PAGES:
-            await self._restart_log(pages, left)
+            await self._restart_log(pages, pages_left)
 
-    async def _restart_log(self, pages: int, left: int) -> None:
+    async def _restart_log(self, pages: int, pages_left: int) -> None:
         """Restart a long log between two commits, once so little is left that no writer has to wait."""
         self.calm.clear()
         try:
-            if left > FEW_PAGES:
-                pages, left = await self._copy_in_rounds()
-            if left <= FEW_PAGES or pages >= MAX_PAGES:
+            if pages_left > FEW_PAGES:
+                pages, pages_left = await self._copy_in_rounds()
+            if pages_left <= FEW_PAGES or pages >= MAX_PAGES:
                 await self._checkpoint_in_writer("RESTART")
         finally:
             self.calm.set()
@@ -108,15 +108,15 @@ class WalCheckpointer:
         Returns the length of the log and approximately the number of pages left.
         """
         loop = asyncio.get_running_loop()
-        before = pages = left = 0
+        before = pages = pages_left = 0
         for _ in range(TURNS):
             pages, moved = await loop.run_in_executor(self._executor, self._checkpoint, "PASSIVE")
             # SQLite does not count pages written during a round, which are fewer than those that the round had to copy.
-            left = pages - min(moved, before)
+            pages_left = pages - min(moved, before)
             before = pages
-            if left <= FEW_PAGES:
+            if pages_left <= FEW_PAGES:
                 break
-        return pages, left
+        return pages, pages_left
 
     async def _checkpoint_in_writer(self, mode: str) -> None:
         # In the writer's thread. Any other thread would make it wait for a lock, longer each time.
