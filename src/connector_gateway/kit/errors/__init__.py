@@ -1,22 +1,22 @@
-"""The catalogue of everything that can be refused or go wrong, each with its remedy.
+"""The catalogue of all errors, each with its remedy.
 
 GatewayError
-├── CallerError              the caller can put it right
-│   ├── who is calling       MissingApiKey, InvalidApiKey, WriteScopeRequired, OperationNotAllowed, OriginNotAllowed,
+├── CallerError              errors that the caller can correct
+│   ├── caller identity      MissingApiKey, InvalidApiKey, WriteScopeRequired, OperationNotAllowed, OriginNotAllowed,
 │   │                        OperatorTokenRequired, AdminRoleRequired, RateLimited
-│   ├── how it was asked     InvalidJson, UnsupportedMediaType, PayloadTooLarge, MalformedRequest, HeadersTooLarge,
+│   ├── request format       InvalidJson, UnsupportedMediaType, PayloadTooLarge, MalformedRequest, HeadersTooLarge,
 │   │                        RequestIncomplete, InvalidParameters, InvalidCursor, RouteNotFound, MethodNotAllowed,
 │   │                        IdempotencyInProgress, IdempotencyKeyReused, InvalidMessage, ToolNotFound, ResultTooLarge
-│   ├── what was named       ConnectionNotFound, ConnectionMismatch, ConnectionPending, WorkspaceNotFound, KeyNotFound,
-│   │                        WebhookNotFound, OperatorNotFound, RunNotFound, RunNotRecorded, and what the rooms
-│   │                        look for: PageNotFound, CardNotFound …
-│   └── what cannot be done  CredentialsRefused, OtherAccount, QuotaExceeded, ConnectNotSetUp, LossyCast,
+│   ├── resources            ConnectionNotFound, ConnectionMismatch, ConnectionPending, WorkspaceNotFound, KeyNotFound,
+│   │                        WebhookNotFound, OperatorNotFound, RunNotFound, RunNotRecorded, and those of
+│   │                        the connectors: PageNotFound, CardNotFound …
+│   └── rejected values      CredentialsRefused, OtherAccount, QuotaExceeded, ConnectNotSetUp, LossyCast,
 │                            SelectOptionMissing, LabelNotOnBoard, InvalidRecipient, ReadOnlyField …
-├── UpstreamFailure          the third party refused, failed or fell silent
-│   ├── refused              ConnectionRevoked, ConnectionScopeMissing, UpstreamForbidden, UpstreamRefused,
+├── UpstreamFailure          the vendor rejected the request, failed or did not respond
+│   ├── rejected             ConnectionRevoked, ConnectionScopeMissing, UpstreamForbidden, UpstreamRefused,
 │   │                        UpstreamConflict, UpstreamRateLimited
 │   └── failed               UpstreamError, UpstreamUnexpected, UpstreamTimeout, UpstreamUnavailable, OutcomeUnknown
-└── ServiceFailure           we are at fault, or not able just now
+└── ServiceFailure           this service failed, or is unavailable
         InternalError, Overloaded, SecretUnreadable, StorageUnavailable, SharedStoreUnavailable
 """
 
@@ -55,13 +55,13 @@ class GatewayError(Exception):
 
     status: ClassVar[int]
     code: ClassVar[str]
-    """The name of the class in snake case; part of the contract."""
+    """The name of the class in snake case, which is part of the public contract."""
 
     remedy: str
     """The next step, with references in braces (``core.remedies``). An instance can have a more specific one."""
 
     prescribed: ClassVar[Mapping[str, str]] = {}
-    """The sentence of the interface that precedes the remedy over HTTP, by the connectors that it is prescribed for."""
+    """A prescribed sentence before the remedy over HTTP, by the connectors that it is prescribed for."""
 
     subject_parameters: ClassVar[tuple[str, ...]] = ()
     """The parameters that name the subject of the error, if an operation has one of them."""
