@@ -1,4 +1,4 @@
-"""Boards with their lists, labels and cards, from the plain words of a seed."""
+"""Boards with lists, labels and cards, created from a seed."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def sow(trello: "BoardsEmulator", given: SeedValue) -> dict[str, Any]:
-    """Create what *given* tells, as the account and its colleague have it; the identifiers by name."""
+    """Create the objects in *given* for the account and its colleague. Returns their identifiers by name."""
     given.object_of("boards")
     seed, author = trello.seed, Author(trello.seed.owner, None, trello.stage.now())
     boards = [one.object_of("name", "desc", "labels", "lists", needs="name") for one in given.each("boards")]

@@ -26,8 +26,8 @@ async def body(request: web.Request) -> Any:
         raise ApiError(415, "VALIDATION_ERROR", "HTTP 415 Unsupported Media Type")
     try:
         return json.loads(await request.text())
-    except (ValueError, LookupError) as fault:
-        raise malformed(str(fault)) from None
+    except (ValueError, LookupError) as error:
+        raise malformed(str(error)) from None
 
 
 async def record_body(request: web.Request) -> dict[str, Any]:

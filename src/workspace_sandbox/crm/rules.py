@@ -69,8 +69,8 @@ class Rules:
         for name, given in properties.items():
             try:
                 values[name] = self._value(definitions.get(name), name, given, record)
-            except InvalidValue as fault:
-                faults.append(PropertyFault(name, fault.code, fault.message))
+            except InvalidValue as error:
+                faults.append(PropertyFault(name, error.code, error.message))
             except TypeError:
                 raise malformed(f"Cannot deserialize value of type `String` (property {name})") from None
         faults = faults or self._faults_together(kind, values, record)

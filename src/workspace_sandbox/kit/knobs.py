@@ -17,8 +17,8 @@ def turned(wanted: Mapping[str, Any], first: Mapping[str, Any], readers: Mapping
             continue
         try:
             (readers.get(name) or _reader(name, first[name]))(value)
-        except ValueError as fault:
-            wrong.append(f"{name} {fault}.")
+        except ValueError as error:
+            wrong.append(f"{name} {error}.")
     if wrong:
         raise InvalidInput(" ".join(wrong))
     # As it was given: a whole number of seconds is told as one.
@@ -31,8 +31,8 @@ def or_null(field: Field) -> Field:
     def read(value: Any) -> Any:
         try:
             return None if value is None else field(value)
-        except ValueError as fault:
-            raise ValueError(f"{fault}, or null") from None
+        except ValueError as error:
+            raise ValueError(f"{error}, or null") from None
 
     return read
 
