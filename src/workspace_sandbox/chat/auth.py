@@ -1,4 +1,4 @@
-"""``auth.*``, ``oauth.*`` and ``apps.*``: whose a token is, where tokens come from, and how they end."""
+"""``auth.*``, ``oauth.*`` and ``apps.*``: issuing, inspecting and revoking tokens."""
 
 from typing import Any
 
@@ -23,10 +23,11 @@ def test(call: ApiRequest) -> dict[str, Any]:
 
 
 def revoke(call: ApiRequest) -> dict[str, Any]:
-    """``auth.revoke``: the application goes with its token, unless tokens rotate."""
+    """``auth.revoke``, which uninstalls the app unless tokens rotate."""
     if call.arguments.flag("test"):
         return {"revoked": False}
-    # With rotation, only this one token dies and events go on. Without it, the installation ends (``auth.revoke``).
+    # With rotation, only this token is revoked and events continue. Without it, the app is uninstalled
+    # (``auth.revoke``).
     if call.token.startswith("xoxe."):
         call.oauth.tokens[call.token].ended = True
     else:

@@ -1,4 +1,4 @@
-"""``conversations.create`` and its kin: making channels, letting people in, and putting channels away."""
+"""``conversations.create`` and related methods that create, archive and rename channels and invite users."""
 
 import re
 from typing import Any, Literal
@@ -13,7 +13,7 @@ MOST_IN_NAME, MOST_IN_TOPIC, MOST_INVITED = 80, 250, 1000
 
 
 def create(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.create``; the bot is in what it makes."""
+    """``conversations.create``. The bot joins the new channel."""
     private = call.arguments.flag("is_private")
     call.require("groups:write" if private else "channels:manage")
     name = _name(call)
@@ -22,7 +22,7 @@ def create(call: ApiRequest) -> dict[str, Any]:
 
 
 def invite(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.invite``; one who cannot be let in refuses all of them."""
+    """``conversations.invite``. If one user cannot be invited, none are."""
     channel, users = _own(call), call.arguments.words("users")
     if not users:
         raise SlackError("no_user")
@@ -56,7 +56,7 @@ def unarchive(call: ApiRequest) -> dict[str, Any]:
 
 
 def rename(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.rename``; only who made a channel may."""
+    """``conversations.rename``, which only the creator of a channel can use."""
     channel = _own(call)
     if channel.creator != call.workspace.team.bot_user_id:
         raise SlackError("not_authorized")
@@ -75,12 +75,12 @@ def set_purpose(call: ApiRequest) -> dict[str, Any]:
 
 
 def is_direct(channel: Channel) -> bool:
-    """Whether it is a conversation of some people without a channel."""
+    """Return True if *channel* is a direct conversation of one or more users."""
     return channel.type in {"im", "mpim"}
 
 
 def require_write(call: ApiRequest, channel: Channel) -> None:
-    """Refuse a token that may not change conversations like this one."""
+    """Raise an error unless the token can change conversations of this type."""
     families = {"public_channel": "channels:manage", "private_channel": "groups:write"}
     call.require(families.get(channel.type, f"{channel.type}:write"))
 
@@ -107,7 +107,7 @@ def _name(call: ApiRequest, renamed: Channel | None = None) -> str:
 
 
 def changed(call: ApiRequest) -> Channel:
-    """The channel of the call, which the token may change and the bot is in."""
+    """Return the channel of the request, which the token can change and the bot is in."""
     channel = call.workspace.visible(call.arguments.text("channel"))
     if is_direct(channel):
         raise SlackError("method_not_supported_for_channel_type")

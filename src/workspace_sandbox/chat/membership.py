@@ -1,4 +1,4 @@
-"""``conversations.kick`` and its kin: who is in a conversation no longer, and how far it has been read."""
+"""``conversations.kick`` and related methods: leaving and closing conversations, and marking them as read."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def kick(call: ApiRequest) -> dict[str, Any]:
 
 
 def leave(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.leave``; to leave where one is not is no fault."""
+    """``conversations.leave``. Leaving is not an error if the bot is not a member."""
     workspace = call.workspace
     channel = workspace.visible(call.arguments.text("channel"))
     if is_direct(channel):
@@ -45,7 +45,7 @@ def leave(call: ApiRequest) -> dict[str, Any]:
 
 
 def close(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.close``: a conversation without a channel is put out of sight, and kept."""
+    """``conversations.close``, which hides a direct conversation but retains it."""
     channel = call.workspace.visible(call.arguments.text("channel"))
     if not is_direct(channel):
         raise SlackError("method_not_supported_for_channel_type")
@@ -55,7 +55,7 @@ def close(call: ApiRequest) -> dict[str, Any]:
 
 
 def mark(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.mark``: what is read up to."""
+    """``conversations.mark``, which sets the last message that was read."""
     channel = call.workspace.joined(call.arguments.text("channel"))
     require_write(call, channel)
     ts = call.arguments.text("ts")

@@ -1,4 +1,4 @@
-"""``chat.*``: posting, editing and deleting messages, and their addresses."""
+"""``chat.*``: posting, editing and deleting messages, and their permalinks."""
 
 import json
 import re
@@ -16,7 +16,7 @@ SPLIT_LENGTH = 4_000
 MOST_BLOCKS = 50
 MOST_ATTACHMENTS = 100
 METADATA_BYTES = 8_192
-"""The vendor names the error, not the figure."""
+"""The maximum size of metadata. Slack documents the error, but not the size."""
 
 USER_ID = re.compile(r"[UW][A-Z0-9]{6,}")
 MARKUP = re.compile(r"(<(?:@[UW]|#[CG]|!|https?:|mailto:|tel:)[^<>\n]*>)|&(?!(?:amp|lt|gt);)|[<>]")
@@ -29,14 +29,14 @@ def post_message(call: ApiRequest) -> dict[str, Any]:
     content = content_of(call)
     text = content.pop("text", "")
     fields = content | thread_of(call, channel) | {"client_msg_id": call.arguments.optional("client_msg_id")}
-    # Slack names errors about a repeated ``client_msg_id``, but does not list the argument. Off unless asked for.
+    # Slack documents errors for a repeated ``client_msg_id``, but not the argument. It is off by default.
     repeated = call.workspace.sent.get((channel.id, fields["client_msg_id"] or ""))
     if repeated is not None and call.knobs["dedupe_client_msg_id"]:
         return _posted(call, channel, repeated)
     call.limits.spend_post(channel.id)
-    # Whether a long text is cut into several messages depends on whom one asks: users saw it, the reference does not.
-    # Only the first one's ``ts`` comes back, so a client cannot tell from the answer.
-    pieces = _pieces(text) if call.knobs["long_text"] == "split" else [text]
+    # Users observed that long texts are split, which the documentation does not mention. Only the ``ts`` of the first
+    # message is returned, so clients cannot detect it.
+    pieces = _split_text(text) if call.knobs["long_text"] == "split" else [text]
     posted = [call.workspace.post_as_bot(channel, piece, **fields) for piece in pieces]
     return _posted(call, channel, posted[0])
 
@@ -49,7 +49,7 @@ def update(call: ApiRequest) -> dict[str, Any]:
         raise SlackError("edit_window_closed")
     content = content_of(call, UPDATE_LENGTH)
     if "text" in content:
-        # A new text without blocks takes the old blocks away; attachments and metadata stay (``chat.update``).
+        # A new text without blocks removes the old blocks. Attachments and metadata remain (``chat.update``).
         content = {"blocks": []} | content
     call.workspace.change(channel, message, call.workspace.team.bot_user_id, **content)
     return _posted(call, channel, message) | {"text": message.text}
@@ -63,7 +63,7 @@ def delete(call: ApiRequest) -> dict[str, Any]:
 
 
 def post_ephemeral(call: ApiRequest) -> dict[str, Any]:
-    """``chat.postEphemeral``: seen by one person until they look away; nothing is kept of it."""
+    """``chat.postEphemeral``, whose message is shown to one user and not stored."""
     channel = destination(call, call.arguments.text("channel"))
     if call.arguments.text("user") not in channel.members:
         raise SlackError("user_not_in_channel")
@@ -74,7 +74,7 @@ def post_ephemeral(call: ApiRequest) -> dict[str, Any]:
 
 
 def post_me(call: ApiRequest) -> dict[str, Any]:
-    """``chat.meMessage``: what the bot is doing."""
+    """``chat.meMessage``."""
     channel = destination(call, call.arguments.text("channel"))
     text = content_of(call).get("text", "")
     call.limits.spend_post(channel.id)
@@ -90,67 +90,67 @@ def get_permalink(call: ApiRequest) -> dict[str, Any]:
 
 
 def permalink(call: ApiRequest, channel: Channel, message: Message) -> str:
-    """A message's address; of one in a thread, the thread is part of it."""
+    """Return the URL of a message, which includes the thread of a reply."""
     address = f"{call.workspace.team.url}archives/{channel.id}/p{message.ts.replace('.', '')}"
     root = message.thread_ts or (message.ts if channel.threads.get(message.ts) else None)
     return f"{address}?thread_ts={root}&cid={channel.id}" if root else address
 
 
 def escaped(text: str) -> str:
-    """*text* as the vendor keeps it: the three special characters stand for themselves only in its own markup."""
+    """Escape the special characters in *text*, except in Slack's own markup."""
     return MARKUP.sub(lambda found: found[1] or ENTITIES[found[0]], text)
 
 
 def destination(call: ApiRequest, named: str) -> Channel:
-    """The channel a post goes to, by id, by public name, or by the user id of whom it is for."""
-    # Names serve in this method only, and for public channels only. All others want an identifier.
+    """Return the channel for a post, by ID, public name or the user ID of its recipient."""
+    # Only this method accepts names, and only those of public channels. All others need an ID.
     workspace = call.workspace
     if USER_ID.fullmatch(named):
         user = workspace.users.get(named)
-        # The same code as for an unknown channel: Slack does not tell a caller which people there are.
+        # The same code as for an unknown channel, so that the existence of users is not revealed.
         if user is None or user.deleted or user.is_bot:
             raise SlackError("channel_not_found")
         return workspace.direct_with([user])[0]
-    known = named in workspace.channels
-    channel = workspace.visible(named) if known else workspace.public_named(named.removeprefix("#"))
+    is_channel_id = named in workspace.channels
+    channel = workspace.visible(named) if is_channel_id else workspace.public_named(named.removeprefix("#"))
     partner = workspace.partner(channel)
     if partner is not None and partner.deleted:
         raise SlackError("channel_not_found")
     if channel.is_archived:
         raise SlackError("is_archived")
-    # A private channel without the bot is ``channel_not_found`` before it comes to this, so as not to give it away.
+    # A private channel without the bot is ``channel_not_found`` earlier, so that its existence is not revealed.
     if not workspace.is_member(channel) and "chat:write.public" not in call.scopes:
         raise SlackError("not_in_channel")
     return channel
 
 
 def _own(call: ApiRequest, refusal: str) -> tuple[Channel, Message]:
-    """The channel and message the call names, which the bot must have written."""
+    """Return the channel and message of the request, which the bot must have written."""
     channel = call.workspace.visible(call.arguments.text("channel"))
     message = call.workspace.message(channel, call.arguments.text("ts"))
     if channel.is_archived:
         raise SlackError("is_inactive")
-    # A bot edits what it wrote itself and nothing else, whatever scopes it has.
+    # A bot can edit only its own messages, independent of its scopes.
     if message.bot_id != call.workspace.team.bot_id:
         raise SlackError(refusal)
     return channel, message
 
 
 def content_of(call: ApiRequest, longest: int = POST_LENGTH) -> dict[str, Any]:
-    """What the call says, by field; fields it leaves out are absent."""
+    """Return the content fields of the request, without the missing ones."""
     arguments = call.arguments
     text = arguments.optional("text")
-    found = {"blocks": _blocks(call), "attachments": _attachments(call), "metadata": _metadata(call)}
-    content = {name: value for name, value in found.items() if value is not None}
+    fields = {"blocks": _blocks(call), "attachments": _attachments(call), "metadata": _metadata(call)}
+    content = {name: value for name, value in fields.items() if value is not None}
     if not (text or "").strip() and not content.get("blocks") and not content.get("attachments"):
         raise SlackError("no_text")
     if text is None:
         return content
-    kept = escaped(text)
-    # An edit is measured after ``&`` became ``&amp;``, a post before: a text may be posted and then not be editable.
-    if len(kept if longest == UPDATE_LENGTH else text) > longest:
+    escaped_text = escaped(text)
+    # Updates are measured after escaping ``&`` as ``&amp;``, posts before, so a message may be too long to update.
+    if len(escaped_text if longest == UPDATE_LENGTH else text) > longest:
         raise SlackError("msg_too_long")
-    return content | {"text": kept}
+    return content | {"text": escaped_text}
 
 
 def _blocks(call: ApiRequest) -> list[Any] | None:
@@ -192,33 +192,33 @@ def _metadata(call: ApiRequest) -> dict[str, Any] | None:
 
 
 def thread_of(call: ApiRequest, channel: Channel) -> dict[str, Any]:
-    """Where in the channel a post goes.
+    """Return the thread fields of a post.
 
-    A number for ``thread_ts`` has lost digits: the vendor takes it, and the message is never seen again.
-    What becomes of a reply to a reply, the vendor does not say: see the knob ``reply_to_reply``.
+    A number as ``thread_ts`` has lost digits. Slack accepts it, but the message is not visible. The handling of a reply
+    to a reply is not documented, see the knob ``reply_to_reply``.
     """
-    wanted = call.arguments.raw("thread_ts")
-    if wanted is None:
+    ts = call.arguments.raw("thread_ts")
+    if ts is None:
         return {}
-    if isinstance(wanted, int | float) and not isinstance(wanted, bool):
-        return {"thread_ts": str(wanted)}
-    if not isinstance(wanted, str):
+    if isinstance(ts, int | float) and not isinstance(ts, bool):
+        return {"thread_ts": str(ts)}
+    if not isinstance(ts, str):
         raise invalid_arguments("must be a string [json-pointer:/thread_ts]")
-    if not TS.fullmatch(wanted):
+    if not TS.fullmatch(ts):
         raise SlackError("invalid_thread_ts")
-    root = require(channel.root_of(wanted), SlackError("thread_not_found"))
+    root = require(channel.root_of(ts), SlackError("thread_not_found"))
     if root.subtype in {"channel_join", "channel_archive", "channel_unarchive", "channel_name", "tombstone"}:
         raise SlackError("cannot_reply_to_message")
     subtype = {"subtype": "thread_broadcast"} if call.arguments.flag("reply_broadcast") else {}
     strays = call.knobs["reply_to_reply"] == "stray"
-    return {"thread_ts": wanted if strays else root.ts} | subtype
+    return {"thread_ts": ts if strays else root.ts} | subtype
 
 
-def _pieces(text: str) -> list[str]:
+def _split_text(text: str) -> list[str]:
     starts = range(0, max(1, len(text)), SPLIT_LENGTH)
     return [text[start : start + SPLIT_LENGTH] for start in starts]
 
 
 def _posted(call: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
-    shown = wire.message(call.workspace, channel, message)
-    return {"channel": channel.id, "ts": message.ts, "message": shown}
+    message_json = wire.message(call.workspace, channel, message)
+    return {"channel": channel.id, "ts": message.ts, "message": message_json}

@@ -1,4 +1,4 @@
-"""``pins.*``: messages that a channel keeps in sight."""
+"""``pins.*``: pinned messages of channels."""
 
 from typing import Any
 
@@ -35,21 +35,23 @@ def remove(call: ApiRequest) -> dict[str, Any]:
 
 
 def list_all(call: ApiRequest) -> dict[str, Any]:
-    """``pins.list``: those of a channel, the newest first."""
+    """``pins.list``: the pins of a channel, newest first."""
     channel = call.workspace.joined(call.arguments.text("channel"))
     newest = sorted(channel.pins.items(), key=lambda pinned: (pinned[1].created, pinned[0]), reverse=True)
     return {"items": [_shown(call, channel, channel.messages[ts], pin) for ts, pin in newest]}
 
 
 def _shown(call: ApiRequest, channel: Channel, message: Message, pin: Pin) -> dict[str, Any]:
-    shown = wire.message(call.workspace, channel, message) | {"permalink": permalink(call, channel, message)}
-    about = {"type": "message", "created": pin.created, "created_by": pin.by, "channel": channel.id}
-    return about | {"message": shown}
+    item_json = wire.message(call.workspace, channel, message) | {"permalink": permalink(call, channel, message)}
+    base = {"type": "message", "created": pin.created, "created_by": pin.by, "channel": channel.id}
+    return base | {"message": item_json}
 
 
 def _tell(call: ApiRequest, happened: str, channel: Channel, message: Message) -> None:
-    about = {"type": "message", "created": int(call.workspace.now()), "created_by": call.workspace.team.bot_user_id}
-    told = about | {"channel": channel.id, "message": wire.message(call.workspace, channel, message)}
-    event = {"type": happened, "user": call.workspace.team.bot_user_id, "channel_id": channel.id, "item": told}
-    more: dict[str, Any] = {"item_user": message.user, "pin_count": len(channel.pins), "pinned_info": {}}
-    call.workspace.tell(channel, event | more | ({"has_pins": bool(channel.pins)} if happened == "pin_removed" else {}))
+    item_json = {"type": "message", "created": int(call.workspace.now()), "created_by": call.workspace.team.bot_user_id}
+    item = item_json | {"channel": channel.id, "message": wire.message(call.workspace, channel, message)}
+    event = {"type": happened, "user": call.workspace.team.bot_user_id, "channel_id": channel.id, "item": item}
+    extra: dict[str, Any] = {"item_user": message.user, "pin_count": len(channel.pins), "pinned_info": {}}
+    call.workspace.tell(
+        channel, event | extra | ({"has_pins": bool(channel.pins)} if happened == "pin_removed" else {})
+    )

@@ -11,12 +11,12 @@ from workspace_sandbox.chat.wire import SlackError
 from workspace_sandbox.kit.refusals import require
 
 MOST_EMOJI = 50
-"""Distinct emoji on one message."""
+"""Maximum number of distinct emoji on a message."""
 
 USUAL_PAGE, MOST = 100, 1000
 
 MOST_REACTIONS = 23
-"""Distinct emoji of one user on one message."""
+"""Maximum number of distinct emoji of a user on a message."""
 
 
 def add(call: ApiRequest) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def add(call: ApiRequest) -> dict[str, Any]:
     bot = call.workspace.team.bot_user_id
     users = message.reactions.get(name, [])
     if bot in users:
-        # It counts by user: the same emoji from somebody else is no repetition.
+        # Counted per user: the same emoji of another user is not a duplicate.
         raise SlackError("already_reacted")
     if not users and len(message.reactions) >= MOST_EMOJI:
         raise SlackError("too_many_emoji")
@@ -55,18 +55,18 @@ def get(call: ApiRequest) -> dict[str, Any]:
 
 
 def list_all(call: ApiRequest) -> dict[str, Any]:
-    """``reactions.list``: what somebody reacted to, as far as the bot is there, channel by channel."""
+    """``reactions.list``: the reactions of a user in the bot's channels, by channel."""
     user = call.arguments.optional("user") or call.workspace.team.bot_user_id
     if user not in call.workspace.users:
         raise SlackError("user_not_found")
-    found = {f"{channel.id}:{message.ts}": (channel, message) for channel, message in _reacted_to(call, user)}
+    items = {f"{channel.id}:{message.ts}": (channel, message) for channel, message in _reacted_to(call, user)}
     limit = call.arguments.limit(USUAL_PAGE, MOST)
-    page, following = paging.cut(found, "next_item", call.arguments.optional("cursor"), limit)
+    page, following = paging.cut(items, "next_item", call.arguments.optional("cursor"), limit)
     return {"items": [_shown(call, *one) for one in page]} | following
 
 
 def list_emoji(_: ApiRequest) -> dict[str, Any]:
-    """``emoji.list``: those that people added."""
+    """``emoji.list``: the custom emoji."""
     return {"emoji": emoji.CUSTOM, "cache_ts": "1735689600.000000"}
 
 
@@ -83,7 +83,7 @@ def _shown(call: ApiRequest, channel: Channel, message: Message) -> dict[str, An
 
 
 def item(call: ApiRequest) -> tuple[Channel, Message]:
-    """The message that the call names."""
+    """Return the message of the request."""
     channel_id = call.arguments.optional("channel")
     ts = call.arguments.optional("timestamp")
     if channel_id is None or ts is None:

@@ -1,4 +1,4 @@
-"""``chat.scheduleMessage`` and its kin: messages that are posted later."""
+"""``chat.scheduleMessage`` and related methods."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ from workspace_sandbox.chat.wire import SlackError
 
 FARTHEST_SECONDS = 120 * 86_400
 LAST_SECONDS = 60
-"""Within so long before it is posted, a message can no longer be taken back."""
+"""Seconds before it is posted in which a scheduled message cannot be deleted."""
 
 USUAL_PAGE = 100
 MOST = 1000
@@ -19,7 +19,7 @@ MOST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """A message of the bot's that waits for its time."""
+    """A scheduled message of the bot."""
 
     id: str
     channel_id: str
@@ -43,13 +43,15 @@ def schedule(call: ApiRequest) -> dict[str, Any]:
     call.wake_at(post_at)
     team = workspace.team
     by = {"user": team.bot_user_id, "bot_id": team.bot_id, "team": team.id}
-    shown = {"type": "delayed_message", "text": text} | by
-    answer = {"channel": channel.id, "scheduled_message_id": identifier, "post_at": post_at}
-    return answer | {"message": shown | {name: content[name] for name in ("blocks", "attachments") if name in content}}
+    message_json = {"type": "delayed_message", "text": text} | by
+    response = {"channel": channel.id, "scheduled_message_id": identifier, "post_at": post_at}
+    return response | {
+        "message": message_json | {name: content[name] for name in ("blocks", "attachments") if name in content}
+    }
 
 
 def delete(call: ApiRequest) -> dict[str, Any]:
-    """``chat.deleteScheduledMessage``; not in the last minute before it is posted."""
+    """``chat.deleteScheduledMessage``, which is not possible in the last minute before the message is posted."""
     channel = call.workspace.visible(call.arguments.text("channel"))
     waiting = call.workspace.scheduled.get(call.arguments.text("scheduled_message_id"))
     is_late = waiting is not None and waiting.post_at - call.workspace.now() < LAST_SECONDS
@@ -60,19 +62,19 @@ def delete(call: ApiRequest) -> dict[str, Any]:
 
 
 def list_all(call: ApiRequest) -> dict[str, Any]:
-    """``chat.scheduledMessages.list``: what waits, the soonest first."""
-    wanted = call.arguments.optional("channel")
-    if wanted and wanted not in call.workspace.channels:
+    """``chat.scheduledMessages.list``: the pending messages, earliest first."""
+    channel_id = call.arguments.optional("channel")
+    if channel_id and channel_id not in call.workspace.channels:
         raise SlackError("invalid_channel")
     soonest = sorted(call.workspace.scheduled.values(), key=lambda one: (one.post_at, one.id))
-    waiting = {one.id: one for one in soonest if one.channel_id == (wanted or one.channel_id)}
+    waiting = {one.id: one for one in soonest if one.channel_id == (channel_id or one.channel_id)}
     limit = call.arguments.limit(USUAL_PAGE, MOST)
     page, following = paging.cut(waiting, "next_ts", call.arguments.optional("cursor"), limit)
     return {"scheduled_messages": [_shown(one) for one in page]} | following
 
 
 def post_due(workspace: Workspace) -> None:
-    """Post what has waited long enough, each in its order; what has lost its channel is dropped."""
+    """Post all due messages in order. Messages without a channel are dropped."""
     now = workspace.now()
     due = sorted((one for one in workspace.scheduled.values() if one.post_at <= now), key=lambda one: one.post_at)
     for one in due:
@@ -83,10 +85,10 @@ def post_due(workspace: Workspace) -> None:
 
 
 def _time(call: ApiRequest) -> int:
-    given = str(call.arguments.raw("post_at") or "")
-    if not given.isdecimal():
+    value = str(call.arguments.raw("post_at") or "")
+    if not value.isdecimal():
         raise SlackError("invalid_time")
-    post_at, now = int(given), call.workspace.now()
+    post_at, now = int(value), call.workspace.now()
     if post_at <= now:
         raise SlackError("time_in_past")
     if post_at > now + FARTHEST_SECONDS:

@@ -1,4 +1,4 @@
-"""Channels with their messages, from the plain words of a seed."""
+"""Channels with their messages, created from a seed."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def sow(slack: "ChatEmulator", given: SeedValue) -> dict[str, Any]:
-    """Create what *given* tells; a channel that there is goes on. Identifiers by name, messages in their order."""
+    """Create the objects in *given*, and extend existing channels. Returns identifiers by name, messages in order."""
     given.object_of("channels")
     channels = [one.object_of("name", "is_private", "bot", "messages", needs="name") for one in given.each("channels")]
     return {"channels": {one.text("name"): _channel(slack, one) for one in channels}}
@@ -17,9 +17,9 @@ def sow(slack: "ChatEmulator", given: SeedValue) -> dict[str, Any]:
 
 def _channel(slack: "ChatEmulator", given: SeedValue) -> dict[str, Any]:
     name, private = given.text("name"), given.flag("is_private")
-    known = next((channel.id for channel in slack.workspace.channels.values() if channel.name == name), "")
+    existing = next((channel.id for channel in slack.workspace.channels.values() if channel.name == name), "")
     with given.locate_errors():
-        channel_id = known or slack.perform({"action": "create", "name": name, "is_private": private})["channel_id"]
+        channel_id = existing or slack.perform({"action": "create", "name": name, "is_private": private})["channel_id"]
         if given.flag("bot"):
             slack.perform({"action": "invite", "channel_id": channel_id})
     messages = [_message(slack, channel_id, one) for one in given.each("messages")]

@@ -1,4 +1,4 @@
-"""``users.*``: the people of the workspace."""
+"""``users.*``: the users of the workspace."""
 
 from typing import Any
 
@@ -17,16 +17,16 @@ def info(call: ApiRequest) -> dict[str, Any]:
 
 
 def look_up_by_email(call: ApiRequest) -> dict[str, Any]:
-    """``users.lookupByEmail``: who has that address and is still there."""
-    wanted = call.arguments.text("email").lower()
+    """``users.lookupByEmail``, which ignores deactivated users."""
+    email = call.arguments.text("email").lower()
     for user in call.workspace.users.values():
-        if not user.deleted and call.workspace.email(user) == wanted:
+        if not user.deleted and call.workspace.email(user) == email:
             return {"user": _shown(call, user)}
     raise SlackError("users_not_found")
 
 
 def presence(call: ApiRequest) -> dict[str, Any]:
-    """``users.getPresence``: the bot is there, people are away."""
+    """``users.getPresence``: the bot is active, users are away."""
     user = _user(call, call.arguments.optional("user") or call.workspace.team.bot_user_id)
     return {"presence": "active" if user.is_bot else "away"}
 
@@ -34,16 +34,18 @@ def presence(call: ApiRequest) -> dict[str, Any]:
 def profile(call: ApiRequest) -> dict[str, Any]:
     """``users.profile.get``."""
     user = _user(call, call.arguments.optional("user") or call.workspace.team.bot_user_id)
-    told = wire.profile(call.workspace, user, with_email=_sees_addresses(call))
-    return {"profile": told | {"avatar_hash": f"g{user.id[-7:].lower()}", "phone": "", "skype": "", "fields": {}}}
+    profile_json = wire.profile(call.workspace, user, with_email=_sees_addresses(call))
+    return {
+        "profile": profile_json | {"avatar_hash": f"g{user.id[-7:].lower()}", "phone": "", "skype": "", "fields": {}}
+    }
 
 
 def list_all(call: ApiRequest) -> dict[str, Any]:
-    """``users.list``: everyone, deleted ones too; in one page unless a length is asked for."""
+    """``users.list``: all users, including deactivated ones, in one page unless a limit is given."""
     limit = call.arguments.limit(UNPAGED, UNPAGED)
     page, following = paging.cut(call.workspace.users, "user", call.arguments.optional("cursor"), limit)
-    shown = [_shown(call, user) for user in page]
-    return {"members": shown, "cache_ts": int(call.workspace.now())} | following
+    members = [_shown(call, user) for user in page]
+    return {"members": members, "cache_ts": int(call.workspace.now())} | following
 
 
 def _user(call: ApiRequest, user_id: str) -> User:
