@@ -111,10 +111,10 @@ class Consent(OAuth):
 
     async def authorize_key(self, request: web.Request) -> web.StreamResponse:
         """Show the consent page of ``/1/authorize``, or pass a token to the page that sent the user here."""
-        asked, fields = await arguments_of(request), await fields_of(request)
-        _require_key(str(asked.raw("key")))
-        scopes, lifetime = _parse_scopes(asked), _parse_lifetime(asked)
-        return_url = str(asked.raw("return_url") or "")
+        params, fields = await arguments_of(request), await fields_of(request)
+        _require_key(str(params.raw("key")))
+        scopes, lifetime = _parse_scopes(params), _parse_lifetime(params)
+        return_url = str(params.raw("return_url") or "")
         if return_url and not self.allows(return_url):
             return web.Response(status=400, text=FOREIGN)
         decided = self.decided(fields)
@@ -124,7 +124,7 @@ class Consent(OAuth):
         if not decided.allowed or not granted:
             return _redirect(return_url, f"error={quote('Token request rejected')}")
         token = self.issue_key(Grant(APP.key, self.chosen(decided.account), granted), lifetime)
-        if asked.raw("callback_method") == "postMessage":
+        if params.raw("callback_method") == "postMessage":
             # ``postMessage`` is the other way to pass a token that Trello's page "Authorization" documents.
             script = f"<script>(window.opener||window.parent).postMessage('{token.value}','*')</script>"
             return _page("Authorized", script)
@@ -144,12 +144,12 @@ class Consent(OAuth):
 
     async def authorize_token(self, request: web.Request) -> web.StreamResponse:
         """Show the consent page of ``OAuthAuthorizeToken``, or pass a verifier to the app."""
-        asked, fields = await arguments_of(request), await fields_of(request)
-        value = str(asked.raw("oauth_token"))
+        params, fields = await arguments_of(request), await fields_of(request)
+        value = str(params.raw("oauth_token"))
         pending = self._requests.get(value)
         if pending is None or self.now >= pending.expires_at:
             return web.Response(status=400, text="token not found")
-        scopes, pending.lifetime = _parse_scopes(asked), _parse_lifetime(asked)
+        scopes, pending.lifetime = _parse_scopes(params), _parse_lifetime(params)
         decided = self.decided(fields)
         if decided is None:
             return self._consent_page(request, fields, scopes)
@@ -175,31 +175,31 @@ class Consent(OAuth):
 
     # OAuth 2
 
-    def check(self, asked: dict[str, str]) -> None:
+    def check(self, params: dict[str, str]) -> None:
         """Raise an error if the authorisation request is invalid. PKCE is required."""
-        _require_key(asked.get("client_id", ""))
-        if not self.allows(asked.get("redirect_uri", "")):
+        _require_key(params.get("client_id", ""))
+        if not self.allows(params.get("redirect_uri", "")):
             raise Refusal(400, "redirect_uri is not registered for client")
         # Required for every client, even with a secret (Trello, "OAuth 2.0 for confidential clients").
-        challenged = asked.get("code_challenge") and asked.get("code_challenge_method") == "S256"
-        if asked.get("response_type") != "code" or not challenged:
-            raise RefusedWith(back(asked, {"error": "invalid_request"}))
+        challenged = params.get("code_challenge") and params.get("code_challenge_method") == "S256"
+        if params.get("response_type") != "code" or not challenged:
+            raise RefusedWith(back(params, {"error": "invalid_request"}))
 
-    def question(self, asked: Mapping[str, str]) -> Question:
+    def question(self, params: Mapping[str, str]) -> Question:
         """Return the consent page, on which the user selects a member and scopes."""
-        return self._question(asked, (name for name in _requested_scopes(asked) if name in MEANINGS))
+        return self._question(params, (name for name in _requested_scopes(params) if name in MEANINGS))
 
-    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant | None:
+    def grant(self, params: Mapping[str, str], decided: Decision) -> Grant | None:
         """Return the grant of the selected scopes, or None if there are none."""
-        names = [name for name in _requested_scopes(asked) if decided.keeps(name)]
+        names = [name for name in _requested_scopes(params) if decided.keeps(name)]
         scopes = tuple(name for name in names if name in OAUTH2_SCOPES)
         member = self.chosen(decided.account)
         return Grant(APP.key, member, scopes, offline=OFFLINE in names) if scopes else None
 
     async def form(self, request: web.Request) -> Mapping[str, str]:
         """Return all text parameters of a request, from its body, query or OAuth header."""
-        asked = await arguments_of(request)
-        return {name: str(asked.raw(name)) for name in asked} | oauth_pairs(request.headers.get("Authorization", ""))
+        params = await arguments_of(request)
+        return {name: str(params.raw(name)) for name in params} | oauth_pairs(request.headers.get("Authorization", ""))
 
     def issued(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
         """Create an access token, and a refresh token if the grant has offline access."""
@@ -234,10 +234,10 @@ class Consent(OAuth):
     def _consent_page(self, request: web.Request, fields: Fields, scopes: Iterable[str]) -> web.Response:
         return self._question(dict(fields), scopes).page(request.path, fields)
 
-    def _question(self, asked: Mapping[str, str], scopes: Iterable[str]) -> Question:
+    def _question(self, params: Mapping[str, str], scopes: Iterable[str]) -> Question:
         accounts = [Account(name, f"{member.full_name} (@{name})") for name, member in self.accounts.items()]
         boxes = [Box(scope, MEANINGS[scope]) for scope in scopes]
-        return Question(vendor=VENDOR, app=asked.get("name") or APP.name, wants=(), accounts=accounts, boxes=boxes)
+        return Question(vendor=VENDOR, app=params.get("name") or APP.name, wants=(), accounts=accounts, boxes=boxes)
 
     def _hex(self, bits: int) -> str:
         return f"{self.stage.random.getrandbits(bits):0{bits // 4}x}"
@@ -248,20 +248,20 @@ def _require_key(key: str) -> None:
         raise Refusal(401, INVALID_KEY)
 
 
-def _requested_scopes(asked: Mapping[str, str]) -> Iterable[str]:
-    return dict.fromkeys(asked.get("scope", "").split())
+def _requested_scopes(params: Mapping[str, str]) -> Iterable[str]:
+    return dict.fromkeys(params.get("scope", "").split())
 
 
-def _parse_scopes(asked: Arguments) -> tuple[str, ...]:
-    scopes = asked.words("scope") or ["read"]
+def _parse_scopes(params: Arguments) -> tuple[str, ...]:
+    scopes = params.words("scope") or ["read"]
     if not set(scopes) <= set(SCOPES):
-        raise asked.refusal("scope")
+        raise params.refusal("scope")
     return tuple(scopes)
 
 
-def _parse_lifetime(asked: Arguments) -> float | None:
+def _parse_lifetime(params: Arguments) -> float | None:
     # Trello's pages disagree whether the default is 30 days or unlimited. The emulator uses the shorter one.
-    return LIFETIMES[asked.choice("expiration", LIFETIMES, "30days")]
+    return LIFETIMES[params.choice("expiration", LIFETIMES, "30days")]
 
 
 def _page(title: str, body: str) -> web.Response:

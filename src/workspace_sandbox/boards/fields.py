@@ -61,8 +61,8 @@ def _prefs(_: Board) -> dict[str, Any]:
 def membership(place: Board | Organization, member: Member) -> dict[str, Any]:
     """Return the membership of *member* in *place*."""
     identifier = f"{place.id[:8]}{member.id[8:]}"
-    about = {"id": identifier, "idMember": member.id, "memberType": place.role(member)}
-    return about | {"unconfirmed": False, "deactivated": False}
+    raw = {"id": identifier, "idMember": member.id, "memberType": place.role(member)}
+    return raw | {"unconfirmed": False, "deactivated": False}
 
 
 def memberships(place: Board | Organization) -> list[dict[str, Any]]:

@@ -62,11 +62,11 @@ class Store:
     def let_go(self) -> None:
         """Break all reference cycles between the objects."""
         for board in self.boards.values():
-            _emptied(board.lists, board.labels, board.actions, board.custom_fields)
+            _clear_all(board.lists, board.labels, board.actions, board.custom_fields)
         for card_list in self.lists.values():
             card_list.cards.clear()
         for card in self.cards.values():
-            _emptied(card.checklists, card.actions)
+            _clear_all(card.checklists, card.actions)
         for checklist in self.checklists.values():
             checklist.items.clear()
 
@@ -105,10 +105,10 @@ class Store:
         """Delete a board and its contents."""
         for card in list(board.cards()):
             self.delete_card(card)
-        self._forget(self.lists, board.lists)
-        self._forget(self.labels, board.labels)
-        self._forget(self.actions, [action.id for action in board.actions])
-        self._forget(self.custom_fields, board.custom_fields)
+        self._remove_all(self.lists, board.lists)
+        self._remove_all(self.labels, board.labels)
+        self._remove_all(self.actions, [action.id for action in board.actions])
+        self._remove_all(self.custom_fields, board.custom_fields)
         del self.boards[board.id]
 
     def add_list(self, author: Author, board: Board, name: str, place: Place = "bottom") -> CardList:
@@ -140,7 +140,7 @@ class Store:
         board.lists[card_list.id] = card_list
         # Labels and the short numbers of cards belong to a board, so they cannot be moved.
         for card in card_list.cards.values():
-            self._settle(card)
+            self._assign_to_board(card)
         self.record(author, "moveListToBoard", card_list)
 
     def add_label(self, at: float, board: Board, name: str, color: str | None) -> Label:
@@ -183,7 +183,7 @@ class Store:
         target.cards[card.id] = card
         card.card_list = target
         if target.board is not source.board:
-            self._settle(card)
+            self._assign_to_board(card)
             self.record(author, "moveCardToBoard", card, boardSource={"id": source.board.id, "name": source.board.name})
             return
         moved = {"listBefore": _named(source), "listAfter": _named(target), "old": {"idList": source.id}}
@@ -193,7 +193,7 @@ class Store:
     def delete_card(self, card: Card, author: Author | None = None) -> None:
         """Delete a card with its checklists and actions. With an *author*, listeners are notified."""
         gone = {"id": card.id, "idShort": card.number, "shortLink": card.short_link}
-        self._forget(self.checklists, card.checklists)
+        self._remove_all(self.checklists, card.checklists)
         for action in list(card.actions):
             self.delete_action(action)
         del self.cards[card.id], card.card_list.cards[card.id], self.links[card.short_link]
@@ -245,8 +245,8 @@ class Store:
         if item.complete == complete:
             return
         item.complete = complete
-        told = {"id": item.id, "name": item.name, "state": "complete" if complete else "incomplete"}
-        self.record(author, "updateCheckItemStateOnCard", item.checklist.card, checkItem=told)
+        item_data = {"id": item.id, "name": item.name, "state": "complete" if complete else "incomplete"}
+        self.record(author, "updateCheckItemStateOnCard", item.checklist.card, checkItem=item_data)
 
     def record(
         self,
@@ -254,10 +254,10 @@ class Store:
         kind: str,
         subject: Board | CardList | Card,
         new: Mapping[str, Any] = MappingProxyType({}),
-        **told: Any,
+        **data: Any,
     ) -> Action:
-        """Record an action on *subject* and its board. *new* are changes of the card, *told* is the action's data."""
-        action = self._action(author, kind, subject, new, told)
+        """Record an action on *subject* and its board. *new* are changes of the card, *data* is that of the action."""
+        action = self._action(author, kind, subject, new, data)
         board, card = action.board, action.card
         board.active_at = max(board.active_at, author.at)
         self.actions[action.id] = action
@@ -268,9 +268,9 @@ class Store:
         self.emit(action)
         return action
 
-    def announce(self, author: Author, kind: str, subject: Board | CardList | Card, **told: Any) -> None:
+    def announce(self, author: Author, kind: str, subject: Board | CardList | Card, **data: Any) -> None:
         """Notify listeners of an action that is not recorded."""
-        self.emit(self._action(author, kind, subject, {}, told))
+        self.emit(self._action(author, kind, subject, {}, data))
 
     def _action(
         self,
@@ -296,7 +296,7 @@ class Store:
             }
         return Action(self.mint(author.at), kind, author, board, card, data | dict(told))
 
-    def _settle(self, card: Card) -> None:
+    def _assign_to_board(self, card: Card) -> None:
         """Assign a short number to a card that was moved to another board, and clear its labels and custom fields."""
         card.labels = []
         card.custom_items = {}
@@ -304,7 +304,7 @@ class Store:
         card.number = card.board.cards_made
 
     @staticmethod
-    def _forget(shelf: dict[str, Any], identifiers: Iterable[str]) -> None:
+    def _remove_all(shelf: dict[str, Any], identifiers: Iterable[str]) -> None:
         for identifier in identifiers:
             shelf.pop(identifier, None)
 
@@ -313,6 +313,6 @@ def _named(card_list: CardList) -> dict[str, str]:
     return {"id": card_list.id, "name": card_list.name}
 
 
-def _emptied(*shelves: dict[str, Any] | list[Any]) -> None:
+def _clear_all(*shelves: dict[str, Any] | list[Any]) -> None:
     for shelf in shelves:
         shelf.clear()

@@ -150,14 +150,14 @@ class Installations(OAuth):
         token.ended = True
         return self._pair(token.grant)
 
-    def check(self, asked: dict[str, str]) -> None:
+    def check(self, params: dict[str, str]) -> None:
         """Raise an error if the authorisation request is invalid."""
-        asked.setdefault("state", "")
-        if asked.get("client_id") != CLIENT_ID:
+        params.setdefault("state", "")
+        if params.get("client_id") != CLIENT_ID:
             raise _page("Invalid client_id parameter", "invalid_client_id")
-        if not _scopes(asked):
+        if not _scopes(params):
             raise _page("No scopes requested", "no_scopes")
-        if not self.allows(asked.get("redirect_uri", "")):
+        if not self.allows(params.get("redirect_uri", "")):
             raise _page("redirect_uri did not match any configured URIs", "bad_redirect_uri")
 
     def is_registered(self, redirect_uri: str) -> bool:
@@ -165,16 +165,16 @@ class Installations(OAuth):
         registered = self.stage.knobs["redirect_uris"]
         return not registered or any(f"{redirect_uri}/".startswith(f"{one}/") for one in registered)
 
-    def question(self, asked: Mapping[str, str]) -> Question:
+    def question(self, params: Mapping[str, str]) -> Question:
         """Return the consent page, on which the user selects a workspace."""
         teams = (home.workspace.team for home in self.accounts.values())
         accounts = [Account(team.id, f"{team.name} ({team.domain}.slack.com)") for team in teams]
-        wants = [MEANINGS.get(scope, scope) for scope in _scopes(asked)]
+        wants = [MEANINGS.get(scope, scope) for scope in _scopes(params)]
         return Question(vendor="Slack", app="Connector Gateway", wants=wants, accounts=accounts)
 
-    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant:
+    def grant(self, params: Mapping[str, str], decided: Decision) -> Grant:
         """Return the grant for the selected workspace."""
-        return Grant(CLIENT_ID, self.chosen(decided.account or asked.get("team", "")), _scopes(asked))
+        return Grant(CLIENT_ID, self.chosen(decided.account or params.get("team", "")), _scopes(params))
 
     def redeem(self, client_id: str, form: Mapping[str, str]) -> Token:
         """Return the code and install the app."""
@@ -218,8 +218,8 @@ def check_client(arguments: Arguments) -> None:
         raise SlackError("bad_client_secret")
 
 
-def _scopes(asked: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(asked.get("scope", "").replace(",", " ").split())
+def _scopes(params: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(params.get("scope", "").replace(",", " ").split())
 
 
 def _page(title: str, code: str) -> RefusedWith:

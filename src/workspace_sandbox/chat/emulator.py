@@ -132,8 +132,8 @@ class ChatEmulator(Emulator):
         try:
             received = await receive(request)
             warnings = received.warnings
-            given = (received.arguments.raw(name) for name in ("token", "code", "refresh_token"))
-            home = self.oauth.home([received.token, *given])
+            values = (received.arguments.raw(name) for name in ("token", "code", "refresh_token"))
+            home = self.oauth.home([received.token, *values])
             if not method.is_open:
                 self.oauth.admit(received.token)
                 headers = _scope_headers(method, self.oauth.scopes(home))
@@ -151,7 +151,7 @@ class ChatEmulator(Emulator):
     def _run(self, method: Method, received: Received, home: WorkspaceInstallation) -> dict[str, Any]:
         """Check the scopes of a request and perform it."""
         post_due(home.workspace)
-        call = ApiRequest(
+        api_request = ApiRequest(
             home=home,
             oauth=self.oauth,
             limits=self.limits,
@@ -163,8 +163,8 @@ class ChatEmulator(Emulator):
             wake_at=partial(self.hooks.begin, self._post_at, home),
             warnings=received.warnings,
         )
-        call.require(*method.scopes)
-        body = method.handler(call)
+        api_request.require(*method.scopes)
+        body = method.handler(api_request)
         if method.writes and self.stage.knobs["fatal_after_commit"] > 0:
             self.stage.knobs["fatal_after_commit"] -= 1
             # According to the documentation, part of the work may be done when this error occurs.

@@ -21,15 +21,15 @@ MOST_IN_PAGE = 1000
 KINDS = frozenset({"all", "spaces", "snippets", "images", "gdocs", "zips", "pdfs"})
 
 
-def get_upload_url(call: ApiRequest) -> dict[str, Any]:
+def get_upload_url(request: ApiRequest) -> dict[str, Any]:
     """``files.getUploadURLExternal``, which returns the URL for the content."""
-    name = call.arguments.text("filename")
-    length = str(call.arguments.raw("length") or "")
+    name = request.arguments.text("filename")
+    length = str(request.arguments.raw("length") or "")
     if not length.isdecimal() or int(length) == 0:
         raise invalid_arguments("must be more than 0 [json-pointer:/length]")
-    workspace = call.workspace
+    workspace = request.workspace
     identifier = workspace.new_file_id()
-    ticket = f"{call.chance.getrandbits(160):040x}"
+    ticket = f"{request.chance.getrandbits(160):040x}"
     file = File(identifier, name, workspace.team.bot_user_id, int(workspace.now()), ticket)
     workspace.files[identifier] = file
     return {"upload_url": f"{workspace.base}/upload/v1/{ticket}", "file_id": identifier}
@@ -52,26 +52,26 @@ async def _content(request: web.Request) -> bytes:
     return parts[0].file.read() if parts else b""
 
 
-def complete_upload(call: ApiRequest) -> dict[str, Any]:
+def complete_upload(request: ApiRequest) -> dict[str, Any]:
     """``files.completeUploadExternal``, which completes the files and shares them."""
-    files = _announced_files(call)
-    channels = [_target(call, one) for one in _target_channels(call)]
-    thread = thread_of(call, channels[0]) if len(channels) == 1 else {}
+    files = _announced_files(request)
+    channels = [_target(request, one) for one in _target_channels(request)]
+    thread = thread_of(request, channels[0]) if len(channels) == 1 else {}
     for one in files:
         one.complete = True
         event = {"type": "file_created", "file_id": one.id, "user_id": one.user, "file": {"id": one.id}}
-        call.workspace.tell(None, event)
-    text = escaped(call.arguments.optional("initial_comment") or "")
+        request.workspace.tell(None, event)
+    text = escaped(request.arguments.optional("initial_comment") or "")
     for channel in channels:
-        _share(call, files, channel, text, thread)
+        _share(request, files, channel, text, thread)
     return {"files": [{"id": one.id, "title": one.title or one.name} for one in files]}
 
 
-def _announced_files(call: ApiRequest) -> list[File]:
-    specs = call.arguments.structure("files", "invalid_arguments")
+def _announced_files(request: ApiRequest) -> list[File]:
+    specs = request.arguments.structure("files", "invalid_arguments")
     if not isinstance(specs, list) or not specs or not all(isinstance(one, dict) for one in specs):
         raise invalid_arguments("missing required field: files")
-    matches = [call.workspace.files.get(str(one.get("id"))) for one in specs]
+    matches = [request.workspace.files.get(str(one.get("id"))) for one in specs]
     # Possible once only: completed files are no longer found.
     files = [one for one in matches if one is not None and one.content is not None and not one.complete]
     if len(files) < len(specs):
@@ -81,49 +81,49 @@ def _announced_files(call: ApiRequest) -> list[File]:
     return files
 
 
-def _target_channels(call: ApiRequest) -> list[str]:
-    channels = [*filter(None, [call.arguments.optional("channel_id")]), *call.arguments.words("channels")]
+def _target_channels(request: ApiRequest) -> list[str]:
+    channels = [*filter(None, [request.arguments.optional("channel_id")]), *request.arguments.words("channels")]
     if len(channels) > MOST_CHANNELS:
         raise SlackError("channels_limit_exceeded")
     return list(dict.fromkeys(channels))
 
 
-def _target(call: ApiRequest, named: str) -> Channel:
+def _target(request: ApiRequest, named: str) -> Channel:
     """Return the channel to share a file in. Unlike for messages, the bot must be in it."""
-    channel = destination(call, named)
-    return call.workspace.joined(channel.id)
+    channel = destination(request, named)
+    return request.workspace.joined(channel.id)
 
 
-def _share(call: ApiRequest, files: list[File], channel: Channel, text: str, thread: dict[str, Any]) -> None:
+def _share(request: ApiRequest, files: list[File], channel: Channel, text: str, thread: dict[str, Any]) -> None:
     subtype = {"subtype": "file_share", "files": [one.id for one in files]}
-    message = call.workspace.post_as_bot(channel, text, **thread | subtype)
+    message = request.workspace.post_as_bot(channel, text, **thread | subtype)
     for one in files:
-        call.workspace.share(channel, message, one)
+        request.workspace.share(channel, message, one)
 
 
-def info(call: ApiRequest) -> dict[str, Any]:
+def info(request: ApiRequest) -> dict[str, Any]:
     """``files.info``."""
-    file = _file(call)
-    return {"file": _describe(call, file), "comments": [], "response_metadata": {"next_cursor": ""}}
+    file = _file(request)
+    return {"file": _describe(request, file), "comments": [], "response_metadata": {"next_cursor": ""}}
 
 
-def list_all(call: ApiRequest) -> dict[str, Any]:
+def list_all(request: ApiRequest) -> dict[str, Any]:
     """``files.list``: the visible files, newest first, on numbered pages."""
-    is_wanted = _parse_filter(call)
-    matches = [one for one in reversed(call.workspace.files.values()) if is_wanted(one)]
-    count, page = _number(call, "count", 100), _number(call, "page", 1)
-    shown = [_describe(call, one) for one in matches[(page - 1) * count : page * count]]
+    is_wanted = _parse_filter(request)
+    matches = [one for one in reversed(request.workspace.files.values()) if is_wanted(one)]
+    count, page = _number(request, "count", 100), _number(request, "page", 1)
+    shown = [_describe(request, one) for one in matches[(page - 1) * count : page * count]]
     paging = {"count": count, "total": len(matches), "page": page, "pages": math.ceil(len(matches) / count)}
     return {"files": shown, "paging": paging}
 
 
-def delete(call: ApiRequest) -> dict[str, Any]:
+def delete(request: ApiRequest) -> dict[str, Any]:
     """``files.delete``. Messages show a placeholder for the file."""
-    file = _file(call)
-    if file.user != call.workspace.team.bot_user_id:
+    file = _file(request)
+    if file.user != request.workspace.team.bot_user_id:
         raise SlackError("cant_delete_file")
     file.deleted, file.content = True, b""
-    call.workspace.tell(None, {"type": "file_deleted", "file_id": file.id})
+    request.workspace.tell(None, {"type": "file_deleted", "file_id": file.id})
     return {}
 
 
@@ -154,55 +154,55 @@ def sees(workspace: Workspace, found: File) -> bool:
     return found.user == workspace.team.bot_user_id or any(workspace.sees(channel) for channel in shared)
 
 
-def _file(call: ApiRequest) -> File:
-    file = call.workspace.files.get(call.arguments.text("file"))
-    if file is None or not sees(call.workspace, file):
+def _file(request: ApiRequest) -> File:
+    file = request.workspace.files.get(request.arguments.text("file"))
+    if file is None or not sees(request.workspace, file):
         raise SlackError("file_not_found")
     if file.deleted:
         raise SlackError("file_deleted")
     return file
 
 
-def _describe(call: ApiRequest, found: File) -> dict[str, Any]:
-    workspace = call.workspace
+def _describe(request: ApiRequest, file: File) -> dict[str, Any]:
+    workspace = request.workspace
     shares: dict[str, dict[str, Any]] = {}
-    for channel_id, posts in found.shares.items():
+    for channel_id, posts in file.shares.items():
         channel = workspace.channels[channel_id]
         if workspace.sees(channel):
-            told = [{"ts": ts, "channel_name": channel.name, "team_id": workspace.team.id} for ts in posts]
-            shares.setdefault("private" if channel.is_private else "public", {})[channel_id] = told
-    return wire.file(workspace, found) | {"shares": shares}
+            posts_json = [{"ts": ts, "channel_name": channel.name, "team_id": workspace.team.id} for ts in posts]
+            shares.setdefault("private" if channel.is_private else "public", {})[channel_id] = posts_json
+    return wire.file(workspace, file) | {"shares": shares}
 
 
-def _parse_filter(call: ApiRequest) -> Callable[[File], bool]:
+def _parse_filter(request: ApiRequest) -> Callable[[File], bool]:
     """Return a test for the requested files."""
-    channel, user = call.arguments.optional("channel"), call.arguments.optional("user")
-    kinds = set(call.arguments.words("types")) or {"all"}
+    channel, user = request.arguments.optional("channel"), request.arguments.optional("user")
+    kinds = set(request.arguments.words("types")) or {"all"}
     if not kinds <= KINDS:
         raise SlackError("unknown_type")
-    since, until = _instant(call, "ts_from", 0.0), _instant(call, "ts_to", math.inf)
+    since, until = _instant(request, "ts_from", 0.0), _instant(request, "ts_to", math.inf)
 
-    def is_wanted(found: File) -> bool:
-        kind = {"pdf": "pdfs", "zip": "zips"}.get(found.type, f"{found.mimetype.partition('/')[0]}s")
+    def is_wanted(file: File) -> bool:
+        kind = {"pdf": "pdfs", "zip": "zips"}.get(file.type, f"{file.mimetype.partition('/')[0]}s")
         return (
-            sees(call.workspace, found)
-            and not found.deleted
-            and (channel is None or channel in found.shares)
-            and (user is None or user == found.user)
+            sees(request.workspace, file)
+            and not file.deleted
+            and (channel is None or channel in file.shares)
+            and (user is None or user == file.user)
             and not kinds.isdisjoint({"all", kind})
-            and since <= found.created <= until
+            and since <= file.created <= until
         )
 
     return is_wanted
 
 
-def _instant(call: ApiRequest, name: str, usual: float) -> float:
+def _instant(request: ApiRequest, name: str, usual: float) -> float:
     try:
-        return float(call.arguments.raw(name) or usual)
+        return float(request.arguments.raw(name) or usual)
     except (TypeError, ValueError):
         raise invalid_arguments(f"must be a number [json-pointer:/{name}]") from None
 
 
-def _number(call: ApiRequest, name: str, usual: int) -> int:
-    value = str(call.arguments.raw(name) or usual)
+def _number(request: ApiRequest, name: str, usual: int) -> int:
+    value = str(request.arguments.raw(name) or usual)
     return min(int(value), MOST_IN_PAGE) if value.isdecimal() and int(value) else usual

@@ -196,8 +196,8 @@ class _Seed:
 
     def _conversations(self) -> None:
         """Create direct conversations of the bot, one with a deactivated user, and one between two other users."""
-        left = f"U04NW{words.DELETED[0]:06d}"
-        pairs = [(TEAM.bot_user_id, user) for user in [*self.people[1:PARTNERS], left]]
+        deactivated = f"U04NW{words.DELETED[0]:06d}"
+        pairs = [(TEAM.bot_user_id, user) for user in [*self.people[1:PARTNERS], deactivated]]
         for number, pair in enumerate([*pairs, (self.people[0], self.people[1])], 1):
             channel = Channel(f"D04IM{number:06d}", "", "im", pair[1], BEGAN, dict.fromkeys(pair))
             channel.updated = BEGAN * 1000

@@ -144,8 +144,8 @@ class Workspace:
         kind: ChannelType = "private_channel" if private else "public_channel"
         channel = Channel(identifier, name, kind, creator, now, {creator: None}, updated=now * 1000)
         self.channels[identifier] = channel
-        told = {"id": identifier, "name": name, "name_normalized": name, "created": now, "creator": creator}
-        self.tell(channel, {"type": "channel_created", "channel": told}, to_all=not private)
+        event = {"id": identifier, "name": name, "name_normalized": name, "created": now, "creator": creator}
+        self.tell(channel, {"type": "channel_created", "channel": event}, to_all=not private)
         return channel
 
     def archive(self, channel: Channel, user: str, *, archived: bool) -> None:

@@ -46,9 +46,9 @@ class Limits:
             # With an underscore here and without one elsewhere. The method's page documents both spellings.
             raise rate_limited(wait, "rate_limited")
 
-    def items(self, asked: int) -> int:
+    def items(self, limit: int) -> int:
         """Return the page size of a history for a ``limit``, which the restricted tier reduces without notice."""
-        return min(asked, RESTRICTED_ITEMS) if self.restricted else asked
+        return min(limit, RESTRICTED_ITEMS) if self.restricted else limit
 
     def _per_minute(self, method: str, per_minute: int) -> int:
         if method == "chat.postMessage":

@@ -117,8 +117,8 @@ def message(workspace: "Workspace", channel: "Channel", model: "Message", *, met
 
 def message_event(workspace: "Workspace", channel: "Channel", model: "Message") -> dict[str, Any]:
     """Return the event for a new message."""
-    place = {"channel": channel.id, "channel_type": channel.event_type, "event_ts": model.ts}
-    return message(workspace, channel, model, metadata=True) | place
+    fields = {"channel": channel.id, "channel_type": channel.event_type, "event_ts": model.ts}
+    return message(workspace, channel, model, metadata=True) | fields
 
 
 def mention_event(workspace: "Workspace", channel: "Channel", model: "Message") -> dict[str, Any]:

@@ -74,28 +74,28 @@ class Grants(OAuth):
         if not set(scopes) & set(granted):
             raise missing_scopes(scopes)
 
-    def check(self, asked: dict[str, str]) -> None:
+    def check(self, params: dict[str, str]) -> None:
         """Raise an error if the authorisation request is invalid."""
-        missing = [name for name in ("client_id", "redirect_uri", "scope") if not asked.get(name)]
-        if missing or asked["client_id"] not in self.registered:
+        missing = [name for name in ("client_id", "redirect_uri", "scope") if not params.get(name)]
+        if missing or params["client_id"] not in self.registered:
             raise invalid(f"missing or unknown query parameters: {', '.join(missing) or 'client_id'}")
-        if asked.get("code_challenge") and asked.get("code_challenge_method") != "S256":
+        if params.get("code_challenge") and params.get("code_challenge_method") != "S256":
             raise invalid("code_challenge_method must be S256")
-        if not self.allows(asked["redirect_uri"]):
+        if not self.allows(params["redirect_uri"]):
             raise invalid("redirect_uri must be an absolute http address that is registered with the application")
 
-    def question(self, asked: Mapping[str, str]) -> Question:
+    def question(self, params: Mapping[str, str]) -> Question:
         """Return the consent page, on which the user selects a portal."""
         accounts = [Account(number, f"{account.domain} ({number})") for number, account in self.accounts.items()]
-        wants = [_describe_scope(scope) for scope in _scopes(asked)]
+        wants = [_describe_scope(scope) for scope in _scopes(params)]
         return Question(vendor="HubSpot", app="Connector Gateway", wants=wants, accounts=accounts)
 
-    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant:
+    def grant(self, params: Mapping[str, str], decided: Decision) -> Grant:
         """Return the grant for the selected portal."""
         # Unsupported scopes are omitted without an error. The token response lists the granted ones.
-        requested = dict.fromkeys(["oauth", *_scopes(asked)])
+        requested = dict.fromkeys(["oauth", *_scopes(params)])
         scopes = tuple(scope for scope in requested if scope in self.stage.knobs["scopes"])
-        return Grant(asked["client_id"], self.chosen(decided.account), scopes)
+        return Grant(params["client_id"], self.chosen(decided.account), scopes)
 
     def denial(self) -> Mapping[str, str]:
         """Return the redirect parameters for a user who denied access."""
@@ -129,7 +129,7 @@ class Grants(OAuth):
         token = self.living(value, "access", "refresh")
         if token is None or not token.grant.client_id:
             return web.json_response({"active": False})
-        return web.json_response({"active": True, "token_use": f"{token.kind}_token", **self._described(token)})
+        return web.json_response({"active": True, "token_use": f"{token.kind}_token", **self._describe(token)})
 
     async def revoke(self, request: web.Request) -> web.Response:
         """Revoke a token."""
@@ -166,17 +166,17 @@ class Grants(OAuth):
         token = self.living(request.match_info["token"], kind)
         if token is None or not token.grant.client_id:
             raise ApiError(404, "OBJECT_NOT_FOUND", f"{kind} token was not found")
-        return web.json_response(self._described(token))
+        return web.json_response(self._describe(token))
 
-    def _described(self, token: Token) -> dict[str, Any]:
+    def _describe(self, token: Token) -> dict[str, Any]:
         account: directory.Account = token.grant.account
-        about: dict[str, Any] = {"client_id": token.grant.client_id}
+        raw: dict[str, Any] = {"client_id": token.grant.client_id}
         if token.expires_at is not None:
-            about = {"expires_in": ceil(token.expires_at - self.now), "app_id": account.app_id}
+            raw = {"expires_in": ceil(token.expires_at - self.now), "app_id": account.app_id}
         return {
             "token": token.value,
             "token_type": token.kind,
-            **about,
+            **raw,
             "hub_id": account.portal_id,
             "hub_domain": account.domain,
             "user_id": account.user_id,
@@ -185,8 +185,8 @@ class Grants(OAuth):
         }
 
 
-def _scopes(asked: Mapping[str, str]) -> list[str]:
-    return f"{asked['scope']} {asked.get('optional_scope', '')}".split()
+def _scopes(params: Mapping[str, str]) -> list[str]:
+    return f"{params['scope']} {params.get('optional_scope', '')}".split()
 
 
 def _describe_scope(scope: str) -> str:

@@ -88,17 +88,21 @@ SHOWN = "the record in the vendor's shape"
 
 
 def _creates(kind: Kind) -> UserAction:
-    do = partial(_of, _create, kind)
+    do = partial(_call_with_kind, _create, kind)
     return UserAction(do, f"Makes a {kind.singular}.", (PROPERTIES, *MADE), SHOWN)
 
 
 def _updates(kind: Kind) -> UserAction:
     identifier = Field(f"{kind.singular}_id", f"the {kind.singular}", RECORD.read)
-    return UserAction(partial(_of, _update, kind), f"Changes a {kind.singular}.", (identifier, PROPERTIES), SHOWN)
+    return UserAction(
+        partial(_call_with_kind, _update, kind), f"Changes a {kind.singular}.", (identifier, PROPERTIES), SHOWN
+    )
 
 
-def _of(do: Callable[..., Shown], kind: Kind, hubspot: "CrmEmulator", *needed: Any, **given: Any) -> Shown:
-    return do(hubspot, kind, *needed, **given)
+def _call_with_kind(
+    do: Callable[..., Shown], kind: Kind, hubspot: "CrmEmulator", *needed: Any, **options: Any
+) -> Shown:
+    return do(hubspot, kind, *needed, **options)
 
 
 ACTS: Acts = {

@@ -119,8 +119,8 @@ class CrmEmulator(Emulator):
         try:
             self.oauth.require(token, route.scopes(request))
             await self.stage.admitted()
-            answer = await route.handler(self._portals[account.portal_id], request)
-            response = web.Response(status=204) if answer is None else answer
+            result = await route.handler(self._portals[account.portal_id], request)
+            response = web.Response(status=204) if result is None else result
         except ApiError as rejection:
             response = rejection.response(self.stage)
         response.headers.update(headers)

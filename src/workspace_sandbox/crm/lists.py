@@ -58,7 +58,7 @@ async def read_lists(portal: Portal, request: web.Request) -> web.Response:
     """Return several lists. Missing ones are omitted."""
     selected = [portal.lists.get(digits(number) or 0) for number in names(request, "listIds")]
     filters = flag(request, "includeFilters")
-    results = [_described(portal, one, with_filters=filters) for one in selected if one and one.deleted is None]
+    results = [_describe(portal, one, with_filters=filters) for one in selected if one and one.deleted is None]
     return web.json_response({"lists": results})
 
 
@@ -91,7 +91,7 @@ async def rename_list(portal: Portal, request: web.Request) -> web.Response:
         raise invalid("listName is required")
     _refuse_taken(portal, match.kind.type_id, name)
     match.name, match.updated, match.version = name, portal.now, match.version + 1
-    return web.json_response({"updatedList": _described(portal, match, with_filters=flag(request, "includeFilters"))})
+    return web.json_response({"updatedList": _describe(portal, match, with_filters=flag(request, "includeFilters"))})
 
 
 async def refilter_list(portal: Portal, request: web.Request) -> web.Response:
@@ -101,7 +101,7 @@ async def refilter_list(portal: Portal, request: web.Request) -> web.Response:
         raise invalid(f"List {match.id} is not dynamic, and its filters cannot be updated")
     tested(raw.get("filterBranch"))
     match.branch, match.updated, match.version = raw["filterBranch"], portal.now, match.version + 1
-    return web.json_response({"updatedList": _described(portal, match, with_filters=True)})
+    return web.json_response({"updatedList": _describe(portal, match, with_filters=True)})
 
 
 async def delete_list(portal: Portal, request: web.Request) -> None:
@@ -136,15 +136,15 @@ def _refuse_taken(portal: Portal, type_id: str, name: str) -> None:
         raise invalid(f"A list named '{name}' already exists", subCategory="ILS.DUPLICATE_LIST_NAMES")
 
 
-def _described(portal: Portal, shown: ObjectList, *, with_filters: bool) -> dict[str, Any]:
-    return shown.described(len(members_of(portal, shown)), with_filters=with_filters)
+def _describe(portal: Portal, object_list: ObjectList, *, with_filters: bool) -> dict[str, Any]:
+    return object_list.described(len(members_of(portal, object_list)), with_filters=with_filters)
 
 
-def _list_response(portal: Portal, shown: ObjectList, *, with_filters: bool) -> web.Response:
-    return web.json_response({"list": _described(portal, shown, with_filters=with_filters)})
+def _list_response(portal: Portal, object_list: ObjectList, *, with_filters: bool) -> web.Response:
+    return web.json_response({"list": _describe(portal, object_list, with_filters=with_filters)})
 
 
-def _search_result(portal: Portal, shown: ObjectList) -> dict[str, Any]:
-    raw = shown.described(0)
+def _search_result(portal: Portal, object_list: ObjectList) -> dict[str, Any]:
+    raw = object_list.described(0)
     del raw["size"]
-    return raw | {"additionalProperties": {"hs_list_size": str(len(members_of(portal, shown)))}}
+    return raw | {"additionalProperties": {"hs_list_size": str(len(members_of(portal, object_list)))}}

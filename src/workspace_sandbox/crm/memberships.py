@@ -22,8 +22,8 @@ async def list_members(portal: Portal, request: web.Request) -> web.Response:
     """Return the records in a list in order of their IDs."""
     members = members_of(portal, find(portal, request))
     limit, after = whole(request, "limit", USUAL_PAGE, LARGEST_PAGE), cursor(request)
-    left = [number for number in members if number > after]
-    return _page(request, members, left, limit)
+    remaining = [number for number in members if number > after]
+    return _page(request, members, remaining, limit)
 
 
 async def list_by_joining(portal: Portal, request: web.Request) -> web.Response:
@@ -37,27 +37,27 @@ async def list_by_joining(portal: Portal, request: web.Request) -> web.Response:
 
 async def add_members(portal: Portal, request: web.Request) -> web.Response:
     """Add records to a list."""
-    return _changed(portal, find(portal, request), await _numbers(request), [])
+    return _change_members(portal, find(portal, request), await _numbers(request), [])
 
 
 async def remove_members(portal: Portal, request: web.Request) -> web.Response:
     """Remove records from a list."""
-    return _changed(portal, find(portal, request), [], await _numbers(request))
+    return _change_members(portal, find(portal, request), [], await _numbers(request))
 
 
 async def change_members(portal: Portal, request: web.Request) -> web.Response:
     """Add records to a list and remove others."""
     raw = await record_body(request)
-    more, less = ([str(one) for one in list_in(raw, name)] for name in ("recordIdsToAdd", "recordIdsToRemove"))
-    return _changed(portal, find(portal, request), more, less)
+    to_add, to_remove = ([str(one) for one in list_in(raw, name)] for name in ("recordIdsToAdd", "recordIdsToRemove"))
+    return _change_members(portal, find(portal, request), to_add, to_remove)
 
 
 async def add_from(portal: Portal, request: web.Request) -> None:
     """Add all records of another list."""
-    asked, source = find(portal, request), find(portal, request, "source_id")
-    if source.kind is not asked.kind:
+    target, source = find(portal, request), find(portal, request, "source_id")
+    if source.kind is not target.kind:
         raise invalid("Both lists must be of the same object type")
-    _changed(portal, asked, [str(number) for number in members_of(portal, source)], [])
+    _change_members(portal, target, [str(number) for number in members_of(portal, source)], [])
 
 
 async def remove_all(portal: Portal, request: web.Request) -> None:
@@ -115,18 +115,18 @@ async def _numbers(request: web.Request) -> list[str]:
     return [str(one) for one in raw]
 
 
-def _check_not_dynamic(asked: ObjectList) -> ObjectList:
-    if asked.processing == "DYNAMIC":
-        raise invalid(f"List {asked.id} is dynamic, and its memberships cannot be changed")
-    return asked
+def _check_not_dynamic(object_list: ObjectList) -> ObjectList:
+    if object_list.processing == "DYNAMIC":
+        raise invalid(f"List {object_list.id} is dynamic, and its memberships cannot be changed")
+    return object_list
 
 
-def _changed(portal: Portal, asked: ObjectList, more: list[str], less: list[str]) -> web.Response:
+def _change_members(portal: Portal, object_list: ObjectList, to_add: list[str], to_remove: list[str]) -> web.Response:
     """Change the records in a list. Missing records are reported and ignored."""
-    joined = _check_not_dynamic(asked).joined
-    missing = [one for one in [*more, *less] if portal.find_live(asked.kind, one) is None]
-    added = [int(one) for one in dict.fromkeys(more) if one not in missing and int(one) not in joined]
-    removed = [int(one) for one in dict.fromkeys(less) if one not in missing and int(one) in joined]
+    joined = _check_not_dynamic(object_list).joined
+    missing = [one for one in [*to_add, *to_remove] if portal.find_live(object_list.kind, one) is None]
+    added = [int(one) for one in dict.fromkeys(to_add) if one not in missing and int(one) not in joined]
+    removed = [int(one) for one in dict.fromkeys(to_remove) if one not in missing and int(one) in joined]
     joined.update(dict.fromkeys(added, portal.now))
     for number in removed:
         del joined[number]

@@ -84,16 +84,16 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
     kind, (raw, items) = kind_of(request), await inputs(request)
     id_property, properties, archived = _id_property(raw), list_in(raw, "properties"), flag(request, "archived")
     identifiers = list(dict.fromkeys(_identifier(one) for one in items))
-    found: list[Record] = []
+    records: list[Record] = []
     missing: list[str] = []
     for identifier in identifiers:
         try:
-            found.append(portal.find(kind, identifier, id_property, archived=archived))
+            records.append(portal.find(kind, identifier, id_property, archived=archived))
         except ApiError as rejection:
             if rejection.status != 404:
                 raise
             missing.append(identifier)
-    results = [_to_json(portal, record, properties) for record in found]
+    results = [_to_json(portal, record, properties) for record in records]
     return batch(portal.now, results, _absent(kind, "get", missing))
 
 

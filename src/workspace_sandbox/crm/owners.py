@@ -31,11 +31,11 @@ async def list_owners(portal: Portal, request: web.Request) -> web.Response:
 
 async def read_owner(portal: Portal, request: web.Request) -> web.Response:
     """Return an owner by its ID or its user's ID."""
-    wanted, archived = request.match_info["id"], flag(request, "archived")
+    identifier, archived = request.match_info["id"], flag(request, "archived")
     id_property = request.query.get("idProperty", "id")
     if id_property not in {"id", "userId"}:
         raise invalid(f"idProperty must be one of: [id, userId], received {id_property}")
     for owner in portal.owners.values():
-        if str(owner.user_id if id_property == "userId" else owner.id) == wanted and owner.archived == archived:
+        if str(owner.user_id if id_property == "userId" else owner.id) == identifier and owner.archived == archived:
             return web.json_response(owner.described())
     raise resource_not_found()

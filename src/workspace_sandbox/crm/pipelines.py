@@ -22,12 +22,12 @@ FIRST_ID = 700_000_001
 
 async def list_pipelines(portal: Portal, request: web.Request) -> web.Response:
     """Return all pipelines of an object type with their stages. Only deals and tickets have any."""
-    return web.json_response({"results": _described(portal, kind_of(request))})
+    return web.json_response({"results": _list_json(portal, kind_of(request))})
 
 
 async def read_pipeline(portal: Portal, request: web.Request) -> web.Response:
     """Return a pipeline with its stages."""
-    return _shown(portal, _pipeline(portal, request))
+    return _pipeline_response(portal, _pipeline(portal, request))
 
 
 async def create_pipeline(portal: Portal, request: web.Request) -> web.Response:
@@ -39,22 +39,22 @@ async def create_pipeline(portal: Portal, request: web.Request) -> web.Response:
     if identifier in portal.pipelines:
         raise ApiError(409, "CONFLICT", f"Pipeline ID '{identifier}' already exists")
     pipeline = _store(portal, _parse_pipeline(portal, kind, identifier, raw), "CREATE")
-    return _shown(portal, pipeline, status=201)
+    return _pipeline_response(portal, pipeline, status=201)
 
 
 async def update_pipeline(portal: Portal, request: web.Request) -> web.Response:
     """Update the label or the position of a pipeline, or restore it from the archive."""
     pipeline, raw = _pipeline(portal, request), await record_body(request)
     changed = replace(pipeline, updated=timestamp(portal.now), **_changes(raw))
-    return _shown(portal, _store(portal, changed, "UPDATE"))
+    return _pipeline_response(portal, _store(portal, changed, "UPDATE"))
 
 
 async def replace_pipeline(portal: Portal, request: web.Request) -> web.Response:
     """Replace a pipeline and its stages. Stages with the ID of an existing one retain it."""
     before, raw = _pipeline(portal, request), await record_body(request)
-    written = _parse_pipeline(portal, kind_of(request), before.id, raw)
-    _check_unused(portal, request, before, [one for one in before.stages if written.stage(one.id) is None])
-    return _shown(portal, _store(portal, replace(written, created=before.created), "UPDATE"))
+    replacement = _parse_pipeline(portal, kind_of(request), before.id, raw)
+    _check_unused(portal, request, before, [one for one in before.stages if replacement.stage(one.id) is None])
+    return _pipeline_response(portal, _store(portal, replace(replacement, created=before.created), "UPDATE"))
 
 
 async def delete_pipeline(portal: Portal, request: web.Request) -> None:
@@ -73,7 +73,7 @@ async def list_stages(portal: Portal, request: web.Request) -> web.Response:
 async def read_stage(portal: Portal, request: web.Request) -> web.Response:
     """Return a stage of a pipeline."""
     pipeline = _pipeline(portal, request)
-    return _shown_stage(pipeline, _stage(pipeline, request))
+    return _stage_response(pipeline, _stage(pipeline, request))
 
 
 async def create_stage(portal: Portal, request: web.Request) -> web.Response:
@@ -82,7 +82,7 @@ async def create_stage(portal: Portal, request: web.Request) -> web.Response:
     stage = _parse_stage(portal, kind_of(request), raw, str(raw.get("stageId") or _next_id(portal)))
     changed = _store(portal, replace(pipeline, stages=(*pipeline.stages, stage)), "UPDATE")
     _note(portal, stage.id, "CREATE")
-    return _shown_stage(changed, stage, status=201)
+    return _stage_response(changed, stage, status=201)
 
 
 async def update_stage(portal: Portal, request: web.Request) -> web.Response:
@@ -118,17 +118,17 @@ async def audit(portal: Portal, request: web.Request) -> web.Response:
     return web.json_response({"results": [one.described(portal.account.portal_id) for one in matches]})
 
 
-def _described(portal: Portal, kind: Kind) -> list[dict[str, Any]]:
+def _list_json(portal: Portal, kind: Kind) -> list[dict[str, Any]]:
     results = [pipeline.described(position) for position, pipeline in enumerate(portal.pipelines_of(kind))]
     return sorted(results, key=lambda one: one["displayOrder"])
 
 
-def _shown(portal: Portal, pipeline: Pipeline, *, status: int = 200) -> web.Response:
+def _pipeline_response(portal: Portal, pipeline: Pipeline, *, status: int = 200) -> web.Response:
     alike = [one.id for one in portal.pipelines.values() if one.plural == pipeline.plural]
     return web.json_response(pipeline.described(alike.index(pipeline.id)), status=status)
 
 
-def _shown_stage(pipeline: Pipeline, stage: Stage, *, status: int = 200) -> web.Response:
+def _stage_response(pipeline: Pipeline, stage: Stage, *, status: int = 200) -> web.Response:
     return web.json_response(stage.described([one.id for one in pipeline.stages].index(stage.id)), status=status)
 
 
@@ -148,12 +148,12 @@ def _parse_pipeline(portal: Portal, kind: Kind, identifier: str, raw: Mapping[st
     if not isinstance(raw.get("label"), str) or not stages or not all(isinstance(one, dict) for one in stages):
         raise malformed('Some required fields were not set: ["label", "displayOrder", "stages"]')
     first = _next_id(portal) + 1
-    made = [
+    new_stages = [
         _parse_stage(portal, kind, one, str(one.get("stageId") or first + number)) for number, one in enumerate(stages)
     ]
     at = timestamp(portal.now)
     changes = _changes(raw)
-    return Pipeline(identifier, changes.pop("label"), tuple(made), kind.plural, created=at, updated=at, **changes)
+    return Pipeline(identifier, changes.pop("label"), tuple(new_stages), kind.plural, created=at, updated=at, **changes)
 
 
 def _parse_stage(portal: Portal, kind: Kind, raw: Mapping[str, Any], identifier: str) -> Stage:
@@ -194,7 +194,7 @@ def _restaged(portal: Portal, pipeline: Pipeline, stage: Stage) -> web.Response:
     stages = tuple(stage if one.id == stage.id else one for one in pipeline.stages)
     changed = _store(portal, replace(pipeline, stages=stages), "UPDATE")
     _note(portal, stage.id, "UPDATE")
-    return _shown_stage(changed, stage)
+    return _stage_response(changed, stage)
 
 
 def _store(portal: Portal, pipeline: Pipeline, action: str) -> Pipeline:

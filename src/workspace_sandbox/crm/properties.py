@@ -39,7 +39,7 @@ async def list_properties(portal: Portal, request: web.Request) -> web.Response:
 async def read_property(portal: Portal, request: web.Request) -> web.Response:
     """Return a property."""
     definition = _definition(portal, request, archived=flag(request, "archived"))
-    return _shown(portal, definition)
+    return _property_response(portal, definition)
 
 
 async def create_property(portal: Portal, request: web.Request) -> web.Response:
@@ -47,7 +47,7 @@ async def create_property(portal: Portal, request: web.Request) -> web.Response:
     kind, raw = kind_of(request), await record_body(request)
     definition = _custom(portal, kind, raw)
     portal.define(kind, definition)
-    return _shown(portal, definition, status=201)
+    return _property_response(portal, definition, status=201)
 
 
 async def update_property(portal: Portal, request: web.Request) -> web.Response:
@@ -57,7 +57,7 @@ async def update_property(portal: Portal, request: web.Request) -> web.Response:
         raise invalid(f"Property {definition.name} is defined by HubSpot and cannot be changed")
     changed = replace(definition, updated=timestamp(portal.now), **_changes(raw))
     portal.define(kind_of(request), changed)
-    return _shown(portal, changed)
+    return _property_response(portal, changed)
 
 
 async def archive_property(portal: Portal, request: web.Request) -> None:
@@ -92,8 +92,8 @@ async def batch_create(portal: Portal, request: web.Request) -> web.Response:
 async def batch_archive(portal: Portal, request: web.Request) -> None:
     """Archive several custom properties. Missing ones are ignored."""
     kind, (_, items) = kind_of(request), await inputs(request)
-    found, _ = _named(portal, kind, items)
-    for definition in found:
+    definitions, _ = _named(portal, kind, items)
+    for definition in definitions:
         _archive(portal, kind, definition)
 
 
@@ -112,7 +112,7 @@ def _archive(portal: Portal, kind: Kind, definition: Definition) -> None:
     portal.define(kind, definition.archived(timestamp(portal.now)))
 
 
-def _shown(portal: Portal, definition: Definition, *, status: int = 200) -> web.Response:
+def _property_response(portal: Portal, definition: Definition, *, status: int = 200) -> web.Response:
     return web.json_response(definition.described(portal.options(definition)), status=status)
 
 

@@ -32,7 +32,7 @@ class SearchIndex:
     """The search index, which includes every write after a delay."""
 
     def __init__(self, documents: Mapping[str, Mapping[int, Record]] | None = None) -> None:
-        self._documents = {plural: dict(found) for plural, found in (documents or {}).items()}
+        self._documents = {plural: dict(by_id) for plural, by_id in (documents or {}).items()}
         self._pending: deque[tuple[float, Record]] = deque()
 
     def copy(self) -> "SearchIndex":

@@ -180,13 +180,13 @@ def _template() -> Portal:
     for kind in KINDS:
         for definition in (*built_in(kind), *CUSTOM.get(kind.plural, ())):
             portal.define(kind, definition)
-    for kind, made in (
+    for kind, records in (
         (COMPANIES, _companies(random)),
         (CONTACTS, _contacts(random)),
         (DEALS, _deals(random)),
         (NOTES, _notes(random)),
     ):
-        _store_all(portal, kind, list(made), random)
+        _store_all(portal, kind, list(records), random)
     _associate(portal, random)
     _store_all(portal, TICKETS, list(_tickets()), Random(5))
     for number, ticket in enumerate(portal.records["tickets"].values()):
@@ -212,10 +212,10 @@ def examples(portal: Portal) -> dict[str, Any]:
     }
 
 
-def _store_all(portal: Portal, kind: Kind, made: list[dict[str, str]], random: Random) -> None:
+def _store_all(portal: Portal, kind: Kind, rows: list[dict[str, str]], random: Random) -> None:
     first, step = FIRST_IDS[kind.plural], STEPS[kind.plural]
-    every = (ENDING - BEGINNING) / len(made)
-    for number, properties in enumerate(made):
+    every = (ENDING - BEGINNING) / len(rows)
+    for number, properties in enumerate(rows):
         created = round(BEGINNING + number * every, 3)
         updated = round(created + random.randrange(40 * A_DAY), 3)
         archived = updated + A_DAY if number and number % 61 == 0 else None
@@ -249,7 +249,7 @@ def _contacts(random: Random) -> Iterator[dict[str, str]]:
     for number in range(CONTACT_COUNT):
         first, last = _names(number)
         email = _address(number, first, last)
-        given = {
+        properties = {
             "email": email if number % 19 != 18 else "",
             "firstname": first,
             "lastname": last,
@@ -262,7 +262,7 @@ def _contacts(random: Random) -> Iterator[dict[str, str]]:
             "hs_additional_emails": _further_addresses(number),
             "annualrevenue": f"{random.randrange(10_000, 9_000_000)}.5" if number % 6 == 0 else "",
         }
-        yield given | _custom_values(number, random)
+        yield properties | _custom_values(number, random)
 
 
 def _names(number: int) -> tuple[str, str]:

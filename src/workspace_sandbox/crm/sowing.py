@@ -18,14 +18,14 @@ def sow(hubspot: "CrmEmulator", given: SeedValue) -> dict[str, Any]:
     return {kind: [_record(hubspot, kind, one) for one in given.each(kind)] for kind in MADE}
 
 
-def _record(hubspot: "CrmEmulator", kind: str, given: SeedValue) -> str:
-    properties = {name: _to_text(value) for name, value in given.items()}
-    with given.locate_errors():
+def _record(hubspot: "CrmEmulator", kind: str, entry: SeedValue) -> str:
+    properties = {name: _to_text(value) for name, value in entry.items()}
+    with entry.locate_errors():
         return str(hubspot.perform({"action": "create", "type": kind, "properties": properties})["id"])
 
 
-def _to_text(given: SeedValue) -> str:
+def _to_text(entry: SeedValue) -> str:
     """Return a property as a string. Seeds can also contain numbers and booleans."""
-    if isinstance(given.value, bool):
-        return str(given.value).lower()
-    return str(given.value) if isinstance(given.value, int | float) else given.as_text()
+    if isinstance(entry.value, bool):
+        return str(entry.value).lower()
+    return str(entry.value) if isinstance(entry.value, int | float) else entry.as_text()

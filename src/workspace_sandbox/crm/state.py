@@ -116,10 +116,12 @@ class Portal:
         for kind in KINDS:
             if kind.way and definition.name in kind.way:
                 pipelines = self.pipelines_of(kind)
-                found = (
-                    pipelines if definition.name == kind.way[0] else [one for way in pipelines for one in way.stages]
+                values = (
+                    pipelines
+                    if definition.name == kind.way[0]
+                    else [one for pipeline in pipelines for one in pipeline.stages]
                 )
-                return tuple(Option(one.id, one.label) for one in found)
+                return tuple(Option(one.id, one.label) for one in values)
         return definition.options
 
     def pipelines_of(self, kind: Kind) -> list[Pipeline]:

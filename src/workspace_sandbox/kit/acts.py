@@ -108,27 +108,27 @@ def actions_json(acts: Acts) -> list[dict[str, Any]]:
     return [
         {
             "action": name,
-            "does": act.does,
-            "fields": [{"name": one.name, "needed": one.needed, "about": one.about} for one in act.fields],
-            "answers": act.answers,
+            "does": action.does,
+            "fields": [{"name": one.name, "needed": one.needed, "about": one.about} for one in action.fields],
+            "answers": action.answers,
         }
-        for name, act in acts.items()
+        for name, action in acts.items()
     ]
 
 
 def table(acts: Acts) -> list[str]:
     """Return all user actions as the lines of a Markdown table."""
     rows = (
-        f"| {_format_call(name, act)} | {act.does} | {_format_fields(act)} | {act.answers} |"
-        for name, act in acts.items()
+        f"| {_format_call(name, action)} | {action.does} | {_format_fields(action)} | {action.answers} |"
+        for name, action in acts.items()
     )
     return ["| Act | Does | Fields | Answers |", "|---|---|---|---|", *rows]
 
 
-def _format_call(name: str, act: UserAction) -> str:
-    parts = (f'"{one.name}"' + "?" * (not one.needed) for one in act.fields)
+def _format_call(name: str, action: UserAction) -> str:
+    parts = (f'"{one.name}"' + "?" * (not one.needed) for one in action.fields)
     return "`{" + ", ".join([f'"action": "{name}"', *parts]) + "}`"
 
 
-def _format_fields(act: UserAction) -> str:
-    return " ".join(f"`{one.name}`: {one.about}." for one in act.fields)
+def _format_fields(action: UserAction) -> str:
+    return " ".join(f"`{one.name}`: {one.about}." for one in action.fields)

@@ -90,9 +90,9 @@ class Coverage:
 
     def to_json(self) -> dict[str, Any]:
         """Return the published routes with their support, the counts, and the routes that are not published."""
-        published = [self._described(route) for route in self._published]
+        published = [self._describe(route) for route in self._published]
         counts = {kind: sum(one["support"] == kind for one in published) for kind in ("done", "partly", "absent")}
-        beyond = [{**_described(one), "published": False} for one in self._played if self._is_beyond(one)]
+        beyond = [{**_describe(one), "published": False} for one in self._played if self._is_beyond(one)]
         return {**self._about, **counts, "routes": [*published, *beyond]}
 
     def absent(self, request: web.Request) -> Template | None:
@@ -135,17 +135,17 @@ class Coverage:
     def _find_serving(self, route: Template) -> SupportedRoute | None:
         return next((one for one in self._played if route.is_served_by(Template(one.method, one.path))), None)
 
-    def _described(self, route: Template) -> dict[str, Any]:
+    def _describe(self, route: Template) -> dict[str, Any]:
         served = self._find_serving(route)
-        about = {"method": route.method, "path": route.path}
-        return {**about, **_support(served)} if served else {**about, "support": "absent"}
+        raw = {"method": route.method, "path": route.path}
+        return {**raw, **_support(served)} if served else {**raw, "support": "absent"}
 
     def _is_beyond(self, one: SupportedRoute) -> bool:
         played = Template(one.method, one.path)
         return not any(route.is_served_by(played) for route in self._published)
 
 
-def _described(played: SupportedRoute) -> Mapping[str, Any]:
+def _describe(played: SupportedRoute) -> Mapping[str, Any]:
     return {"method": played.method, "path": NAMED.sub(r"{\1}", played.path), **_support(played)}
 
 

@@ -152,15 +152,15 @@ class OAuth(ABC):
 
     # Tokens
 
-    def issue(self, kind: str, grant: Grant, seconds: float | None = None, shape: str = "", **more: Any) -> Token:
+    def issue(self, kind: str, grant: Grant, seconds: float | None = None, shape: str = "", **fields: Any) -> Token:
         """Create a token that is valid for *seconds*, or until it is revoked."""
         value = (shape or self.shapes[kind]).format(Noise(self.stage.random))
-        return self.keep(value, kind, grant, seconds, **more)
+        return self.keep(value, kind, grant, seconds, **fields)
 
-    def keep(self, value: str, kind: str, grant: Grant, seconds: float | None = None, **more: Any) -> Token:
+    def keep(self, value: str, kind: str, grant: Grant, seconds: float | None = None, **fields: Any) -> Token:
         """Register *value* as a token."""
         until = None if seconds is None else self.now + seconds
-        token = self.tokens[value] = Token(value, kind, grant, self.now, until, **{"scopes": grant.scopes, **more})
+        token = self.tokens[value] = Token(value, kind, grant, self.now, until, **{"scopes": grant.scopes, **fields})
         return token
 
     def find(self, value: str, *kinds: str) -> Token | None:
@@ -202,29 +202,29 @@ class OAuth(ABC):
         return back(params, self.denial() if redirect_params is None else redirect_params)
 
     @abstractmethod
-    def check(self, asked: dict[str, str]) -> None:
+    def check(self, params: dict[str, str]) -> None:
         """Raise an error if the authorization request is invalid."""
 
     @abstractmethod
-    def question(self, asked: Mapping[str, str]) -> Question:
+    def question(self, params: Mapping[str, str]) -> Question:
         """Return the contents of the consent page."""
 
     @abstractmethod
-    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant | None:
+    def grant(self, params: Mapping[str, str], decided: Decision) -> Grant | None:
         """Return the grant for a user who agreed, or None if nothing is granted."""
 
     def decided(self, fields: Fields) -> Decision | None:
         """Return the decision, or None if the user has not decided yet."""
         return decision(fields, automatic=self.stage.knobs["auto_approve"])
 
-    def agree(self, asked: Mapping[str, str], decided: Decision) -> Mapping[str, str] | None:
+    def agree(self, params: Mapping[str, str], decided: Decision) -> Mapping[str, str] | None:
         """Return the redirect parameters for a decision to allow, or None if it grants nothing."""
-        grant = self.grant(asked, decided)
+        grant = self.grant(params, decided)
         if grant is None:
             return None
-        code = self.issue("code", grant, self.code_seconds, redirect_uri=asked.get("redirect_uri", ""))
-        code.challenge = asked.get("code_challenge", "")
-        code.challenge_method = asked.get("code_challenge_method", "S256")
+        code = self.issue("code", grant, self.code_seconds, redirect_uri=params.get("redirect_uri", ""))
+        code.challenge = params.get("code_challenge", "")
+        code.challenge_method = params.get("code_challenge_method", "S256")
         return {"code": code.value}
 
     def denial(self) -> Mapping[str, str]:
@@ -318,10 +318,10 @@ class OAuth(ABC):
         return token
 
 
-def back(asked: Mapping[str, str], answer: Mapping[str, str]) -> web.Response:
+def back(params: Mapping[str, str], extra: Mapping[str, str]) -> web.Response:
     """Return the redirect to the client, with the state of its request."""
-    query = urlencode({**answer, **({"state": asked["state"]} if "state" in asked else {})})
-    address = asked["redirect_uri"]
+    query = urlencode({**extra, **({"state": params["state"]} if "state" in params else {})})
+    address = params["redirect_uri"]
     return web.Response(status=302, headers={"Location": f"{address}{'&' if '?' in address else '?'}{query}"})
 
 
