@@ -105,10 +105,10 @@ def _handler(playing: ControlTarget, route: ControlRoute) -> Callable[[web.Reque
             return _respond(200, content)
         except UnknownEmulator as error:
             return _error_response(404, str(error))
-        except InvalidInput as fault:
-            return _error_response(400, str(fault))
-        except (TypeError, ValueError, KeyError) as fault:
-            return _error_response(422, f"{type(fault).__name__}: {fault}")
+        except InvalidInput as error:
+            return _error_response(400, str(error))
+        except (TypeError, ValueError, KeyError) as error:
+            return _error_response(422, f"{type(error).__name__}: {error}")
 
     return handle
 

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit import asking
+
+if TYPE_CHECKING:
+    from workspace_sandbox.kit.emulator import Emulator
 
 Read = Callable[[Any, Any], Any]
 """Reads a value for an emulator.
@@ -96,8 +99,13 @@ class UserAction:
 Acts = Mapping[str, UserAction]
 """User actions by the name in the ``action`` field."""
 
+
+def _list_deliveries(emulator: "Emulator") -> dict[str, Any]:
+    return {"deliveries": emulator.hooks.journal.described()}
+
+
 DELIVERIES = UserAction(
-    lambda emulator: {"deliveries": emulator.hooks.journal.described()},
+    _list_deliveries,
     "Tells how deliveries went.",
     answers="`deliveries`: `event_id`, `type`, `attempt`, `status`, `reason` of each",
 )
