@@ -54,8 +54,8 @@ class SeedFile:
             return json.loads(self._text)
         except json.JSONDecodeError as error:
             raise UnreadableSeed(f"{self._path}:{error.lineno}: {error.msg}.") from error
-        except RecursionError as fault:
-            raise UnreadableSeed(f"{self._path}:1: This is nested too deeply.") from fault
+        except RecursionError as error:
+            raise UnreadableSeed(f"{self._path}:1: This is nested too deeply.") from error
 
     def _read_yaml(self) -> Any:
         yaml = _yaml(self._path)

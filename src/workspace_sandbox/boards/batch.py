@@ -33,7 +33,7 @@ def _part(request: ApiRequest, url: str) -> dict[str, Any]:
         return {"200": request.get(url)}
     except web.HTTPNotFound:
         refusal = Refusal(404, f"Cannot GET /1{url}")
-    except Refusal as refused:
-        refusal = refused
+    except Refusal as error:
+        refusal = error
     message = refusal.body if isinstance(refusal.body, str) else refusal.body["message"]
     return {"name": PART_NAMES.get(refusal.status, "Error"), "message": message, "statusCode": refusal.status}

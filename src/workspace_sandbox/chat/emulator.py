@@ -142,10 +142,10 @@ class ChatEmulator(Emulator):
             self.limits.spend_call(method.name, method.per_minute)
             await self.stage.admitted()
             body = {"ok": True} | self._run(method, received, home)
-        except SlackError as refusal:
-            if refusal.status != 200:
+        except SlackError as error:
+            if error.status != 200:
                 raise
-            body = refusal.body()
+            body = error.body()
         return web.json_response(wire.warned(body, warnings), headers=headers)
 
     def _run(self, method: Method, received: Received, home: WorkspaceInstallation) -> dict[str, Any]:

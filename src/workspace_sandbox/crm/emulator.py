@@ -121,8 +121,8 @@ class CrmEmulator(Emulator):
             await self.stage.admitted()
             result = await route.handler(self._portals[account.portal_id], request)
             response = web.Response(status=204) if result is None else result
-        except ApiError as rejection:
-            response = rejection.response(self.stage)
+        except ApiError as error:
+            response = error.response(self.stage)
         response.headers.update(headers)
         return response
 

@@ -89,8 +89,8 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
     for identifier in identifiers:
         try:
             records.append(portal.find(kind, identifier, id_property, archived=archived))
-        except ApiError as rejection:
-            if rejection.status != 404:
+        except ApiError as error:
+            if error.status != 404:
                 raise
             missing.append(identifier)
     results = [_to_json(portal, record, properties) for record in records]

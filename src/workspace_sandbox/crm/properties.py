@@ -81,8 +81,8 @@ async def batch_create(portal: Portal, request: web.Request) -> web.Response:
     for raw in items:
         try:
             definition = _custom(portal, kind, raw)
-        except ApiError as rejection:
-            errors.append(rejection)
+        except ApiError as error:
+            errors.append(error)
         else:
             portal.define(kind, definition)
             results.append(definition.described(portal.options(definition)))

@@ -87,8 +87,8 @@ class Emulator(LazyState, ABC):
         try:
             self.check(request)
             response = await handler(request)
-        except Refused as refusal:
-            return self.refused(refusal, request)
+        except Refused as error:
+            return self.refused(error, request)
         except web.HTTPRequestEntityTooLarge:
             return self.refused(self.refusals.too_large(), request)
         except web.HTTPException as error:
@@ -142,8 +142,8 @@ class Emulator(LazyState, ABC):
             raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(self.acts)}")
         try:
             return user_action.perform(self, action)
-        except Refused as refusal:
-            raise ValueError(str(refusal)) from refusal
+        except Refused as error:
+            raise ValueError(str(error)) from error
 
     @abstractmethod
     async def serve(self, route: Any, request: web.Request) -> web.StreamResponse:
