@@ -21,7 +21,7 @@ HASHED = "sha256:"
 
 _INVALID = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _DISPLAY = re.compile(r'%"((?:[ !#$&-~]|%[0-9A-Fa-f]{2})*)"')
-"""A Display String of RFC 9651, section 3.3.8. Upper-case digits are accepted too, as ``encodeURIComponent`` writes them."""
+"""A Display String of RFC 9651, section 3.3.8. Upper-case digits, as written by ``encodeURIComponent``, are allowed."""
 
 LENGTH = f"Should have 1 to {MAX_KEY_CHARACTERS} characters"
 UNFIT = "Contains control characters or half of a surrogate pair"

@@ -22,7 +22,7 @@ def asked(operation: AnyOperation, params: Params) -> Asked:
     target: dict[str, Any] = {}
     others: dict[str, Any] = {}
     for name, value in vars(params).items():
-        # Null means the same as an omitted parameter, so that parameters added by a later release do not change digests.
+        # Null means the same as an omitted parameter, so parameters added by a later release do not change digests.
         if value is not None and name != IDEMPOTENCY_FIELD:
             (target if name in operation.target_names else others)[name] = value
     return Asked(_digest(target), _digest(others))
