@@ -57,13 +57,13 @@ class AccountIdentifier:
         try:
             with concealing(redaction):
                 return await self._identify(connector, UnsavedCredentials(secrets), account_key)
-        except ConnectionRevoked as refused:
-            redaction.error(refused)
+        except ConnectionRevoked as error:
+            redaction.error(error)
             raise CredentialsRefused(
                 f"The application does not accept these credentials for {connector}.",
                 {"parameter": "credentials"},
-                *refused.details,
-                private=refused.private,
+                *error.details,
+                private=error.private,
             ) from None
         except GatewayError as error:
             redaction.error(error)

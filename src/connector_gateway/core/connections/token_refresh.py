@@ -71,7 +71,7 @@ class CurrentSecrets:
 
     secrets: Secrets = field(repr=False)
     renew_at: float | None = None
-    """When the secrets should be refreshed, or None if their expiry is unknown."""
+    """The time at which the secrets should be refreshed, or None if their expiry is unknown."""
 
     expires_at: float | None = None
     whose: Whose = field(default=Whose(None, 0))
@@ -125,19 +125,19 @@ class TokenRefresher:
         oauth = self.tokens.oauth(connector)
         return oauth.idle_seconds if oauth else None
 
-    async def refresh_if_due(self, connection_id: str, held: CurrentSecrets) -> CurrentSecrets:
-        """Return refreshed secrets if *held* is due for refresh.
+    async def refresh_if_due(self, connection_id: str, current: CurrentSecrets) -> CurrentSecrets:
+        """Return refreshed secrets if *current* is due for refresh.
 
-        A failed refresh is ignored while *held* is still valid.
+        A failed refresh is ignored while *current* is still valid.
         """
-        if held.renew_at is None or self.clock.now() < held.renew_at:
-            return held
+        if current.renew_at is None or self.clock.now() < current.renew_at:
+            return current
         try:
-            return await self.refresh_after_401(connection_id, held.secrets) or held
+            return await self.refresh_after_401(connection_id, current.secrets) or current
         except errors.UpstreamFailure as error:
-            if isinstance(error, errors.ConnectionRevoked) or self.clock.now() >= (held.expires_at or 0.0):
+            if isinstance(error, errors.ConnectionRevoked) or self.clock.now() >= (current.expires_at or 0.0):
                 raise
-            return held
+            return current
 
     async def refresh_after_401(self, connection_id: str, used: Secrets) -> CurrentSecrets | None:
         """Return the secrets that replace the expired *used*, or None if they cannot be refreshed.
@@ -245,7 +245,7 @@ class TokenRefresher:
                 raise errors.StorageUnavailable("The renewed authorisation could not be stored.")
 
     async def _revoke(
-        self, connection_id: str, lease: RefreshLease, refused: GrantRejected
+        self, connection_id: str, lease: RefreshLease, rejected: GrantRejected
     ) -> errors.ConnectionRevoked:
         reason = INTERRUPTED if lease.in_doubt else WITHDRAWN
         ours = _connections.refresh_lease == lease.name
@@ -255,7 +255,7 @@ class TokenRefresher:
                 self.changes.revoked(writing, connection_id)
 
         await self.database.write(revoke)
-        log.warning("a connection was revoked", connection_id=connection_id, reason=reason, vendor_code=str(refused))
+        log.warning("a connection was revoked", connection_id=connection_id, reason=reason, vendor_code=str(rejected))
         error = errors.ConnectionRevoked(SENTENCES[reason], {"reason": reason})
         return self._back_off(connection_id, error, REJECTED_BACKOFF_SECONDS)
 

@@ -32,7 +32,7 @@ def validate_connection(
     )
     if violations:
         raise InvalidParameters(
-            f"This does not fit a connection of {name}: {', '.join(str(fault['parameter']) for fault in violations)}.",
+            f"This does not fit a connection of {name}: {', '.join(str(row['parameter']) for row in violations)}.",
             *violations,
         )
 

@@ -50,7 +50,7 @@ class InboundHooks:
     """The number of hooks by connector and result: stored, or the code of the error."""
 
     _rejected_at: dict[str, float] = field(init=False, default_factory=dict)
-    """When a rejected hook was last recorded, by connector."""
+    """The time at which a rejected hook was last recorded, by connector."""
 
     def connector(self, name: str) -> AnyConnector | None:
         """Return the connector with *name*, or None."""

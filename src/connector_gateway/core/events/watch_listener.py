@@ -19,7 +19,7 @@ _watches = tables.watches.c
 
 
 class WatchListener:
-    """Starts, renews and ends watches in the transaction that changes a connection. *time* is the database's clock."""
+    """Starts, resets and ends watches in the transaction that changes a connection. *time* is the database's clock."""
 
     def __init__(
         self, connectors: Mapping[str, AnyConnector], clock: Clock, time: Callable[[], float] | None = None

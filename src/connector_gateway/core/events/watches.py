@@ -192,7 +192,7 @@ class WatchStore:
         await self._database.put(GIVE_BACK, values)
 
     async def resume(self, connectors: Collection[str], max_delay: float) -> None:
-        """Make polls due that have no due time although their connector has no hooks any more.
+        """Make polls due that have no due time although their connector no longer has hooks.
 
         Polls that are due later than any delay lasts become due too, because the clock was set back meanwhile.
         """

@@ -171,7 +171,7 @@ class Claim(Struct):
     """The encrypted journal of earlier attempts, or None if they sent nothing."""
 
     settles_at: float = 0.0
-    """When the requests of earlier attempts have settled. Later, they can no longer be carried out."""
+    """The time at which the requests of earlier attempts have settled. Later, they can no longer be carried out."""
 
     @property
     def mine(self) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class Claims:
         self._held: dict[ClaimName, asyncio.Event] = {}
 
     async def take(
-        self, name: ClaimName, asked: Asked, recording: RunRecorder, wait_seconds: float, *, exists: bool = False
+        self, name: ClaimName, digests: Asked, recording: RunRecorder, wait_seconds: float, *, exists: bool = False
     ) -> Claim | StoredResult:
         """Take the claim for the recorded run, or return the first result once there is one.
 
@@ -206,7 +206,7 @@ class Claims:
         """
         deadline = self._clock.now() + wait_seconds
         while True:
-            claim = await self._try(name, asked, recording, exists=exists)
+            claim = await self._try(name, digests, recording, exists=exists)
             recording.opened = True
             if claim is not None:
                 return claim
@@ -224,11 +224,11 @@ class Claims:
         if event is not None:
             event.set()
 
-    def new(self, name: ClaimName, run_id: RunId, asked: Asked) -> dict[str, Any]:
+    def new(self, name: ClaimName, run_id: RunId, digests: Asked) -> dict[str, Any]:
         """Return the row of a new claim."""
         return name.columns | {
-            "target": asked.target,
-            "parameters": asked.parameters,
+            "target": digests.target,
+            "parameters": digests.parameters,
             "run_id": run_id,
             "attempt": 1,
             "state": "held",
@@ -295,11 +295,11 @@ class Claims:
         rows = [{f"_{column}": value for column, value in zip(NAME, name, strict=True)} | now for name in names]
         return await self._database.delete_expired(partial(_purge_each, rows)) if rows else 0
 
-    async def take_new(self, name: ClaimName, asked: Asked, recording: RunRecorder) -> bool:
+    async def take_new(self, name: ClaimName, digests: Asked, recording: RunRecorder) -> bool:
         """Insert the claim together with the opening of the run. Returns False if the claim exists."""
         try:
             # A single insert that does nothing if the row exists. With a check before the insert, two calls could pass.
-            new = self.new(name, recording.run_id, asked)
+            new = self.new(name, recording.run_id, digests)
             taken = await self._database.put_all(recording.opening(), (CLAIM, new), recording.run_id)
         except BaseException:
             self._restore_deferred(name, recording.run_id)
@@ -314,12 +314,12 @@ class Claims:
         self._held[name] = asyncio.Event()
 
     async def _try(
-        self, name: ClaimName, asked: Asked, recording: RunRecorder, *, exists: bool
+        self, name: ClaimName, digests: Asked, recording: RunRecorder, *, exists: bool
     ) -> Claim | StoredResult | None:
-        if not exists and await self.take_new(name, asked, recording):
-            return Claim(name, recording.run_id, 1, asked)
+        if not exists and await self.take_new(name, digests, recording):
+            return Claim(name, recording.run_id, 1, digests)
         try:
-            claim = await self._take_over(name, self.new(name, recording.run_id, asked), recording)
+            claim = await self._take_over(name, self.new(name, recording.run_id, digests), recording)
         except BaseException:
             self._restore_deferred(name, recording.run_id)
             raise

@@ -30,10 +30,10 @@ class JournalEntry:
     """The owner rows of the objects that the step creates, in the order of its contents."""
 
     sent_at: float | None = None
-    """When the step was first sent, or None if it was not sent or was rejected."""
+    """The time at which the step was first sent, or None if it was not sent or was rejected."""
 
     settles_at: float = 0.0
-    """When the step has settled. Later, it can no longer be carried out."""
+    """The time at which the step has settled. Later, it can no longer be carried out."""
 
     learned: StepResult | None = None
     refusal: dict[str, Any] | None = None
@@ -122,10 +122,10 @@ class WriteJournal:
         self._next += 1
         return entry
 
-    def require_last(self, refusal: Mapping[str, Any]) -> None:
+    def require_last(self, error: Mapping[str, Any]) -> None:
         """Raise a step's stored error again if later steps took effect. Otherwise the step may be tried again."""
         if any(entry.may_have_taken_effect for entry in self.entries[self._next :]):
-            raise _deserialize_error(refusal)
+            raise _deserialize_error(error)
         del self.entries[self._next :]
 
 

@@ -466,14 +466,14 @@ class WriteAttempt:
 
         The claim is deleted if nothing was done under it. Otherwise it is left in doubt for a repeat of the call.
         """
-        learned, left, change = self._assign_objects(), self._give_up_rows(), self._give_up_claim()
+        learned, rows, change = self._assign_objects(), self._give_up_rows(), self._give_up_claim()
         try:
             with suppress(IntegrityError):
                 # If an equal write owns the object by now, it remains the owner.
                 await self._protocol.database.put_all(learned, about=self.work.run.run_id)
-            await self._protocol.database.put_all(left, change, self.work.run.run_id)
+            await self._protocol.database.put_all(rows, change, self.work.run.run_id)
         except BaseException as error:
-            self._commit_deferred(learned, left, change)
+            self._commit_deferred(learned, rows, change)
             # If storage is unavailable, the commit follows later, and the caller gets the error of the call itself.
             if not isinstance(error, StorageUnavailable):
                 raise
@@ -487,8 +487,8 @@ class WriteAttempt:
             self._recording.in_doubt = error
         self._commit_deferred(self._assign_objects(), self._give_up_rows(), self._give_up_claim())
 
-    def _commit_deferred(self, learned: Sequence[Put], left: Sequence[Put] = (), change: Put | None = None) -> None:
-        """Commit *learned*. If the claim is still held, also commit *change* together with *left*.
+    def _commit_deferred(self, learned: Sequence[Put], rows: Sequence[Put] = (), change: Put | None = None) -> None:
+        """Commit *learned*. If the claim is still held, also commit *change* together with *rows*.
 
         Both commits are deferred until storage is available.
         """
@@ -498,7 +498,7 @@ class WriteAttempt:
 
         def commit(writing: Transaction) -> None:
             if change is None or execute(writing, *change):
-                put_all(writing, left)
+                put_all(writing, rows)
 
         self._protocol.database.write_deferred(own, about=self.work.run.run_id)
         self._protocol.database.write_deferred(commit, self._wake, self.work.run.run_id)
@@ -651,10 +651,10 @@ class WriteAttempt:
     async def _commit(self, puts: Sequence[Put], fence: Put | None = None) -> None:
         """Commit *puts* together if this attempt still holds the claim."""
         try:
-            held = await self._protocol.database.put_all(puts, fence, self.work.run.run_id)
+            is_held = await self._protocol.database.put_all(puts, fence, self.work.run.run_id)
         except IntegrityError:
-            held = await self._commit_without_owner(puts, fence)
-        if not held:
+            is_held = await self._commit_without_owner(puts, fence)
+        if not is_held:
             self._claim_lost = True
             raise in_progress()
         self._pending_owners.clear()
@@ -708,10 +708,7 @@ class WriteAttempt:
         return [(OPEN, row) for row in rows]
 
     def _detach_rows(self) -> list[Put]:
-        """Return statements that detach the owner rows of steps in doubt.
-
-        Their objects cannot be identified by a response any more.
-        """
+        """Return statements that detach the owner rows of steps in doubt, whose objects no response will identify."""
         return [(LEAVE, {"_row_id": row}) for entry in self._journal.entries if entry.in_doubt for row in entry.rows]
 
     def _delete_rows(self) -> list[Put]:
