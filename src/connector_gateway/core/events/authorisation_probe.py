@@ -14,6 +14,7 @@ BURST = 60
 Together with the refill below it covers the usual reads per minute of one key, so that the vendor is asked for each of
 its reads. Several keys that read all the time share one request per second, and leave the rest of the budget to calls.
 """
+
 ANOTHER_AFTER_SECONDS = 1.0
 """Seconds until one more read may send a request."""
 
