@@ -73,7 +73,7 @@ class World:
 
     def act(self, room: str, told: str, **action: Any) -> str:
         """What somebody does in the application; the id of what is made is in the field *told*."""
-        return str(self.emulator(room).act(action)[told])
+        return str(self.emulator(room).perform(action)[told])
 
     def by_hand(self, room: str, told: str, **action: Any) -> None:
         """What a colleague makes that is equal to what a caller asks for."""
