@@ -1,4 +1,4 @@
-"""The methods of settings, with price and scopes as the vendor's discovery document and its quota table list them."""
+"""The methods of settings, with scopes of the discovery document and prices of the quota table."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,13 +8,13 @@ from workspace_sandbox.mail.methods import Method, method, scopes_of
 from workspace_sandbox.mail.schema import Shape
 
 READ = scopes_of("modify", "readonly", "settings.basic")
-# Not even the scope that opens everything else changes a setting.
+# The scope that covers everything else does not allow changing settings.
 BASIC, SHARING = (frozenset({f"{AUTH}gmail.settings.{name}"}) for name in ("basic", "sharing"))
 KEPT = "is kept and shown, and changes nothing else"
 
 
 def _pairs() -> Iterator[Method]:
-    """What is read and written as a whole."""
+    """Return the methods that read and write a settings object."""
     told: dict[str, tuple[Shape, frozenset[str], int]] = {
         "AutoForwarding": (schema.AUTO_FORWARDING, SHARING, 5),
         "Imap": (schema.IMAP, BASIC, 5),
