@@ -171,7 +171,7 @@ class MailEmulator(Emulator):
         return request
 
     def _read_request(self, http_request: Call, *, inner: bool = False) -> Ask | Reply:
-        """Authorise and parse *call*. A piece of an upload is answered immediately."""
+        """Authorise and parse *http_request*. A piece of an upload is answered immediately."""
         prefix = next((prefix for prefix in uploads.PREFIXES if http_request.path.startswith(f"{prefix}/")), "")
         if inner and (prefix or http_request.path in PATHS):
             raise refusals.invalid("Batch requests may not contain uploads or other batch requests.")

@@ -1,4 +1,4 @@
-"""The seeded database that has a property of every type, some with values that are hard to read."""
+"""The seeded database with a property of every type and some values that are hard to parse."""
 
 from functools import partial
 from typing import Any
@@ -9,10 +9,10 @@ from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
 
 ROWS = 320
 EMPTY_EVERY = 16
-"""Each so-manieth row has a title and nothing else."""
+"""Every 16th row has only a title."""
 
 FUTURE_TYPE = "sentiment"
-"""A type no client of today knows."""
+"""A property type that no current client knows."""
 
 TITLES = (
     "Änderungsantrag",
@@ -31,7 +31,7 @@ TEXTS = ("", "  leading and trailing blanks  ", "Line one\nLine two", "naïve ca
 
 
 def plant(seeder: DataBuilder, at: float, related: DataSource) -> DataSource:
-    """The database, its rows related to those of *related*."""
+    """Build the database, with relations to rows of *related*."""
     relation = seeder.property(
         "relation",
         "Relation",
@@ -177,7 +177,7 @@ def _verification(seeder: DataBuilder, number: int) -> dict[str, Any] | None:
 
 
 def _overflow(seeder: DataBuilder, source: DataSource, named: dict[str, Property], related: DataSource) -> None:
-    """One row whose relation, people and text are longer than a page object shows."""
+    """Fill a row with more relations, people and text than a page object contains."""
     page = seeder.workspace.pages[source.rows[1]]
     page.values[named["Relation"].id] = related.rows[:40]
     page.values[named["People"].id] = [user.id for user in seeder.people[:30]]

@@ -1,4 +1,4 @@
-"""The workspace as it is after a reset: the same every time, and long past by any clock."""
+"""The default workspace after a reset. It is always identical, and older than any clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from workspace_sandbox.notes.state import (
 )
 
 EPOCH = datetime(2025, 6, 2, 9, 30, 12, 345_000, tzinfo=UTC).timestamp()
-"""The last edit of the newest object."""
+"""The time of the last edit of the newest object."""
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -53,22 +53,22 @@ LEADS = 54
 
 @dataclass(frozen=True, slots=True)
 class Seeded:
-    """A new workspace, and who and what in it is worth knowing."""
+    """A new workspace and its notable objects."""
 
     workspace: Workspace
     internal: User
-    """The bot of the connection that the fixed token is for."""
+    """The bot of the connection with the fixed token."""
     public: User
     """The bot of the connection that is authorised by OAuth."""
     person: User
-    """Who acts when a tester lets a person act."""
+    """The author of user actions."""
     homes: tuple[Home, ...]
-    """Where the person may let an application in."""
+    """The workspaces in which the person can authorise an OAuth app."""
     examples: dict[str, Any]
 
 
 def build_default_workspace(now: Callable[[], float], random: Random) -> Seeded:
-    """A new workspace, planted with randomness of its own; what happens later uses *random*."""
+    """Build a workspace from a fixed random source. Later changes use *random*."""
     workspace = Workspace("Fernweh Studios", now, Random("notes"))
     seeder = DataBuilder(workspace)
     for name in PEOPLE:
@@ -110,7 +110,7 @@ def _all_shelves(shelves: list[DataSource]) -> ShareOption:
 
 
 def _bakery(now: Callable[[], float], random: Random) -> Home:
-    """A second, small workspace, to which the same application may be let in."""
+    """Build a second, small workspace in which the same OAuth app can be authorised."""
     workspace = Workspace("Lantern Bakery", now, Random("bakery"))
     seeder = DataBuilder(workspace)
     person = seeder.user("Noor van Dijk", email="noor@lantern.example")
@@ -194,7 +194,7 @@ def _lead(seeder: DataBuilder, properties: list[Property], number: int, name: st
 
 
 def _projects(seeder: DataBuilder) -> Database:
-    """A database of two data sources, both unlike it in title."""
+    """Build a database with two data sources whose titles differ from its own."""
     projects = [seeder.property("title", "Project"), seeder.property("number", "Budget", config={"format": "number"})]
     clients = [seeder.property("title", "Client"), seeder.property("email", "Email"), seeder.property("url", "Site")]
     database = seeder.database("Projects & clients", EPOCH - 3 * HOUR, {"Projects": projects, "Clients": clients})
@@ -208,7 +208,7 @@ def _projects(seeder: DataBuilder) -> Database:
 
 
 def _salaries(seeder: DataBuilder) -> DataSource:
-    """A database that is shared with no connection."""
+    """Build a database that is not shared with any connection."""
     money = seeder.property("number", "Salary", config={"format": "euro"})
     source = seeder.table("Salaries 2025", EPOCH - DAY, [seeder.property("title", "Name"), money])
     for person in seeder.people[:5]:
@@ -217,7 +217,7 @@ def _salaries(seeder: DataBuilder) -> DataSource:
 
 
 def _handbook(seeder: DataBuilder) -> Page:
-    """A shared page outside databases; the database in it may be read, yet is not listed by a search."""
+    """Build a shared page outside databases. Its child database is readable, but not listed by a search."""
     page = seeder.page("Team handbook 📘", EPOCH - 6 * HOUR)
     seeder.body(
         page, [("heading_1", "Willkommen"), ("paragraph", "How we work, in one place."), ("callout", "Read me first")]
@@ -233,7 +233,7 @@ def _handbook(seeder: DataBuilder) -> Page:
 
 
 def _shelves(seeder: DataBuilder) -> list[DataSource]:
-    """Ordinary databases, enough for several pages of any list; one has no title, two the same."""
+    """Build plain databases, enough for several pages of any list. One has no title, and two have the same title."""
     titles = [f"{team} {thing}" for thing, team in product(THINGS, TEAMS)]
     return [_shelf(seeder, title, number) for number, title in enumerate([*titles, "", titles[0]])]
 
