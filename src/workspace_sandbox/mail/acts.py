@@ -18,7 +18,7 @@ from workspace_sandbox.mail.state import Mailbox, Message
 if TYPE_CHECKING:
     from workspace_sandbox.mail.emulator import MailEmulator
 
-Done = dict[str, Any]
+ActionResult = dict[str, Any]
 
 
 def _receive(
@@ -31,9 +31,9 @@ def _receive(
     thread_id: str = "",
     labels: list[str] | None = None,
     attachments: list[Mapping[str, Any]] | None = None,
-) -> Done:
-    office, mailbox = gmail.desk.office, gmail.mailbox
-    at, token = office.now_ms(), f"{office.random.getrandbits(80):020x}"
+) -> ActionResult:
+    transport, mailbox = gmail.desk.office, gmail.mailbox
+    at, token = transport.now_ms(), f"{transport.random.getrandbits(80):020x}"
     headers = [
         ("From", compose.mailbox(*sender)),
         ("To", compose.mailbox(mailbox.name, mailbox.address)),
@@ -45,26 +45,26 @@ def _receive(
     plain = " ".join(untagged(body_text or rich).split())
     raw = compose.letter(headers, _content(plain, rich, attachments or [], f"=_{token}"))
     label_ids = _label_ids(mailbox, labels or [])
-    message = office.deliver(mailbox, raw, sender[1], at)
+    message = transport.deliver(mailbox, raw, sender[1], at)
     mailbox.relabel(message, label_ids, [])
     return _message_json(message)
 
 
-def _relabel(gmail: "MailEmulator", message: Message, *, add: str = "", remove: str = "") -> Done:
+def _relabel(gmail: "MailEmulator", message: Message, *, add: str = "", remove: str = "") -> ActionResult:
     gmail.mailbox.relabel(message, [add] if add else [], [remove] if remove else [])
     return _message_json(message)
 
 
-def _delete(gmail: "MailEmulator", message: Message) -> Done:
+def _delete(gmail: "MailEmulator", message: Message) -> ActionResult:
     gmail.mailbox.remove(message)
     return _message_json(message)
 
 
-def _pull(gmail: "MailEmulator", *, topic: str | None = None) -> Done:
+def _pull(gmail: "MailEmulator", *, topic: str | None = None) -> ActionResult:
     return {"messages": gmail.desk.office.topics.pull(topic)}
 
 
-def _message_json(message: Message) -> Done:
+def _message_json(message: Message) -> ActionResult:
     return {"message_id": message.id, "thread_id": message.thread_id, **short(message)}
 
 

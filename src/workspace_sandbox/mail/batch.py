@@ -21,7 +21,7 @@ Inner = tuple[str, Call]
 
 
 def read_batch(http_request: Call) -> list[Inner]:
-    """Return the requests in the batch *call*, each with its ``Content-ID``. They inherit the batch's credential."""
+    """Return the requests in the batch, each with its ``Content-ID``. They inherit the batch's credential."""
     media_type, options = parameters(http_request.headers.get("content-type", ""))
     boundary = options.get("boundary", "")
     if media_type != "multipart/mixed" or not boundary:

@@ -11,9 +11,9 @@ from workspace_sandbox.mail.resources import short
 from workspace_sandbox.mail.state import Mailbox, Message
 
 
-def list_drafts(desk: MailServices, request: Ask) -> Answer:
+def list_drafts(services: MailServices, request: Ask) -> Answer:
     """List drafts."""
-    is_match = filter_of(request, desk.office.now())
+    is_match = filter_of(request, services.office.now())
     names = {message.id: draft_id for draft_id, message in request.mailbox.drafts.items()}
 
     def to_json(message: Message) -> dict[str, Any]:
@@ -24,39 +24,39 @@ def list_drafts(desk: MailServices, request: Ask) -> Answer:
     )
 
 
-def create_draft(desk: MailServices, request: Ask) -> Answer:
+def create_draft(services: MailServices, request: Ask) -> Answer:
     """Store a message as a new draft."""
     fields = request.body.get("message", {})
-    raw = desk.office.prepared(request.mailbox, content(request, fields))
-    thread_id = desk.office.thread_for(request.mailbox, raw, fields.get("threadId"))
-    return _store_draft(desk, request.mailbox, desk.office.new_draft_id(), raw, thread_id)
+    raw = services.office.prepared(request.mailbox, content(request, fields))
+    thread_id = services.office.thread_for(request.mailbox, raw, fields.get("threadId"))
+    return _store_draft(services, request.mailbox, services.office.new_draft_id(), raw, thread_id)
 
 
-def get_draft(desk: MailServices, request: Ask) -> Answer:
+def get_draft(services: MailServices, request: Ask) -> Answer:
     """Return a draft and its message."""
     return {
         "id": request.ids["id"],
-        "message": desk.resources.message(_draft(request, request.ids["id"]), *reading(request)),
+        "message": services.resources.message(_draft(request, request.ids["id"]), *reading(request)),
     }
 
 
-def update_draft(desk: MailServices, request: Ask) -> Answer:
+def update_draft(services: MailServices, request: Ask) -> Answer:
     """Replace the message of a draft. The draft keeps its id, and the message gets a new one."""
     draft, fields = _draft(request, request.ids["id"]), request.body.get("message", {})
-    raw = desk.office.prepared(request.mailbox, content(request, fields))
-    thread_id = desk.office.thread_for(request.mailbox, raw, fields.get("threadId")) or draft.thread_id
+    raw = services.office.prepared(request.mailbox, content(request, fields))
+    thread_id = services.office.thread_for(request.mailbox, raw, fields.get("threadId")) or draft.thread_id
     request.mailbox.remove(draft)
-    return _store_draft(desk, request.mailbox, request.ids["id"], raw, thread_id)
+    return _store_draft(services, request.mailbox, request.ids["id"], raw, thread_id)
 
 
-def send_draft(desk: MailServices, request: Ask) -> Answer:
+def send_draft(services: MailServices, request: Ask) -> Answer:
     """Send a draft and delete it. Its thread stays the same, and its message gets a new id."""
     if not request.body.get("id"):
         raise invalid("Invalid draft")
     draft, fields = _draft(request, request.body["id"]), request.body.get("message", {})
     replaced = request.media is not None or "raw" in fields
-    raw = desk.office.prepared(request.mailbox, content(request, fields)) if replaced else draft.raw
-    sent = send(desk, request.mailbox, raw, draft.thread_id)
+    raw = services.office.prepared(request.mailbox, content(request, fields)) if replaced else draft.raw
+    sent = send(services, request.mailbox, raw, draft.thread_id)
     request.mailbox.remove(draft)
     return short(sent)
 
@@ -67,8 +67,8 @@ def delete_draft(_: MailServices, request: Ask) -> Answer:
     return None
 
 
-def _store_draft(desk: MailServices, mailbox: Mailbox, draft_id: str, raw: bytes, thread_id: str | None) -> Answer:
-    message = mailbox.add(raw, ["DRAFT"], desk.office.now_ms(), thread_id)
+def _store_draft(services: MailServices, mailbox: Mailbox, draft_id: str, raw: bytes, thread_id: str | None) -> Answer:
+    message = mailbox.add(raw, ["DRAFT"], services.office.now_ms(), thread_id)
     mailbox.drafts[draft_id] = message
     return {"id": draft_id, "message": short(message)}
 

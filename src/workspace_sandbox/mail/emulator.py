@@ -72,13 +72,13 @@ class MailEmulator(Emulator):
     def plant(self) -> None:
         """Build the default mailboxes."""
         now, knobs, random = self.stage.now, self.stage.knobs, self.stage.random
-        office = MailTransport(Random(seed.NUMBER), now, knobs)
+        transport = MailTransport(Random(seed.NUMBER), now, knobs)
         attachments = Attachments(random, now, knobs)
-        self.desk = MailServices(office, Resources(attachments, knobs), attachments, QuotaCounter(self.stage))
+        self.desk = MailServices(transport, Resources(attachments, knobs), attachments, QuotaCounter(self.stage))
         self._uploads = uploads.Uploads(random)
-        self._examples = seed.fill(office)
-        office.random = random
-        self.oauth = Grants(self.stage, office.mailboxes)
+        self._examples = seed.fill(transport)
+        transport.random = random
+        self.oauth = Grants(self.stage, transport.mailboxes)
         self._token = self.oauth.seed(seed.ADDRESS)
 
     def break_cycles(self) -> None:
@@ -136,9 +136,9 @@ class MailEmulator(Emulator):
 
     async def _serve_batch(self, outer: Call) -> Reply:
         """Return the response to a batch of requests."""
-        calls = read_batch(outer)
+        inner_requests = read_batch(outer)
         ledger, entered = self.desk.ledger, list[tuple[str, int]]()
-        requests = [self._read_inner(http_request, entered) for _, http_request in calls]
+        requests = [self._read_inner(http_request, entered) for _, http_request in inner_requests]
         try:
             await self._simulate_latency()
             replies = [request if isinstance(request, Reply) else self._perform(request) for request in requests]
@@ -146,9 +146,9 @@ class MailEmulator(Emulator):
             for user, weight in entered:
                 ledger.leave(user, weight)
         timestamp = self.stage.clock.now()
-        for (_, http_request), reply in zip(calls, replies, strict=True):
+        for (_, http_request), reply in zip(inner_requests, replies, strict=True):
             self.stage.journal.append(RecordedRequest(timestamp, http_request.verb, http_request.path, reply.status))
-        parts = [(content_id, reply) for (content_id, _), reply in zip(calls, replies, strict=True)]
+        parts = [(content_id, reply) for (content_id, _), reply in zip(inner_requests, replies, strict=True)]
         return write_batch(parts, f"batch_{self.stage.random.getrandbits(96):024x}")
 
     def _read_inner(self, http_request: Call, entered: list[tuple[str, int]]) -> Ask | Reply:
@@ -199,7 +199,7 @@ class MailEmulator(Emulator):
         return Ask(method, mailbox, frozenset(token.scopes), ids, query, self.stage.knobs, body, media, mask)
 
     def _authorise(self, http_request: Call, method: Method) -> Token:
-        """Return the token that authorises *call* to use *method*."""
+        """Return the token that authorises *http_request* to use *method*."""
         if self.stage.knobs["force"]:
             raise refusals.forced(self.stage.knobs["force"], method.rpc, self.stage.now())
         if not http_request.token:
@@ -240,7 +240,7 @@ class MailEmulator(Emulator):
 
 
 def _upload_type(http_request: Call, prefix: str) -> str:
-    """Return the upload type of *call*, empty if it is no upload."""
+    """Return the upload type of *http_request*, empty if it is no upload."""
     if not prefix:
         return ""
     upload_type = http_request.first("uploadType") or http_request.first("upload_protocol")

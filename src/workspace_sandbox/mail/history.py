@@ -24,8 +24,10 @@ def list_history(_: MailServices, request: Ask) -> Answer:
     if start < _earliest_id(request):
         # Too old: the client has to do a full sync ("Synchronize clients").
         raise not_found()
-    after = position(request)[0] if request.query.get("pageToken") else start
-    records = [record for record in request.mailbox.history if int(record["id"]) > after and _matches(record, request)]
+    last_id = position(request)[0] if request.query.get("pageToken") else start
+    records = [
+        record for record in request.mailbox.history if int(record["id"]) > last_id and _matches(record, request)
+    ]
     limit = limit_of(request)
     response: dict[str, Any] = {"history": records[:limit]} if records else {}
     if len(records) > limit:

@@ -12,7 +12,7 @@ WORD = re.compile(
 )
 """A word. In scripts without spaces each character is a word."""
 
-UNSEEN = re.compile(r"<(style|script|head|title)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+INVISIBLE = re.compile(r"<(style|script|head|title)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 TAG = re.compile(r"<[^>]*>")
 SNIPPET_LENGTH = 200
 
@@ -105,7 +105,7 @@ def texts(root: Part) -> Iterable[str]:
 
 def untagged(text: str) -> str:
     """Return the visible text of an HTML document."""
-    return html.unescape(TAG.sub(" ", UNSEEN.sub(" ", text)))
+    return html.unescape(TAG.sub(" ", INVISIBLE.sub(" ", text)))
 
 
 def snippet(root: Part) -> str:

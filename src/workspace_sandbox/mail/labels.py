@@ -47,12 +47,12 @@ def get_label(_: MailServices, request: Ask) -> Answer:
     return label.resource | counts
 
 
-def create_label(desk: MailServices, request: Ask) -> Answer:
+def create_label(services: MailServices, request: Ask) -> Answer:
     """Create a user label."""
     if len(request.mailbox.labels) >= MAX_LABELS:
         raise invalid("Exceeded the maximum number of labels")
     name = checked_name(request.body.get("name", ""), request.mailbox.labels)
-    label = Label(desk.office.new_label_id(request.mailbox), name, "user", dict(SHOWN))
+    label = Label(services.office.new_label_id(request.mailbox), name, "user", dict(SHOWN))
     changed(label, request.body, request.mailbox.labels)
     request.mailbox.labels[label.id] = label
     return label.resource
@@ -105,7 +105,7 @@ def checked_color(color: Mapping[str, str]) -> dict[str, str]:
 
 
 def changed(label: Label, changes: Mapping[str, Any], labels: Mapping[str, Label]) -> None:
-    """Set the name, visibility and colour of *label* that are in *given*."""
+    """Set the name, visibility and colour of *label* that are in *changes*."""
     others = {label_id: other for label_id, other in labels.items() if other is not label}
     name = checked_name(changes["name"], others) if "name" in changes else label.name
     color = checked_color(changes["color"]) if changes.get("color") else label.color

@@ -49,7 +49,7 @@ def matching(request: Ask, is_match: MessageFilter) -> Iterator[Message]:
 def page(
     request: Ask, name: str, matching: Iterator[Message], render: Callable[[Message], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return a page of the messages that match, each rendered by *shown*."""
+    """Return a page of the messages that match, each rendered by *render*."""
     limit = limit_of(request)
     # One message more than the limit is read, to see whether there is another page.
     messages = [message for _, message in zip(range(limit + 1), matching, strict=False)]

@@ -22,32 +22,32 @@ IMMOVABLE = frozenset({"SENT", "DRAFT"})
 T = TypeVar("T")
 
 
-def list_messages(desk: MailServices, request: Ask) -> Answer:
+def list_messages(services: MailServices, request: Ask) -> Answer:
     """List messages."""
-    is_match = filter_of(request, desk.office.now())
+    is_match = filter_of(request, services.office.now())
     return page(
         request, "messages", matching(request, is_match), lambda found: {"id": found.id, "threadId": found.thread_id}
     )
 
 
-def get_message(desk: MailServices, request: Ask) -> Answer:
+def get_message(services: MailServices, request: Ask) -> Answer:
     """Return a message."""
-    return desk.resources.message(_message(request), *reading(request))
+    return services.resources.message(_message(request), *reading(request))
 
 
-def send_message(desk: MailServices, request: Ask) -> Answer:
+def send_message(services: MailServices, request: Ask) -> Answer:
     """Send a message, in a new thread or an existing one."""
-    raw = desk.office.prepared(request.mailbox, content(request, request.body))
-    thread_id = desk.office.thread_for(request.mailbox, raw, request.body.get("threadId"))
-    return short(send(desk, request.mailbox, raw, thread_id))
+    raw = services.office.prepared(request.mailbox, content(request, request.body))
+    thread_id = services.office.thread_for(request.mailbox, raw, request.body.get("threadId"))
+    return short(send(services, request.mailbox, raw, thread_id))
 
 
-def insert_message(desk: MailServices, request: Ask) -> Answer:
+def insert_message(services: MailServices, request: Ask) -> Answer:
     """Store a message in the mailbox without sending it."""
     raw = content(request, request.body)
     label_ids = _check_labels(request.mailbox, request.body.get("labelIds", []))
-    thread_id = desk.office.thread_for(request.mailbox, raw, request.body.get("threadId"))
-    return short(request.mailbox.add(raw, label_ids, _received_at(desk, request, raw), thread_id))
+    thread_id = services.office.thread_for(request.mailbox, raw, request.body.get("threadId"))
+    return short(request.mailbox.add(raw, label_ids, _received_at(services, request, raw), thread_id))
 
 
 def delete_message(_: MailServices, request: Ask) -> Answer:
@@ -96,18 +96,18 @@ def untrash_message(_: MailServices, request: Ask) -> Answer:
     return short(message)
 
 
-def get_attachment(desk: MailServices, request: Ask) -> Answer:
+def get_attachment(services: MailServices, request: Ask) -> Answer:
     """Return the bytes of an attachment."""
-    part = desk.attachments.resolve(_message(request, "messageId"), request.ids["id"])
+    part = services.attachments.resolve(_message(request, "messageId"), request.ids["id"])
     # The response has neither a name nor a type: a client has to take them from the message.
     return {"size": part.size, "data": encode(part.content)}
 
 
-def send(desk: MailServices, mailbox: Mailbox, raw: bytes, thread_id: str | None) -> Message:
+def send(services: MailServices, mailbox: Mailbox, raw: bytes, thread_id: str | None) -> Message:
     """Charge the daily sending limit and send a message to its recipients."""
-    recipients = desk.office.recipients(raw)
-    desk.ledger.send(mailbox.address)
-    return desk.office.send(mailbox, raw, recipients, thread_id)
+    recipients = services.office.recipients(raw)
+    services.ledger.send(mailbox.address)
+    return services.office.send(mailbox, raw, recipients, thread_id)
 
 
 def content(request: Ask, fields: Mapping[str, Any]) -> bytes:
@@ -118,15 +118,15 @@ def content(request: Ask, fields: Mapping[str, Any]) -> bytes:
     return bytes(content)
 
 
-def _received_at(desk: MailServices, request: Ask, raw: bytes) -> int:
+def _received_at(services: MailServices, request: Ask, raw: bytes) -> int:
     default = "dateHeader" if request.method.id == "messages.import" else "receivedTime"
     date_header = Message("", "", raw, [], 0, 0).header("Date")
     if request.query.get("internalDateSource", default) == "receivedTime" or not date_header:
-        return desk.office.now_ms()
+        return services.office.now_ms()
     try:
         return max(0, int(parsedate_to_datetime(date_header).timestamp() * 1000))
     except (ValueError, OverflowError):
-        return desk.office.now_ms()
+        return services.office.now_ms()
 
 
 def reading(request: Ask) -> tuple[str, list[str]]:
@@ -150,7 +150,7 @@ def changes(request: Ask) -> tuple[list[str], list[str]]:
 
 
 def existing(items: Mapping[str, T], item_id: str) -> T:
-    """Return the item of *known* with the id *wanted*."""
+    """Return the item with the id *item_id*."""
     if not HEX_ID.fullmatch(item_id.lower()):
         raise invalid("Invalid id value")
     return require(items.get(item_id.lower()), not_found())

@@ -16,8 +16,8 @@ class Resources:
         self._attachments = attachments
         self._knobs = knobs
 
-    def message(self, message: Message, form: str = "full", wanted: Sequence[str] = ()) -> dict[str, Any]:
-        """Return a message in that *form*. With ``metadata``, *wanted* limits the headers unless it is empty."""
+    def message(self, message: Message, form: str = "full", header_names: Sequence[str] = ()) -> dict[str, Any]:
+        """Return a message in that *form*. With ``metadata``, *header_names* limits the headers unless it is empty."""
         resource: dict[str, Any] = {
             **short(message),
             "snippet": message.snippet,
@@ -28,19 +28,19 @@ class Resources:
         if form == "raw":
             resource["raw"] = encode(message.raw)
         if form == "metadata":
-            headers = self._headers(message.root, wanted)
+            headers = self._headers(message.root, header_names)
             resource["payload"] = {"mimeType": message.root.mime_type} | ({"headers": headers} if headers else {})
         if form == "full":
             resource["payload"] = self._part(message, message.root)
         return resource
 
-    def thread(self, mailbox: Mailbox, thread_id: str, form: str, wanted: Sequence[str] = ()) -> dict[str, Any]:
+    def thread(self, mailbox: Mailbox, thread_id: str, form: str, header_names: Sequence[str] = ()) -> dict[str, Any]:
         """Return a thread with its messages, the oldest first."""
         members = mailbox.threads[thread_id]
         return {
             "id": thread_id,
             "historyId": str(max(message.history_id for message in members)),
-            "messages": [self.message(message, form, wanted) for message in members],
+            "messages": [self.message(message, form, header_names) for message in members],
         }
 
     def _part(self, message: Message, part: Part) -> dict[str, Any]:
@@ -63,8 +63,8 @@ class Resources:
             return {"size": part.size, "data": encode(part.content)}
         return {"attachmentId": self._attachments.identify(message, part), "size": part.size}
 
-    def _headers(self, part: Part, wanted: Sequence[str] = ()) -> list[dict[str, str]]:
-        names = {name.lower() for name in wanted}
+    def _headers(self, part: Part, header_names: Sequence[str] = ()) -> list[dict[str, str]]:
+        names = {name.lower() for name in header_names}
         read = decoded if self._knobs["decode_headers"] else str
         return [
             {"name": name, "value": read(value)} for name, value in part.headers if not names or name.lower() in names

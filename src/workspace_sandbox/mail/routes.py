@@ -183,8 +183,8 @@ _PATTERNS = [(method.method, method.pattern, method) for method in METHODS]
 
 def resolve(verb: str, path: str) -> tuple[Method, dict[str, str]] | None:
     """Return the method with that path and the identifiers in the path."""
-    for known, pattern, method in _PATTERNS:
-        found = pattern.fullmatch(path) if known == verb else None
-        if found:
-            return method, found.groupdict()
+    for method_verb, pattern, method in _PATTERNS:
+        match = pattern.fullmatch(path) if method_verb == verb else None
+        if match:
+            return method, match.groupdict()
     return None

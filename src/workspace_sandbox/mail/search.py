@@ -38,7 +38,14 @@ SIZES = {"": 1, "k": 1024, "m": 1024 * 1024}
 CATEGORIES = {"primary": "PERSONAL", "social": "SOCIAL", "promotions": "PROMOTIONS", "updates": "UPDATES"}
 CATEGORIES |= {"forums": "FORUMS"}
 STATES = {"starred": "STARRED", "important": "IMPORTANT", "unread": "UNREAD"}
-PLACES = {"inbox": "INBOX", "sent": "SENT", "draft": "DRAFT", "drafts": "DRAFT", "trash": "TRASH", "spam": "SPAM"}
+SYSTEM_LABELS = {
+    "inbox": "INBOX",
+    "sent": "SENT",
+    "draft": "DRAFT",
+    "drafts": "DRAFT",
+    "trash": "TRASH",
+    "spam": "SPAM",
+}
 NOT_ARCHIVED = ("INBOX", "SPAM", "TRASH", "DRAFT", "SENT", "CHAT")
 STARS = re.compile(r"(yellow|red|orange|blue|green|purple)-(star|bang|info|guillemet|question|check)")
 LINKS = {
@@ -169,7 +176,7 @@ class Reader:
             phrase = words(text)
             return lambda message: not phrase or any(field.contain(phrase) for field in message.index.everything)
         if operator in {"in", "is", "label"} and not self.negated:
-            self.opens |= OPENED.get(text.lower(), frozenset())
+            self.opens |= HIDDEN_LABELS.get(text.lower(), frozenset())
         return OPERATORS[operator](self, text if quoted else text.strip(","))
 
     def _next_text(self) -> str:
@@ -183,7 +190,7 @@ class Reader:
         return self.at + 1 < len(self.tokens) and self.tokens[self.at] == ("word", word)
 
 
-OPENED = {"spam": frozenset({"SPAM"}), "trash": frozenset({"TRASH"}), "anywhere": frozenset({"SPAM", "TRASH"})}
+HIDDEN_LABELS = {"spam": frozenset({"SPAM"}), "trash": frozenset({"TRASH"}), "anywhere": frozenset({"SPAM", "TRASH"})}
 
 
 def _people(reader: Reader, value: str, *, headers: tuple[str, ...]) -> Condition:
@@ -211,7 +218,7 @@ def _has(_: Reader, value: str) -> Condition:
         return lambda message: any(link in part.text for link in LINKS[feature] for part in _body_parts(message))
     if STARS.fullmatch(feature):
         return lambda message: message.has("STARRED") and feature == "yellow-star"
-    return HAVINGS.get(feature, _never)
+    return HAS_CONDITIONS.get(feature, _never)
 
 
 def _body_parts(message: Message) -> list[Part]:
@@ -226,7 +233,7 @@ def _never(_: Message) -> bool:
     return False
 
 
-HAVINGS: Mapping[str, Condition] = {
+HAS_CONDITIONS: Mapping[str, Condition] = {
     "attachment": lambda message: message.index.attached,
     "userlabels": _user_labelled,
     "nouserlabels": lambda message: not _user_labelled(message),
@@ -257,7 +264,7 @@ def _contains(sequence: list[str], phrase: list[str]) -> bool:
 def _label(reader: Reader, value: str) -> Condition:
     query_name = hyphenated(value)
     label_ids = [label.id for label in reader.mailbox.labels.values() if label.query_name == query_name]
-    system_label = PLACES.get(query_name)
+    system_label = SYSTEM_LABELS.get(query_name)
     return lambda message: message.has(*label_ids) or (system_label is not None and message.has(system_label))
 
 

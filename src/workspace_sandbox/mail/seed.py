@@ -73,25 +73,25 @@ SENTENCES = (
 )
 
 
-def fill(office: MailTransport) -> dict[str, Any]:
+def fill(transport: MailTransport) -> dict[str, Any]:
     """Open the mailboxes, fill the first one and return example identifiers."""
-    mailbox = office.open(ADDRESS, NAME)
+    mailbox = transport.open(ADDRESS, NAME)
     for address, name in COLLEAGUES:
-        office.open(address, name)
+        transport.open(address, name)
     for label_id, name in LABELS.items():
         visibility = {} if label_id in LABELS_WITHOUT_VISIBILITY else dict(SHOWN)
         mailbox.labels[label_id] = Label(label_id, name, "user", visibility)
     mailbox.labels["Label_8"].color = {"textColor": "#ffffff", "backgroundColor": "#cc3a21"}
-    examples = _Writer(office, mailbox).write()
+    examples = _Writer(transport, mailbox).write()
     return {"address": ADDRESS, "q": EXAMPLE_QUERY, **examples, "labels": list(EXAMPLE_LABELS)}
 
 
 class _Writer:
     """Fills one mailbox."""
 
-    def __init__(self, office: MailTransport, mailbox: Mailbox) -> None:
-        self._random: Random = office.random
-        self._office = office
+    def __init__(self, transport: MailTransport, mailbox: Mailbox) -> None:
+        self._random: Random = transport.random
+        self._transport = transport
         self._mailbox = mailbox
 
     def write(self) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class _Writer:
         headers += _reply_headers(thread or ())
         raw = compose.letter([*headers, ("Date", compose.date(at))], self._body("berth"))
         thread_id = thread[0].thread_id if thread else None
-        self._mailbox.drafts[self._office.new_draft_id()] = self._mailbox.add(raw, ["DRAFT"], at, thread_id)
+        self._mailbox.drafts[self._transport.new_draft_id()] = self._mailbox.add(raw, ["DRAFT"], at, thread_id)
 
     def _receive(self, raw: bytes, sender: str, label_ids: list[str], at: int, thread_id: str | None) -> Message:
         received = compose.changed(raw, {}, compose.traces(self._random, ADDRESS, sender, at))

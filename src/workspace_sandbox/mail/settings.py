@@ -12,7 +12,7 @@ from workspace_sandbox.mail.state import Mailbox
 Settings = dict[str, Any]
 Fields = Mapping[str, Any]
 
-FIRST: dict[str, Settings] = {
+INITIAL_SETTINGS: dict[str, Settings] = {
     "autoForwarding": {"enabled": False},
     "imap": {"enabled": True, "autoExpunge": True, "expungeBehavior": "archive", "maxFolderSize": 0},
     "language": {"displayLanguage": "en"},
@@ -30,7 +30,7 @@ def reading(name: str) -> Callable[[MailServices, Ask], Answer]:
     """Return the method that reads the settings *name*."""
 
     def read(_: MailServices, request: Ask) -> Answer:
-        return dict(request.mailbox.settings.get(name, FIRST[name]))
+        return dict(request.mailbox.settings.get(name, INITIAL_SETTINGS[name]))
 
     return read
 
@@ -49,7 +49,10 @@ def writing(name: str) -> Callable[[MailServices, Ask], Answer]:
     return write
 
 
-DEFAULTS: dict[str, Settings] = {"vacation": FIRST["vacation"], "autoForwarding": FIRST["autoForwarding"]}
+DEFAULTS: dict[str, Settings] = {
+    "vacation": INITIAL_SETTINGS["vacation"],
+    "autoForwarding": INITIAL_SETTINGS["autoForwarding"],
+}
 """Settings that are returned although they were never set."""
 
 
@@ -96,14 +99,14 @@ def get_forwarding(_: MailServices, request: Ask) -> Answer:
     return _address(address, require(request.mailbox.forwarding.get(address), not_found()))
 
 
-def create_forwarding(desk: MailServices, request: Ask) -> Answer:
+def create_forwarding(services: MailServices, request: Ask) -> Answer:
     """Create a forwarding address. An address of the sandbox is accepted immediately, others await verification."""
     address = str(request.body.get("forwardingEmail", "")).lower()
     if not ADDRESS.fullmatch(address):
         raise invalid("Invalid forwarding address")
     if address in request.mailbox.forwarding:
         raise precondition("Forwarding address already exists")
-    request.mailbox.forwarding[address] = "accepted" if address in desk.office.mailboxes else "pending"
+    request.mailbox.forwarding[address] = "accepted" if address in services.office.mailboxes else "pending"
     return _address(address, request.mailbox.forwarding[address])
 
 
@@ -134,7 +137,7 @@ def get_filter(_: MailServices, request: Ask) -> Answer:
     return _filter(request)
 
 
-def create_filter(desk: MailServices, request: Ask) -> Answer:
+def create_filter(services: MailServices, request: Ask) -> Answer:
     """Create a filter for future incoming mail."""
     criteria, action = request.body.get("criteria") or {}, request.body.get("action") or {}
     if not criteria:
@@ -151,7 +154,7 @@ def create_filter(desk: MailServices, request: Ask) -> Answer:
         raise precondition("Filter already exists")
     if len(request.mailbox.filters) >= MAX_FILTERS:
         raise precondition("Too many filters")
-    new_filter = {"id": f"ANe1Bm{desk.office.random.getrandbits(160):040x}", **content}
+    new_filter = {"id": f"ANe1Bm{services.office.random.getrandbits(160):040x}", **content}
     request.mailbox.filters[str(new_filter["id"])] = new_filter
     return new_filter
 

@@ -13,22 +13,22 @@ BASIC, SHARING = (frozenset({f"{AUTH}gmail.settings.{name}"}) for name in ("basi
 KEPT = "is kept and shown, and changes nothing else"
 
 
-def _pairs() -> Iterator[Method]:
+def _settings_methods() -> Iterator[Method]:
     """Return the methods that read and write a settings object."""
-    told: dict[str, tuple[Shape, frozenset[str], int]] = {
+    settings_objects: dict[str, tuple[Shape, frozenset[str], int]] = {
         "AutoForwarding": (schema.AUTO_FORWARDING, SHARING, 5),
         "Imap": (schema.IMAP, BASIC, 5),
         "Language": (schema.LANGUAGE, BASIC, 5),
         "Pop": (schema.POP, BASIC, 100),
         "Vacation": (schema.VACATION, BASIC, 5),
     }
-    for name, (shape, scopes, units) in told.items():
+    for name, (shape, scopes, units) in settings_objects.items():
         key = name[0].lower() + name[1:]
         path = f"/settings/{key}"
-        get, put = f"settings.get{name}", f"settings.update{name}"
-        yield method(f"{get} GET {path} Get{name} 1", settings.reading(key), READ, shape)
+        read, update = f"settings.get{name}", f"settings.update{name}"
+        yield method(f"{read} GET {path} Get{name} 1", settings.reading(key), READ, shape)
         yield method(
-            f"{put} PUT {path} Update{name} {units}", settings.writing(key), scopes, shape, body=shape, lacks=KEPT
+            f"{update} PUT {path} Update{name} {units}", settings.writing(key), scopes, shape, body=shape, lacks=KEPT
         )
 
 
@@ -37,7 +37,7 @@ _ADDRESS, _OWN = "/settings/forwardingAddresses", "/settings/sendAs/{sendAsEmail
 _EITHER, _N = BASIC | SHARING, schema.NOTHING
 
 SETTINGS: Sequence[Method] = (
-    *_pairs(),
+    *_settings_methods(),
     method(
         "settings.filters.list GET /settings/filters ListFilters 1", settings.list_filters, READ, schema.FILTER_LIST
     ),

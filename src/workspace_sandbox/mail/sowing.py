@@ -24,16 +24,16 @@ def sow(gmail: "MailEmulator", given: SeedValue) -> dict[str, Any]:
     return {"labels": labels, "messages": messages}
 
 
-def _label(mailbox: Mailbox, given: SeedValue) -> str:
+def _label(mailbox: Mailbox, seed_value: SeedValue) -> str:
     try:
-        name = checked_name(given.as_text(), mailbox.labels)
+        name = checked_name(seed_value.as_text(), mailbox.labels)
     except Refusal as error:
-        raise given.wrong(error.message) from error
+        raise seed_value.wrong(error.message) from error
     label_id = f"Label_seed_{len(mailbox.labels)}"
     mailbox.labels[label_id] = Label(label_id, name, "user", dict(SHOWN))
     return label_id
 
 
-def _message(gmail: "MailEmulator", given: SeedValue) -> str:
-    with given.locate_errors():
-        return str(gmail.perform({"action": "receive", **given.value})["message_id"])
+def _message(gmail: "MailEmulator", seed_value: SeedValue) -> str:
+    with seed_value.locate_errors():
+        return str(gmail.perform({"action": "receive", **seed_value.value})["message_id"])

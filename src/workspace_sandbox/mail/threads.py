@@ -9,9 +9,9 @@ from workspace_sandbox.mail.resources import short
 from workspace_sandbox.mail.state import Message
 
 
-def list_threads(desk: MailServices, request: Ask) -> Answer:
+def list_threads(services: MailServices, request: Ask) -> Answer:
     """List threads, ordered by the newest message of each that matches."""
-    is_match = filter_of(request, desk.office.now())
+    is_match = filter_of(request, services.office.now())
 
     def newest(message: Message) -> bool:
         later = (member for member in request.mailbox.threads[message.thread_id] if member.key > message.key)
@@ -25,9 +25,9 @@ def list_threads(desk: MailServices, request: Ask) -> Answer:
     return page(request, "threads", matching(request, newest), to_json)
 
 
-def get_thread(desk: MailServices, request: Ask) -> Answer:
+def get_thread(services: MailServices, request: Ask) -> Answer:
     """Return a thread with all its messages."""
-    return desk.resources.thread(request.mailbox, _thread(request), *reading(request))
+    return services.resources.thread(request.mailbox, _thread(request), *reading(request))
 
 
 def modify_thread(_: MailServices, request: Ask) -> Answer:

@@ -10,7 +10,7 @@ WEEK = 7 * 86_400.0
 TOPIC = re.compile(r"projects/[a-z][a-z0-9-]{4,28}[a-z0-9]/topics/[A-Za-z][\w.~+%-]{2,254}", re.ASCII)
 
 
-def watch(desk: MailServices, request: Ask) -> Answer:
+def watch(services: MailServices, request: Ask) -> Answer:
     """Watch the mailbox for a week. The first notification is published immediately."""
     topic, label_ids = request.body.get("topicName", ""), request.body.get("labelIds", [])
     if not TOPIC.fullmatch(topic):
@@ -19,14 +19,14 @@ def watch(desk: MailServices, request: Ask) -> Answer:
     if unknown is not None:
         raise invalid(f"Invalid label: {unknown}")
     behaviour = request.body.get("labelFilterBehavior", request.body.get("labelFilterAction", "include"))
-    now, box, topics = desk.office.now(), request.mailbox, desk.office.topics
+    now, box, topics = services.office.now(), request.mailbox, services.office.topics
     new_watch = Watch(topic, frozenset(label_ids), behaviour.lower() == "exclude", now + WEEK)
     topics.watches[box.address] = new_watch
     topics.publish(topic, box, now)
     return {"historyId": str(box.history_id), "expiration": str(int(new_watch.until * 1000))}
 
 
-def stop(desk: MailServices, request: Ask) -> Answer:
+def stop(services: MailServices, request: Ask) -> Answer:
     """End the watch."""
-    desk.office.topics.watches.pop(request.mailbox.address, None)
+    services.office.topics.watches.pop(request.mailbox.address, None)
     return None

@@ -117,7 +117,7 @@ class Reply:
 
     @classmethod
     def refusing(cls, error: Refusal) -> "Reply":
-        """Return *refusal* as a response."""
+        """Return *error* as a response."""
         if error.html:
             return cls(error.code, error.page.encode(), {"Content-Type": HTML})
         return cls.json(error.body, error.code, headers=error.headers)

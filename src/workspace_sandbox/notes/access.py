@@ -22,7 +22,7 @@ TOKEN = "ntn_284617395024Kd7mQw3XzR8vYb5tLc1NfHs6PgJ9uAeT2"  # noqa: S105 - open
 """The fixed token of the seeded connection."""
 
 SCOPE = "read_content insert_content update_content read_user_with_email"
-NEEDS = {"authorization_code": "code", "refresh_token": "refresh_token"}
+REQUIRED_PARAMETERS = {"authorization_code": "code", "refresh_token": "refresh_token"}
 """The parameter that each grant type of a token request requires."""
 
 WANTS = ("View the content that you share with it", "Insert and update that content", "See names and addresses")
@@ -73,7 +73,7 @@ class Authorisations(OAuth):
         """Return a new pair of tokens for a code or a refresh token. The refresh token ends the previous pair."""
         body = await self.form(request)
         self.identify(request, body)
-        name = NEEDS[checks.one_of(body.get("grant_type"), "body.grant_type", tuple(NEEDS))]
+        name = REQUIRED_PARAMETERS[checks.one_of(body.get("grant_type"), "body.grant_type", tuple(REQUIRED_PARAMETERS))]
         checks.string(checks.need(body, name, "body"), f"body.{name}")
         return await super().token(request)
 

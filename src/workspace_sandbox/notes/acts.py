@@ -13,7 +13,7 @@ from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
 if TYPE_CHECKING:
     from workspace_sandbox.notes.emulator import NotesEmulator
 
-Done = dict[str, Any]
+ActionResult = dict[str, Any]
 
 
 def _text(_: Workspace, value: Any) -> list[dict[str, Any]]:
@@ -33,7 +33,7 @@ def _person(workspace: Workspace, value: Any) -> dict[str, Any]:
     return {"id": next(user_ids, value)}
 
 
-FORMS: dict[str, Callable[[Workspace, Any], Any]] = {
+CONVERTERS: dict[str, Callable[[Workspace, Any], Any]] = {
     "title": _text,
     "rich_text": _text,
     "select": _named,
@@ -53,46 +53,46 @@ ADDED = (
 """The property types that can be added, because they need only a name and optional options."""
 
 
-def _create(notion: "NotesEmulator", source: DataSource, properties: Mapping[str, Any]) -> Done:
+def _create(notion: "NotesEmulator", source: DataSource, properties: Mapping[str, Any]) -> ActionResult:
     values = edits.given(notion.workspace, source, _property_values(notion, source, properties), None)
     return {"page_id": edits.create(notion.workspace, source, values, author=notion.person).id}
 
 
-def _update(notion: "NotesEmulator", page: Page, properties: Mapping[str, Any]) -> Done:
+def _update(notion: "NotesEmulator", page: Page, properties: Mapping[str, Any]) -> ActionResult:
     source = notion.workspace.source_of(page)
     values = edits.given(notion.workspace, source, _property_values(notion, source, properties), None)
     edits.update(notion.workspace, page, values, notion.person)
     return {"page_id": page.id}
 
 
-def _trash(notion: "NotesEmulator", page: Page, *, into: bool) -> Done:
+def _trash(notion: "NotesEmulator", page: Page, *, into: bool) -> ActionResult:
     edits.trash(notion.workspace, page, notion.person, into=into)
     return {"page_id": page.id}
 
 
 def _add_property(
     notion: "NotesEmulator", source: DataSource, name: str, kind: str, *, options: list[str] | None = None
-) -> Done:
+) -> ActionResult:
     new_options = [writes.new_option(notion.workspace, option) for option in dict.fromkeys(options or [])]
     prop = Property(notion.workspace.new_property_id(), name, kind, number_config(kind), new_options)
     edits.add_property(notion.workspace, source, prop, notion.person)
     return {"property_id": prop.wire_id}
 
 
-def _rename_property(notion: "NotesEmulator", source: DataSource, column: str, name: str) -> Done:
+def _rename_property(notion: "NotesEmulator", source: DataSource, column: str, name: str) -> ActionResult:
     prop = _property(source, column)
     edits.rename_property(notion.workspace, source, prop, name, notion.person)
     return {"property_id": prop.wire_id}
 
 
-def _rename_option(notion: "NotesEmulator", source: DataSource, column: str, former: str, name: str) -> Done:
+def _rename_option(notion: "NotesEmulator", source: DataSource, column: str, former: str, name: str) -> ActionResult:
     prop = _property(source, column)
     option = require(prop.option(former), ValueError(f"{prop.name} has no option {former!r}"))
     edits.rename_option(notion.workspace, source, prop, option, writes.option_name(name, "name"), author=notion.person)
     return {"option_id": option.id}
 
 
-def _comment(notion: "NotesEmulator", page: Page, content: str, *, discussion_id: str = "") -> Done:
+def _comment(notion: "NotesEmulator", page: Page, content: str, *, discussion_id: str = "") -> ActionResult:
     workspace = notion.workspace
     if discussion_id and discussion_id not in {comment.discussion_id for comment in workspace.comments.values()}:
         raise ValueError(f"there is no discussion {discussion_id!r}")
@@ -102,7 +102,7 @@ def _comment(notion: "NotesEmulator", page: Page, content: str, *, discussion_id
     return {"comment_id": new_comment.id, "discussion_id": new_comment.discussion_id}
 
 
-def _property_values(notion: "NotesEmulator", source: DataSource | None, properties: Mapping[str, Any]) -> Done:
+def _property_values(notion: "NotesEmulator", source: DataSource | None, properties: Mapping[str, Any]) -> ActionResult:
     return {name: _value(notion.workspace, _property(source, name), value) for name, value in properties.items()}
 
 
@@ -115,7 +115,7 @@ def _property(source: DataSource | None, name: str) -> Property:
 
 
 def _value(workspace: Workspace, prop: Property, value: Any) -> dict[str, Any]:
-    form = FORMS.get(prop.type)
+    form = CONVERTERS.get(prop.type)
     return {prop.type: form(workspace, value) if form else value}
 
 

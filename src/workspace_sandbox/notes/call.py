@@ -66,10 +66,10 @@ def version_of(request: web.Request) -> str:
         message = "Notion-Version header should be defined, instead was `undefined`."
         raise Refusal(400, "missing_version", f"Notion-Version header failed validation: {message}")
     if version not in VERSIONS:
-        known = ", ".join(f'`"{known}"`' for known in VERSIONS)
+        names = ", ".join(f'`"{names}"`' for names in VERSIONS)
         value = json.dumps(version)
         raise invalid(
-            f"Notion-Version header failed validation: Notion-Version header should be {known}, instead was `{value}`."
+            f"Notion-Version header failed validation: Notion-Version header should be {names}, instead was `{value}`."
         )
     return version
 

@@ -14,14 +14,14 @@ from workspace_sandbox.notes.wire import Refusal, invalid
 
 UNDEFINED: Any = object()
 UUID_FORM = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-SHOWN = 200
+MAX_EXCERPT = 200
 
 
 def unfit(path: str, should: str, value: Any = UNDEFINED) -> Refusal:
     """Return the error of *value* at *path*."""
-    shown = "undefined" if value is UNDEFINED else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    rendered = "undefined" if value is UNDEFINED else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     part = path.split(".", maxsplit=1)[0]
-    return invalid(f"{part} failed validation: {path} should be {should}, instead was `{shown[:SHOWN]}`.")
+    return invalid(f"{part} failed validation: {path} should be {should}, instead was `{rendered[:MAX_EXCERPT]}`.")
 
 
 def need(raw: dict[str, Any], key: str, path: str) -> Any:

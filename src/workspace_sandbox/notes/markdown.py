@@ -81,11 +81,11 @@ def _render_block(block: Any, unknown: list[str]) -> Lines:
     if isinstance(block, Page | Database):
         kind = type(block).__name__.lower()
         return [f'<{kind} url="{url}">{block.title}</{kind}>']
-    render = RENDERERS.get(block.type)
-    if render is None:
+    renderer = RENDERERS.get(block.type)
+    if renderer is None:
         unknown.append(block.id)
         return [f'<unknown url="{url}" alt="{block.type}"/>']
-    return render(block.content)
+    return renderer(block.content)
 
 
 def read(text: str) -> list[Draft]:

@@ -165,10 +165,10 @@ def retrieve_property(request: Call) -> dict[str, Any]:
     page_items, cursor = request.cursors.turn(
         bounds, indexed_items, lambda entry: str(entry[0]), window(request.query, "query")
     )
-    about = request.answers.about(page, prop)
+    list_item = request.answers.about(page, prop)
     url = f"{request.stage.addresses['base']}/v1/pages/{page.id}/properties/{prop.wire_id}"
-    about["next_url"] = cursor and f"{url}?start_cursor={cursor}"
-    return listing("property_item", [item for _, item in page_items], cursor, property_item=about)
+    list_item["next_url"] = cursor and f"{url}?start_cursor={cursor}"
+    return listing("property_item", [item for _, item in page_items], cursor, property_item=list_item)
 
 
 def _property(workspace: Workspace, page: Page, key: str) -> Property:

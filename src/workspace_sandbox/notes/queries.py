@@ -7,7 +7,7 @@ from workspace_sandbox.notes import checks, conditions, times, values
 from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
 from workspace_sandbox.notes.wire import invalid
 
-Test = Callable[[Page], bool]
+RowFilter = Callable[[Page], bool]
 Key = Callable[[Page], Any]
 
 MAX_DEPTH = 2
@@ -47,15 +47,15 @@ class Query:
             matches = sorted(filled, key=key, reverse=descending) + empty
         return matches
 
-    def property(self, key: Any, path: str, what: str = "property") -> Property:
+    def property(self, key: Any, path: str, kind: str = "property") -> Property:
         """Return the property that a filter or a sort names."""
-        return _check_found(self._source.find(checks.string(key, path)), key, what)
+        return _check_found(self._source.find(checks.string(key, path)), key, kind)
 
     def property_in_address(self, key: str) -> Property:
         """Return the property that a path or a query string names."""
         return _check_found(self._source.find_in_address(key), key)
 
-    def _test(self, raw: Any, path: str, depth: int) -> Test:
+    def _test(self, raw: Any, path: str, depth: int) -> RowFilter:
         fields = checks.obj(raw, path)
         for word, combine in (("and", all), ("or", any)):
             if word in fields:
@@ -66,7 +66,7 @@ class Query:
 
     def _compound(
         self, fields: dict[str, Any], word: str, combine: Callable[[Any], bool], path: str, depth: int
-    ) -> Test:
+    ) -> RowFilter:
         checks.obj(fields, path, word)
         # Two levels, according to the filter reference.
         if depth > MAX_DEPTH:
@@ -75,13 +75,13 @@ class Query:
         tests = [self._test(raw, f"{path}.{word}[{position}]", depth + 1) for position, raw in enumerate(members)]
         return lambda page: combine(test(page) for test in tests)
 
-    def _timestamp(self, fields: dict[str, Any], path: str) -> Test:
+    def _timestamp(self, fields: dict[str, Any], path: str) -> RowFilter:
         name = checks.one_of(fields["timestamp"], f"{path}.timestamp", tuple(TIMESTAMPS))
         raw = checks.need(checks.obj(fields, path, "timestamp", "type", name), name, path)
         holds = conditions.condition(name, raw, f"{path}.{name}", self._workspace.now())
         return lambda page: holds(values.READ[name](self._workspace, page, Property(name, name, name)))
 
-    def _property(self, fields: dict[str, Any], path: str) -> Test:
+    def _property(self, fields: dict[str, Any], path: str) -> RowFilter:
         prop = self.property(checks.need(fields, "property", path), f"{path}.property")
         members = {key: value for key, value in fields.items() if key not in {"property", "type"}}
         kind, raw = checks.sole(members, path)
@@ -153,9 +153,9 @@ def selected(workspace: Workspace, source: DataSource | None, keys: list[str]) -
     return {query.property_in_address(key).id for key in keys}
 
 
-def _check_found(prop: Property | None, key: str, what: str = "property") -> Property:
+def _check_found(prop: Property | None, key: str, kind: str = "property") -> Property:
     if prop is None:
-        raise invalid(f"Could not find {what} with name or id: {key}")
+        raise invalid(f"Could not find {kind} with name or id: {key}")
     return prop
 
 

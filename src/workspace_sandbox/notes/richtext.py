@@ -11,7 +11,7 @@ Items = list[dict[str, Any]]
 CONTENT_LENGTH = 2000
 URL_LENGTH = 2000
 EQUATION_LENGTH = 1000
-MENTIONS_SHOWN = 25
+MAX_MENTIONS = 25
 """Page objects truncate text after this many mentions. The property endpoint returns the rest."""
 
 PLAIN = {
@@ -49,7 +49,7 @@ def shortened(items: Items) -> Items:
     mentions = 0
     for position, item in enumerate(items):
         mentions += item["type"] == "mention"
-        if mentions > MENTIONS_SHOWN:
+        if mentions > MAX_MENTIONS:
             return items[:position]
     return items
 

@@ -11,10 +11,10 @@ from typing import Any
 from workspace_sandbox.notes import richtext, times
 from workspace_sandbox.notes.state import Page, Property, User, Workspace
 
-REFERENCES_SHOWN = 25
+MAX_REFERENCES = 25
 """The number of relations and people in a page object. The property endpoint returns the rest."""
 
-Read = Callable[[Workspace, Page, Property], Any]
+ValueReader = Callable[[Workspace, Page, Property], Any]
 
 LISTS = ("title", "rich_text", "multi_select", "people", "relation", "files")
 """The types whose empty value is an empty array."""
@@ -75,7 +75,7 @@ def formula(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]:
 def _related(workspace: Workspace, page: Page, prop: Property) -> list[Page]:
     """Return the pages of a rollup, limited like the vendor's to the relations of a page object."""
     # A rollup over more pages is wrong in the response, as with the vendor, and clients must handle it.
-    uids = page.values.get(prop.config["relation_property_id"], [])[:REFERENCES_SHOWN]
+    uids = page.values.get(prop.config["relation_property_id"], [])[:MAX_REFERENCES]
     return [workspace.pages[uid] for uid in uids]
 
 
@@ -109,14 +109,14 @@ def _stored(_: Workspace, page: Page, prop: Property) -> Any:
     return kept(page, prop)
 
 
-READ: dict[str, Read] = {
+READ: dict[str, ValueReader] = {
     "title": lambda _, page, prop: richtext.shortened(kept(page, prop)),
     "rich_text": lambda _, page, prop: richtext.shortened(kept(page, prop)),
     "select": lambda _, page, prop: _option(prop, kept(page, prop)),
     "status": lambda _, page, prop: _option(prop, kept(page, prop)),
     "multi_select": _options,
-    "people": lambda workspace, page, prop: [_person(workspace, uid) for uid in kept(page, prop)[:REFERENCES_SHOWN]],
-    "relation": lambda _, page, prop: [{"id": uid} for uid in kept(page, prop)[:REFERENCES_SHOWN]],
+    "people": lambda workspace, page, prop: [_person(workspace, uid) for uid in kept(page, prop)[:MAX_REFERENCES]],
+    "relation": lambda _, page, prop: [{"id": uid} for uid in kept(page, prop)[:MAX_REFERENCES]],
     "verification": _verification,
     "formula": formula,
     "rollup": rollup,
@@ -129,7 +129,7 @@ READ: dict[str, Read] = {
 }
 """The values of a page object under the key of their type. Other types return the stored value."""
 
-PLAIN: dict[str, Read] = {
+PLAIN: dict[str, ValueReader] = {
     "title": lambda _, page, prop: richtext.plain(kept(page, prop)),
     "rich_text": lambda _, page, prop: richtext.plain(kept(page, prop)),
     "select": lambda _, page, prop: _name(prop, kept(page, prop)),
@@ -161,11 +161,11 @@ def answered(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]
     """Return the value of *prop* under the key of its type, and whether a relation has more."""
     field = {prop.type: READ.get(prop.type, _stored)(workspace, page, prop)}
     if prop.type == "relation":
-        field["has_more"] = len(kept(page, prop)) > REFERENCES_SHOWN
+        field["has_more"] = len(kept(page, prop)) > MAX_REFERENCES
     return field
 
 
-ITEMS: dict[str, Read] = {
+ITEMS: dict[str, ValueReader] = {
     "title": _stored,
     "rich_text": _stored,
     "people": lambda workspace, page, prop: [_person(workspace, uid) for uid in kept(page, prop)],

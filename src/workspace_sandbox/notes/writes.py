@@ -11,7 +11,7 @@ from workspace_sandbox.notes import checks, richtext, times
 from workspace_sandbox.notes.state import COLORS, DataSource, Option, Property, User, Workspace
 from workspace_sandbox.notes.wire import invalid, not_shared
 
-Form = Callable[[Any, str], Any]
+Parser = Callable[[Any, str], Any]
 
 URL_LENGTH = 2000
 ADDRESS_LENGTH = 200
@@ -21,11 +21,11 @@ TITLE = Property("title", "title", "title")
 """The only property of a page outside data sources."""
 
 
-def _nullable(check: Callable[[Any, str], Any]) -> Form:
+def _nullable(check: Callable[[Any, str], Any]) -> Parser:
     return lambda raw, path: None if raw is None else check(raw, path)
 
 
-def _text(max_length: int) -> Form:
+def _text(max_length: int) -> Parser:
     return _nullable(lambda raw, path: checks.string(raw, path, max_length))
 
 
@@ -45,7 +45,7 @@ def _option(raw: Any, path: str) -> dict[str, str]:
     return {"name": option_name(checks.need(fields, "name", path), f"{path}.name")}
 
 
-def _each(check: Form) -> Form:
+def _each(check: Parser) -> Parser:
     return lambda raw, path: [
         check(item, f"{path}[{position}]") for position, item in enumerate(checks.array(raw, path))
     ]
@@ -83,7 +83,7 @@ def _verification(raw: Any, path: str) -> dict[str, Any]:
     return {"state": state, "by": None, "date": times.read(fields.get("date"), f"{path}.date")}
 
 
-FORMS: dict[str, Form] = {
+PARSERS: dict[str, Parser] = {
     "title": richtext.read,
     "rich_text": richtext.read,
     "number": _nullable(checks.number),
@@ -114,13 +114,13 @@ def _parse_property(raw: Any, path: str) -> tuple[str, Any]:
         return "title", richtext.read(raw, path)
     # A value that was read may be sent back unchanged, with its id, name and type.
     fields = {key: value for key, value in checks.obj(raw, path).items() if key not in {"id", "name", "type"}}
-    kind = next((key for key in fields if key in FORMS), None)
+    kind = next((key for key in fields if key in PARSERS), None)
     if kind is None:
         key, value = next(iter(fields.items()), ("title", checks.UNDEFINED))
         raise checks.unfit(f"{path}.{key}", "not present" if fields else "defined", value)
     for key in fields.keys() - {kind}:
         raise checks.unfit(f"{path}.{key}", "not present", fields[key])
-    return kind, FORMS[kind](fields[kind], f"{path}.{kind}")
+    return kind, PARSERS[kind](fields[kind], f"{path}.{kind}")
 
 
 def matched(source: DataSource | None, fields: dict[str, tuple[str, Any]]) -> list[tuple[Property, Any]]:

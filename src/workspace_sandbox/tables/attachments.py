@@ -34,16 +34,16 @@ def upload_attachment(request: Call) -> dict[str, Any]:
     return request.reader.record(table, record, by_id=True, only=[column])
 
 
-def address(stage: EmulatorContext, attachment: Attachment) -> str:
+def address(context: EmulatorContext, attachment: Attachment) -> str:
     """Return the URL of *attachment* until it expires. It works without a token."""
-    expires_at = int((stage.clock.now() + stage.knobs["url_seconds"]) * 1000)
+    expires_at = int((context.clock.now() + context.knobs["url_seconds"]) * 1000)
     path = PATH.format(
         until=expires_at,
         attachment=attachment.id,
         signature=_signature(expires_at, attachment.id),
         filename=_quote(attachment.filename),
     )
-    return stage.addresses.get("content", "https://content.airtable.com") + path
+    return context.addresses.get("content", "https://content.airtable.com") + path
 
 
 async def serve(authorisations: Authorisations, request: web.Request) -> web.Response:

@@ -46,10 +46,10 @@ def create_base(request: Call) -> dict[str, Any]:
     base = Base(
         request.workspace.new_id("app"), definitions.named(request.body), "none", [], people, {user.id: "create"}
     )
-    definitions_raw = request.body.get("tables")
-    if not isinstance(definitions_raw, list) or not definitions_raw:
+    raw_tables = request.body.get("tables")
+    if not isinstance(raw_tables, list) or not raw_tables:
         raise wire.invalid_request("A base must have at least one table")
-    for definition in definitions_raw:
+    for definition in raw_tables:
         _add_table(request, base, definition)
     request.workspace.bases.append(base)
     return {"id": base.id, "tables": [table.shape(visible=False) for table in base.tables]}

@@ -12,7 +12,7 @@ from workspace_sandbox.tables import times
 from workspace_sandbox.tables.state import Base, Cells, Field, Record, Table, find
 from workspace_sandbox.tables.values import SHOWN, Reader
 
-Names = dict[str, Any]
+Members = dict[str, Any]
 """Members of a payload."""
 
 
@@ -20,8 +20,8 @@ Names = dict[str, Any]
 class TableSnapshot:
     """A snapshot of a table. Rows have stored values by field id."""
 
-    about: Names
-    fields: Mapping[str, Names]
+    about: Members
+    fields: Mapping[str, Members]
     records: Mapping[str, Cells]
 
 
@@ -71,8 +71,8 @@ class Comparison:
     before: Mapping[str, TableSnapshot]
     after: Mapping[str, TableSnapshot]
 
-    def told(self, change_filter: Wanted) -> Names:
-        """Return the payload members for *wanted*, empty if nothing it requested has changed."""
+    def told(self, change_filter: Wanted) -> Members:
+        """Return the payload members for *change_filter*, empty if no requested change happened."""
         visible = [table for table in (*self.before, *self.after) if change_filter.table in {None, table}]
         common = [table for table in self.before if table in self.after and table in visible]
         changed = {table: change for table in common if (change := _Table(self, change_filter, table).changed())}
@@ -82,7 +82,7 @@ class Comparison:
             destroyedTableIds=self._destroyed(change_filter, visible),
         )
 
-    def _created(self, change_filter: Wanted, visible: Iterable[str]) -> Names:
+    def _created(self, change_filter: Wanted, visible: Iterable[str]) -> Members:
         created = [table for table in self.after if table not in self.before and table in visible]
         return {
             table: _Table(self, change_filter, table).created()
@@ -105,7 +105,7 @@ class _Table:
         self._after = comparison.after[table_id]
         self._table = next(table for table in comparison.reader.base.tables if table.id == table_id)
 
-    def created(self) -> Names:
+    def created(self) -> Members:
         """Return the created table."""
         records = self._table.records.values() if self._filter.wants("tableData", "add") else ()
         return {
@@ -114,11 +114,11 @@ class _Table:
             "recordsById": {record.id: self._created_record(record) for record in records},
         }
 
-    def changed(self) -> Names:
+    def changed(self) -> Members:
         """Return the changes of the table."""
         return _without_empty(**self._metadata(), **self._fields(), **self._records())
 
-    def _metadata(self) -> Names:
+    def _metadata(self) -> Members:
         before, after = self._old.about, self._after.about
         if before == after or not self._filter.wants("tableMetadata", "update"):
             return {}
@@ -126,7 +126,7 @@ class _Table:
         pairs = (("current", after), ("previous", before))
         return {"changedMetadata": {key: {name: metadata[name] for name in different} for key, metadata in pairs}}
 
-    def _fields(self) -> Names:
+    def _fields(self) -> Members:
         before, after = self._old.fields, self._after.fields
         watched = self._filter.schema_fields
         renamed = {
@@ -141,12 +141,12 @@ class _Table:
         }
         return {name: value for name, (kind, value) in members.items() if self._filter.wants("tableFields", kind)}
 
-    def _field_change(self, before: Names, after: Names) -> Names:
+    def _field_change(self, before: Members, after: Members) -> Members:
         different = [name for name in after if after[name] != before[name]]
         previous = {"previous": {name: before[name] for name in different}} if self._filter.previous_fields else {}
         return {"current": {name: after[name] for name in different}, **previous}
 
-    def _records(self) -> Names:
+    def _records(self) -> Members:
         before, after = self._old.records, self._after.records
         changed = (record for record in after if record in before and before[record] != after[record])
         members: dict[str, tuple[str, Any]] = {
@@ -162,13 +162,13 @@ class _Table:
         }
         return {name: value for name, (kind, value) in members.items() if self._filter.wants("tableData", kind)}
 
-    def _created_record(self, record: Record) -> Names:
+    def _created_record(self, record: Record) -> Members:
         return {
             "createdTime": times.written(record.created_at),
             **self._cells(self._after.records[record.id], [column.id for column in self._table.fields]),
         }
 
-    def _changed_record(self, record: str) -> Names:
+    def _changed_record(self, record: str) -> Members:
         before, after = self._old.records[record], self._after.records[record]
         watched = self._filter.data_fields
         different = [
@@ -190,7 +190,7 @@ class _Table:
             **({"unchanged": self._cells(after, others)} if others else {}),
         }
 
-    def _cells(self, cells: Cells, columns: Iterable[str], *, empty: bool = False) -> Names:
+    def _cells(self, cells: Cells, columns: Iterable[str], *, empty: bool = False) -> Members:
         values = {column: self._value(column, cells.get(column)) for column in columns if column in self._after.fields}
         return {
             "cellValuesByFieldId": {column: value for column, value in values.items() if empty or value is not None}
@@ -218,15 +218,15 @@ def cell_value(reader: Reader, column: Field, value: Any) -> Any:
     return value if show is None else show(reader, column, value)
 
 
-def _option(column: Field, name: str) -> Names:
+def _option(column: Field, name: str) -> Members:
     return next((dict(choice) for choice in column.option("choices") if choice["name"] == name), {"name": name})
 
 
-def _linked_record(table: Table | None, identifier: str) -> Names:
+def _linked_record(table: Table | None, identifier: str) -> Members:
     record = table.records.get(identifier) if table else None
     name = record.cells.get(table.primary.id, "") if table and record else ""
     return {"id": identifier, "name": str(name)}
 
 
-def _without_empty(**members: Any) -> Names:
+def _without_empty(**members: Any) -> Members:
     return {name: value for name, value in members.items() if value}

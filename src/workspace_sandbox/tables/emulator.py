@@ -75,7 +75,7 @@ class TablesEmulator(Emulator):
         self._deliverer = Deliverer(self.stage, self.hooks)
 
     def credentials(self) -> dict[str, str]:
-        """The personal access token."""
+        """Return the personal access token."""
         return {"token": TOKEN}
 
     def examples(self) -> dict[str, Any]:

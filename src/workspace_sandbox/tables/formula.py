@@ -167,7 +167,7 @@ def _names(row: Row, field: Field, identifiers: list[str]) -> list[str]:
     if linked is None:
         return identifiers
     rows = (linked.records[identifier] for identifier in identifiers if identifier in linked.records)
-    return [written(row.reader.cell(linked, linked.primary, row_record)) for row_record in rows]
+    return [written(row.reader.cell(linked, linked.primary, linked_record)) for linked_record in rows]
 
 
 def _fold(first: Formula, rest: list[tuple[Callable[[Any, Any], Any], Formula]]) -> Formula:

@@ -55,7 +55,7 @@ def _nothing(_: Row) -> None:
     return None
 
 
-def _is_error(parts: list[Formula]) -> Formula:
+def _error_predicate(parts: list[Formula]) -> Formula:
     def fails(row: Row) -> bool:
         try:
             return is_error(parts[0](row))
@@ -125,7 +125,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "NOT": (1, 1, lambda parts: lambda row: not is_true(parts[0](row))),
     "IF": (2, 3, _if),
     "SWITCH": (2, MOST, _switch),
-    "ISERROR": (1, 1, _is_error),
+    "ISERROR": (1, 1, _error_predicate),
     "ERROR": (0, 1, of(_error)),
     "TRUE": (0, 0, of(lambda: True)),
     "FALSE": (0, 0, of(lambda: False)),

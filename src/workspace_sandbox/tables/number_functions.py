@@ -60,7 +60,7 @@ def _remainder(left: Any, right: Any) -> float:
     return number(left) % number(right)
 
 
-def _wrap(work: Callable[..., float]) -> Callable[..., float]:
+def _numeric(work: Callable[..., float]) -> Callable[..., float]:
     """Return *work* on numbers. An undefined result is an error."""
 
     def compute(*values: Any) -> float:
@@ -101,19 +101,19 @@ NUMBERS: Mapping[str, Function] = {
     "COUNTA": (1, MOST, of(lambda *values: sum(value not in (None, "") for value in flat(values)))),
     "COUNTALL": (1, MOST, of(lambda *values: sum(1 for _ in flat(values)))),
     "EVEN": (1, 1, of(_round_outwards(0))),
-    "EXP": (1, 1, of(_wrap(math.exp))),
+    "EXP": (1, 1, of(_numeric(math.exp))),
     "FLOOR": (1, 2, of(_round_to_multiple(math.floor))),
     "INT": (1, 1, of(lambda value: math.floor(finite(number(value))))),
-    "LOG": (1, 2, of(_wrap(_logarithm))),
+    "LOG": (1, 2, of(_numeric(_logarithm))),
     "MAX": (1, MOST, of(lambda *values: max(map(number, flat(values)), default=0))),
     "MIN": (1, MOST, of(lambda *values: min(map(number, flat(values)), default=0))),
     "MOD": (2, 2, of(_remainder)),
     "ODD": (1, 1, of(_round_outwards(1))),
-    "POWER": (2, 2, of(_wrap(_power))),
+    "POWER": (2, 2, of(_numeric(_power))),
     "ROUND": (1, 2, of(_round_with(lambda value: math.floor(value + 0.5)))),
     "ROUNDDOWN": (1, 2, of(_round_with(math.floor))),
     "ROUNDUP": (1, 2, of(_round_with(math.ceil))),
-    "SQRT": (1, 1, of(_wrap(math.sqrt))),
+    "SQRT": (1, 1, of(_numeric(math.sqrt))),
     "SUM": (1, MOST, of(lambda *values: sum(map(number, flat(values))))),
     "VALUE": (1, 1, of(_parse_number)),
 }

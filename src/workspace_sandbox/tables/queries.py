@@ -16,7 +16,7 @@ from workspace_sandbox.tables.state import Field, Record, Table, View, find
 from workspace_sandbox.tables.values import Reader, kept, text_of
 
 MOST_PER_PAGE = 100
-MOST_ITERATORS = 1000
+MAX_ITERATORS = 1000
 SORT = re.compile(r"sort\[(\d+)\]\[(field|direction)\]")
 WHOLE = re.compile(r"\d{1,9}")
 TRUE_WORDS = frozenset({"1", "true"})
@@ -187,7 +187,7 @@ class Iterators:
         """Store a list for the pages after the first."""
         self.kept[identifier] = Iterator(table.id, ids, now)
         # A client that abandons lists must not exhaust the memory.
-        if len(self.kept) > MOST_ITERATORS:
+        if len(self.kept) > MAX_ITERATORS:
             self.kept.popitem(last=False)
 
     def resume(self, offset: str, table: Table, now: float, seconds: float) -> tuple[str, list[str]]:

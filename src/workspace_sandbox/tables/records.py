@@ -56,14 +56,14 @@ def get_record(request: Call) -> dict[str, Any]:
 
 def create_records(request: Call) -> dict[str, Any]:
     """Create records, or one from a body without ``records``."""
-    table, manner = request.written_table(), request.manner()
+    table, options = request.written_table(), request.manner()
     # The older form for a single record, which Airtable's JavaScript library still sends.
     if "records" not in request.body:
-        (record,) = request.workspace.create(request.base, table, [_fields(request.body)], manner)
+        (record,) = request.workspace.create(request.base, table, [_fields(request.body)], options)
         return request.shown(table, record)
     rows = [_fields(row) for row in _rows(request.body, "create")]
     return {
-        "records": [request.shown(table, row) for row in request.workspace.create(request.base, table, rows, manner)]
+        "records": [request.shown(table, row) for row in request.workspace.create(request.base, table, rows, options)]
     }
 
 
@@ -80,8 +80,8 @@ def update_records(request: Call) -> dict[str, Any]:
     table, upsert = request.written_table(), request.body.get("performUpsert")
     rows = [_row(row, upsert=upsert is not None) for row in _rows(request.body, "update")]
     if upsert is None:
-        changed = request.workspace.update(request.base, table, rows, request.manner())
-        return {"records": [request.shown(table, row) for row in changed]}
+        updated = request.workspace.update(request.base, table, rows, request.manner())
+        return {"records": [request.shown(table, row) for row in updated]}
     merged = request.workspace.merge(request.base, table, rows, _merge_fields(upsert), request.manner())
     return {
         "createdRecords": merged.created,
@@ -115,20 +115,20 @@ def _fields(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return fields
 
 
-def _rows(body: Mapping[str, Any], what: str) -> list[Mapping[str, Any]]:
+def _rows(body: Mapping[str, Any], verb: str) -> list[Mapping[str, Any]]:
     """Return the records of a body: one to ten objects."""
     if "records" not in body:
         raise wire.missing("records")
     rows = body["records"]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise wire.invalid_records("records must be an array of objects")
-    _count(rows, what)
+    _count(rows, verb)
     return rows
 
 
-def _count(rows: list[Any], what: str) -> None:
+def _count(rows: list[Any], verb: str) -> None:
     if not 1 <= len(rows) <= MOST_RECORDS:
-        raise wire.invalid_records(f"You can {what} 1 to {MOST_RECORDS} records in one request")
+        raise wire.invalid_records(f"You can {verb} 1 to {MOST_RECORDS} records in one request")
 
 
 def _row(row: Mapping[str, Any], *, upsert: bool) -> Row:

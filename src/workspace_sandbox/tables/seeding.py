@@ -29,11 +29,11 @@ class Identifiers:
 
 def fields(new_id: Identifiers, columns: Mapping[str, Any]) -> list[Field]:
     """Return fields from ``{name: type}`` or ``{name: (type, options)}``."""
-    columns_list = []
+    new_fields = []
     for name, definition in columns.items():
         kind, options = (definition, None) if isinstance(definition, str) else definition
-        columns_list.append(Field(new_id("fld"), name, kind, options))
-    return columns_list
+        new_fields.append(Field(new_id("fld"), name, kind, options))
+    return new_fields
 
 
 def choices(new_id: Callable[[str], str], names: Sequence[str]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def _replace(value: Any, start: Any, count: Any, new: Any) -> str:
 
 
 def _substitute(value: Any, old: Any, new: Any, occurrence: Any = None) -> str:
-    """Replace text. With *which*, only that occurrence is replaced, counted from 1."""
+    """Replace text. With *occurrence*, only that one is replaced, counted from 1."""
     within, needle = text(value), text(old)
     if occurrence is None:
         return within.replace(needle, text(new)) if needle else within

@@ -153,10 +153,10 @@ def _count(_: Base, __: Table, field: Field, record: Record) -> int:
 
 
 def _formula(base: Base, table: Table, field: Field, record: Record) -> Any:
-    found = QUOTIENT.fullmatch(field.option("formula"))
-    if found is None:
+    match = QUOTIENT.fullmatch(field.option("formula"))
+    if match is None:
         return ERROR
-    over, under = (find(table.fields, found[name]) for name in ("over", "under"))
+    over, under = (find(table.fields, match[name]) for name in ("over", "under"))
     if over is None or under is None:
         return ERROR
     divisor = kept(base, table, under, record)

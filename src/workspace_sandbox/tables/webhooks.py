@@ -84,9 +84,9 @@ class Webhook:
         first = self.next_cursor - len(stored)
         # Expired payloads are skipped. Cursors are never renumbered.
         start = max(cursor, first)
-        shown = stored[start - first : start - first + limit]
-        after = start + len(shown) if shown else cursor
-        return shown, after, bool(shown) and after < self.next_cursor
+        visible = stored[start - first : start - first + limit]
+        next_cursor = start + len(visible) if visible else cursor
+        return visible, next_cursor, bool(visible) and next_cursor < self.next_cursor
 
     def shape(self, now: float) -> dict[str, Any]:
         """Return the webhook in the format of lists."""
@@ -109,7 +109,7 @@ class Webhook:
 
     @property
     def wanted(self) -> Wanted:
-        """Return the requested changes."""
+        """The requested changes."""
         filters, includes = self._filters, self.specification["options"].get("includes") or {}
         scope = filters.get("recordChangeScope")
         included = includes.get("includeCellValuesInFieldIds") or ()

@@ -67,33 +67,37 @@ class Workspace:
         """Return the base with that id, regardless of permissions."""
         return next((base for base in self.bases if base.id == identifier), None)
 
-    def create(self, base: Base, table: Table, rows: Sequence[Mapping[str, Any]], manner: WriteOptions) -> list[Record]:
+    def create(
+        self, base: Base, table: Table, rows: Sequence[Mapping[str, Any]], options: WriteOptions
+    ) -> list[Record]:
         """Create records from *rows*, in order and atomically."""
-        return self.merge(base, table, [(None, row) for row in rows], [], manner).records
+        return self.merge(base, table, [(None, row) for row in rows], [], options).records
 
-    def update(self, base: Base, table: Table, rows: Sequence[Row], manner: WriteOptions) -> list[Record]:
+    def update(self, base: Base, table: Table, rows: Sequence[Row], options: WriteOptions) -> list[Record]:
         """Update the records of *rows* atomically."""
-        return self.merge(base, table, rows, [], manner).records
+        return self.merge(base, table, rows, [], options).records
 
-    def merge(self, base: Base, table: Table, rows: Sequence[Row], keys: Sequence[str], manner: WriteOptions) -> Merged:
+    def merge(
+        self, base: Base, table: Table, rows: Sequence[Row], keys: Sequence[str], options: WriteOptions
+    ) -> Merged:
         """Update the records that *rows* name or match in the fields *keys*, and create the others."""
         merge_fields = [_writable(table, key) for key in keys]
         columns = [{key: _writable(table, key) for key in row} for _, row in rows]
-        draft = self._draft(base, manner)
+        draft = self._draft(base, options)
         matches = [self._match(draft, table, row, merge_fields) for row in rows]
         # Check before writing: with two rows for one record, the result would be arbitrary.
         _check_unique([record.id for record in matches if record])
         for (_, row), row_columns, record in zip(rows, columns, matches, strict=True):
             values = {column.id: cells.write(draft, column, record, row[key]) for key, column in row_columns.items()}
-            initial = _clear_values(table, manner) if record else _defaults(table)
-            draft.changes.append((table, record or self._record(manner.user), initial | values))
+            initial = _clear_values(table, options) if record else _defaults(table)
+            draft.changes.append((table, record or self._record(options.user), initial | values))
         draft.apply()
-        written = [record for _, record, _ in draft.changes]
-        for record in written:
-            record.modified_at, record.modified_by = self._current_second(), manner.user
-        created = [record.id for record, existing in zip(written, matches, strict=True) if existing is None]
+        records = [record for _, record, _ in draft.changes]
+        for record in records:
+            record.modified_at, record.modified_by = self._current_second(), options.user
+        created = [record.id for record, existing in zip(records, matches, strict=True) if existing is None]
         updated = [record.id for record in matches if record]
-        return Merged(written, created, updated)
+        return Merged(records, created, updated)
 
     def delete(self, base: Base, table: Table, identifiers: Sequence[str]) -> None:
         """Delete records atomically."""
@@ -126,14 +130,14 @@ class Workspace:
         """Return an unused identifier."""
         return prefix + "".join(self.stage.random.choices(ALPHABET, k=14))
 
-    def _draft(self, base: Base, manner: WriteOptions) -> PendingWrite:
+    def _draft(self, base: Base, options: WriteOptions) -> PendingWrite:
         return PendingWrite(
             base,
-            manner.typecast,
-            manner.creates_options,
+            options.typecast,
+            options.creates_options,
             self.new_id,
             self._fetch_later,
-            lambda: self._record(manner.user),
+            lambda: self._record(options.user),
         )
 
     def _match(self, draft: PendingWrite, table: Table, row: Row, keys: Sequence[Field]) -> Record | None:
@@ -189,8 +193,8 @@ def _merge_value(draft: PendingWrite, column: Field, fields: Mapping[str, Any]) 
     return None if value in ("", [], False) else value
 
 
-def _clear_values(table: Table, manner: WriteOptions) -> Cells:
-    return {column.id: None for column in table.fields if manner.replaces and column.type in cells.STRICT}
+def _clear_values(table: Table, options: WriteOptions) -> Cells:
+    return {column.id: None for column in table.fields if options.replaces and column.type in cells.STRICT}
 
 
 def _defaults(table: Table) -> Cells:
