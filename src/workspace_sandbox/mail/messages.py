@@ -26,7 +26,7 @@ def list_messages(services: MailServices, request: Ask) -> Answer:
     """List messages."""
     is_match = filter_of(request, services.office.now())
     return page(
-        request, "messages", matching(request, is_match), lambda found: {"id": found.id, "threadId": found.thread_id}
+        request, "messages", matching(request, is_match), lambda match: {"id": match.id, "threadId": match.thread_id}
     )
 
 

@@ -16,7 +16,7 @@ CONCURRENT_REQUESTS = 10
 INNER_PER_SLOT = 5
 """The number of batched requests that count as one concurrent request: 25 pass, a burst of a hundred does not."""
 
-PUSHED_BY_SECONDS = 1.0
+PENALTY_SECONDS = 1.0
 """The seconds that every early request adds to the retry time."""
 
 
@@ -29,22 +29,22 @@ class QuotaCounter:
         self._running: Counter[str] = Counter()
 
     def charge(self, user: str, units: int) -> None:
-        """Charge *units* to this minute. Raises the error that the knob ``throttle`` names if they exceed the quota."""
+        """Charge *units* to the minute's quota. Raises the error that the knob ``throttle`` names if it is exceeded."""
         dialect = str(self._context.knobs["throttle"])
         # Requests before the retry time extend it: several users reported this, Google does not document it.
         blocked_seconds = self._budgets.closed(user) if dialect.startswith("retry_after") else 0.0
-        wait = blocked_seconds + PUSHED_BY_SECONDS if blocked_seconds else self._budgets.take(UNITS, user, units)
+        wait = blocked_seconds + PENALTY_SECONDS if blocked_seconds else self._budgets.take(UNITS, user, units)
         if wait:
             self._budgets.close(user, wait)
             raise THROTTLES[dialect](self._context.now() + wait)
 
     def send(self, user: str) -> None:
-        """Charge one message to the day."""
+        """Charge one message to the daily limit."""
         if wait := self._budgets.take(SENDS, user):
             raise retry_after_429(self._context.now() + wait)
 
     def enter(self, user: str, *, inner: bool) -> int:
-        """Reserve a concurrency slot and return its weight for ``leave``. *inner* marks a request inside a batch."""
+        """Reserve a concurrency slot and return its weight, which its release takes. *inner* marks a batched request."""
         weight = 1 if inner else INNER_PER_SLOT
         if not self._budgets.count:
             return 0

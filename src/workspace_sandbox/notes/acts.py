@@ -20,7 +20,7 @@ def _text(_: Workspace, value: Any) -> list[dict[str, Any]]:
     return [] if value is None else [{"text": {"content": str(value)}}]
 
 
-def _named(_: Workspace, value: Any) -> dict[str, Any] | None:
+def _option_reference(_: Workspace, value: Any) -> dict[str, Any] | None:
     return None if value is None else {"name": value}
 
 
@@ -36,8 +36,8 @@ def _person(workspace: Workspace, value: Any) -> dict[str, Any]:
 CONVERTERS: dict[str, Callable[[Workspace, Any], Any]] = {
     "title": _text,
     "rich_text": _text,
-    "select": _named,
-    "status": _named,
+    "select": _option_reference,
+    "status": _option_reference,
     "multi_select": lambda _, value: [{"name": name} for name in _as_list(value)],
     "date": lambda _, value: {"start": value} if isinstance(value, str) else value,
     "people": lambda workspace, value: [_person(workspace, item) for item in _as_list(value)],
@@ -178,7 +178,7 @@ ACTS: Acts = {
         "`option_id`",
     ),
     "subscribe": UserAction(
-        lambda notion, **given: notion.subscribe(**given),
+        lambda notion, **options: notion.subscribe(**options),
         "Sets up webhooks, and sends the verification token to the address, once and unsigned.",
         (
             optional("url", "the address; otherwise that of the knob events_url"),

@@ -87,7 +87,7 @@ def _parse_definition(request: Call, existing: Property | None, key: str, raw: A
     old_type = existing.type if existing is not None else None
     kind = next((kind for kind in fields if kind not in COMMON_KEYS), None) or fields.get("type") or old_type
     if kind in UNSUPPORTED and (kind in fields or kind != old_type):
-        # The words are those of the error for unsupported properties of pages.
+        # The message follows the error for unsupported page features.
         raise Refusal(400, "invalid_request", f"Unsupported request: properties of type {kind}.")
     if kind not in {*SUPPORTED, old_type}:
         raise checks.unfit(f"{path}.{kind or 'title'}", "defined")

@@ -89,7 +89,10 @@ def _columns(builder: DataBuilder, related: DataSource, relation: Property) -> l
             "formula", "Formula", config={"expression": 'prop("Number") * 2'}, compute=partial(_doubled, number)
         ),
         builder.property(
-            "formula", "Formula text", config={"expression": 'format(prop("Number"))'}, compute=partial(_told, number)
+            "formula",
+            "Formula text",
+            config={"expression": 'format(prop("Number"))'},
+            compute=partial(_formula_text, number),
         ),
         _rollup(builder, "Rollup", relation, value, "sum"),
         _rollup(builder, "Rollup list", relation, value, "show_original"),
@@ -118,7 +121,7 @@ def _doubled(number: Property, _: Workspace, page: Page) -> Any:
     return values.kept(page, number) and values.kept(page, number) * 2
 
 
-def _told(number: Property, _: Workspace, page: Page) -> str | None:
+def _formula_text(number: Property, _: Workspace, page: Page) -> str | None:
     value = values.kept(page, number)
     return None if value is None else f"№ {value}"
 
@@ -126,7 +129,7 @@ def _told(number: Property, _: Workspace, page: Page) -> str | None:
 def _row(builder: DataBuilder, by_name: dict[str, Property], number: int, related: DataSource) -> dict[str, Any]:
     random = builder.random
     tags = [option.id for option in by_name["Multi-select"].options]
-    place = PLACES[number % len(PLACES)]
+    location = PLACES[number % len(PLACES)]
     row: dict[str, Any] = {
         "Text": richtext.text(TEXTS[number % len(TEXTS)]),
         "Number": (number - 160) / 4 if number % 3 else number,
@@ -141,7 +144,7 @@ def _row(builder: DataBuilder, by_name: dict[str, Property], number: int, relate
         "People": [user.id for user in random.sample(builder.people, number % 3)],
         "Relation": random.sample(related.rows, number % 4),
         "Files & media": _files(number),
-        "Place": {"lat": place[1], "lon": place[2], "name": place[0], "address": None}
+        "Place": {"lat": location[1], "lon": location[2], "name": location[0], "address": None}
         | {"aws_place_id": None, "google_place_id": None},
         "Verification": _verification(builder, number),
         "Sentiment": {"score": number % 5, "labels": ["calm"] * (number % 2)},

@@ -68,13 +68,13 @@ def _file(raw: Any, path: str) -> dict[str, Any]:
     return {"name": name, "type": kind, kind: link | {"url": url}}
 
 
-def _place(raw: Any, path: str) -> dict[str, Any]:
+def _parse_place(raw: Any, path: str) -> dict[str, Any]:
     texts = ("name", "address", "aws_place_id", "google_place_id")
     fields = checks.obj(raw, path, "lat", "lon", *texts)
-    place: dict[str, Any] = {
+    coordinates: dict[str, Any] = {
         axis: checks.number(checks.need(fields, axis, path), f"{path}.{axis}") for axis in ("lat", "lon")
     }
-    return place | {name: _text(URL_LENGTH)(fields.get(name), f"{path}.{name}") for name in texts}
+    return coordinates | {name: _text(URL_LENGTH)(fields.get(name), f"{path}.{name}") for name in texts}
 
 
 def _verification(raw: Any, path: str) -> dict[str, Any]:
@@ -98,7 +98,7 @@ PARSERS: dict[str, Parser] = {
     "people": _each(_reference),
     "relation": _each(_reference),
     "files": _each(_file),
-    "place": _nullable(_place),
+    "place": _nullable(_parse_place),
     "verification": _verification,
 }
 """The parsers of writable types. Other types cannot be written."""

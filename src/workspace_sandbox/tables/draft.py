@@ -111,14 +111,14 @@ def unlink(base: Base, table: Table, record: Record) -> None:
                     _remove_link(row, column.id, record.id)
 
 
-def _update_inverse(base: Base, column: Field, record: Record, before: set[str], after: set[str]) -> None:
+def _update_inverse(base: Base, column: Field, record: Record, old_ids: set[str], new_ids: set[str]) -> None:
     linked = find(base.tables, column.option("linkedTableId"))
     inverse = column.option("inverseLinkFieldId")
     if linked is None or inverse is None:
         return
-    for identifier in before - after:
+    for identifier in old_ids - new_ids:
         _remove_link(linked.records[identifier], inverse, record.id)
-    for identifier in after - before:
+    for identifier in new_ids - old_ids:
         row = linked.records[identifier]
         row.cells[inverse] = [*row.cells.get(inverse, ()), record.id]
 

@@ -134,9 +134,13 @@ FUNCTIONS: Mapping[str, Function] = {
     "CREATED_TIME": (0, 0, lambda _: lambda row: times.written(row.record.created_at)),
     # Always of the whole record: changes of single fields are not recorded.
     "LAST_MODIFIED_TIME": (0, MOST, lambda _: lambda row: times.written(row.record.modified_at)),
-    "ARRAYJOIN": (1, 2, of(lambda values, between=", ": text(between).join(text(one) for one in flat(_list(values))))),
+    "ARRAYJOIN": (
+        1,
+        2,
+        of(lambda values, between=", ": text(between).join(text(item) for item in flat(_list(values)))),
+    ),
     "ARRAYUNIQUE": (1, 1, of(_unique)),
-    "ARRAYCOMPACT": (1, 1, of(lambda values: [one for one in _list(values) if one not in (None, "")])),
+    "ARRAYCOMPACT": (1, 1, of(lambda values: [item for item in _list(values) if item not in (None, "")])),
     "ARRAYFLATTEN": (1, MOST, of(lambda *values: list(flat(values)))),
     "ARRAYSLICE": (2, 3, of(_slice)),
     "REGEX_MATCH": (2, 2, of(lambda value, pattern: _search_pattern(value, pattern) is not None)),
