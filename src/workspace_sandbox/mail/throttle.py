@@ -44,7 +44,7 @@ class QuotaCounter:
             raise retry_after_429(self._context.now() + wait)
 
     def enter(self, user: str, *, inner: bool) -> int:
-        """Reserve a concurrency slot and return its weight, which its release takes. *inner* marks a batched request."""
+        """Reserve a concurrency slot and return its weight, needed to release it. *inner* marks a batched request."""
         weight = 1 if inner else INNER_PER_SLOT
         if not self._budgets.count:
             return 0

@@ -17,7 +17,7 @@ QUOTIENT = re.compile(r"\{(?P<over>[^}]+)\}/\{(?P<under>[^}]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Renders the records of a base at one moment. ``address`` returns the URL of an attachment."""
+    """Renders the records of a base at one moment, with the current URLs of attachments."""
 
     base: Base
     now: float
