@@ -1,4 +1,4 @@
-"""A stateful stand-in for Gmail, written from its public documentation."""
+"""A stateful emulator of Gmail, written from its public documentation."""
 
 from workspace_sandbox.mail.emulator import MailEmulator
 

@@ -1,4 +1,4 @@
-"""What people do: write to the mailbox from elsewhere, and tidy it up in the application."""
+"""User actions: external mail arrives, and people tidy up the mailbox in Gmail."""
 
 from base64 import b64decode
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from workspace_sandbox.mail.state import Mailbox, Message
 if TYPE_CHECKING:
     from workspace_sandbox.mail.emulator import MailEmulator
 
-Done = dict[str, Any]
+ActionResult = dict[str, Any]
 
 
 def _receive(
@@ -31,40 +31,40 @@ def _receive(
     thread_id: str = "",
     labels: list[str] | None = None,
     attachments: list[Mapping[str, Any]] | None = None,
-) -> Done:
-    office, mailbox = gmail.desk.office, gmail.mailbox
-    at, token = office.now_ms(), f"{office.random.getrandbits(80):020x}"
+) -> ActionResult:
+    transport, mailbox = gmail.desk.office, gmail.mailbox
+    at, token = transport.now_ms(), f"{transport.random.getrandbits(80):020x}"
     headers = [
         ("From", compose.mailbox(*sender)),
         ("To", compose.mailbox(mailbox.name, mailbox.address)),
         ("Subject", compose.word(subject)),
         ("Date", compose.date(at)),
         ("Message-ID", f"<{token}@mail.{sender[1].rpartition('@')[2]}>"),
-        *(_following(mailbox, thread_id) if thread_id else ()),
+        *(_reply_headers(mailbox, thread_id) if thread_id else ()),
     ]
     plain = " ".join(untagged(body_text or rich).split())
     raw = compose.letter(headers, _content(plain, rich, attachments or [], f"=_{token}"))
     label_ids = _label_ids(mailbox, labels or [])
-    message = office.deliver(mailbox, raw, sender[1], at)
+    message = transport.deliver(mailbox, raw, sender[1], at)
     mailbox.relabel(message, label_ids, [])
-    return _told(message)
+    return _message_json(message)
 
 
-def _relabel(gmail: "MailEmulator", message: Message, *, add: str = "", remove: str = "") -> Done:
+def _relabel(gmail: "MailEmulator", message: Message, *, add: str = "", remove: str = "") -> ActionResult:
     gmail.mailbox.relabel(message, [add] if add else [], [remove] if remove else [])
-    return _told(message)
+    return _message_json(message)
 
 
-def _delete(gmail: "MailEmulator", message: Message) -> Done:
+def _delete(gmail: "MailEmulator", message: Message) -> ActionResult:
     gmail.mailbox.remove(message)
-    return _told(message)
+    return _message_json(message)
 
 
-def _pull(gmail: "MailEmulator", *, topic: str | None = None) -> Done:
+def _pull(gmail: "MailEmulator", *, topic: str | None = None) -> ActionResult:
     return {"messages": gmail.desk.office.topics.pull(topic)}
 
 
-def _told(message: Message) -> Done:
+def _message_json(message: Message) -> ActionResult:
     return {"message_id": message.id, "thread_id": message.thread_id, **short(message)}
 
 
@@ -80,25 +80,25 @@ def _sender(_: Any, value: Any) -> tuple[str, str]:
 
 
 def _files(_: Any, value: Any) -> list[Mapping[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError("must be a list of objects")
     return value
 
 
 def _content(plain: str, rich: str, attachments: list[Mapping[str, Any]], boundary: str) -> Entity:
     body = compose.multipart("alternative", f"{boundary}.a", compose.text(plain), compose.text(rich, "html"))
-    files = [_file(given) for given in attachments]
+    files = [_file(item) for item in attachments]
     return compose.multipart("mixed", f"{boundary}.m", body, *files) if files else body
 
 
-def _file(given: Mapping[str, Any]) -> Entity:
-    name, mime_type = str(given.get("filename", "")), str(given.get("mime_type", "application/octet-stream"))
-    if "size_bytes" in given:
-        return compose.filler(mime_type, int(given["size_bytes"]), name)
-    return compose.attachment(mime_type, b64decode(given["content_base64"], validate=True), name)
+def _file(item: Mapping[str, Any]) -> Entity:
+    name, mime_type = str(item.get("filename", "")), str(item.get("mime_type", "application/octet-stream"))
+    if "size_bytes" in item:
+        return compose.filler(mime_type, int(item["size_bytes"]), name)
+    return compose.attachment(mime_type, b64decode(item["content_base64"], validate=True), name)
 
 
-def _following(mailbox: Mailbox, thread_id: str) -> list[tuple[str, str]]:
+def _reply_headers(mailbox: Mailbox, thread_id: str) -> list[tuple[str, str]]:
     if thread_id not in mailbox.threads:
         raise ValueError(f"no thread {thread_id!r}")
     parent = mailbox.threads[thread_id][-1]
@@ -107,11 +107,11 @@ def _following(mailbox: Mailbox, thread_id: str) -> list[tuple[str, str]]:
 
 
 def _label_ids(mailbox: Mailbox, names: list[str]) -> list[str]:
-    found = {name: mailbox.label_named(name) for name in names}
-    missing = [name for name, label in found.items() if label is None]
+    matches = {name: mailbox.label_named(name) for name in names}
+    missing = [name for name, label in matches.items() if label is None]
     if missing:
         raise ValueError(f"no label {', '.join(missing)}")
-    return [label.id for label in found.values() if label]
+    return [label.id for label in matches.values() if label]
 
 
 MESSAGE = (Field("message_id", "the message", known(lambda gmail: gmail.mailbox.messages)),)

@@ -1,4 +1,4 @@
-"""Batches: many calls in one ``multipart/mixed`` body, and their answers in another."""
+"""Batches: several requests in one ``multipart/mixed`` body, and their responses in another."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from workspace_sandbox.mail.refusals import invalid
 from workspace_sandbox.mail.uploads import read_part
 from workspace_sandbox.mail.wire import Call, Refusal, Reply
 
-# Discovery names the second path, the guide on batches shows both.
+# The discovery document names the second path. The batching guide shows both.
 PATHS = ("/batch", "/batch/gmail/v1")
 MAX_INNER = 100
 REQUEST_LINE = re.compile(
@@ -20,45 +20,45 @@ REQUEST_LINE = re.compile(
 Inner = tuple[str, Call]
 
 
-def read_batch(call: Call) -> list[Inner]:
-    """The calls in the batch *call*, each with its ``Content-ID``; one without a credential has the batch's."""
-    media_type, given = parameters(call.headers.get("content-type", ""))
-    boundary = given.get("boundary", "")
+def read_batch(http_request: Call) -> list[Inner]:
+    """Return the requests in the batch, each with its ``Content-ID``. They inherit the batch's credential."""
+    media_type, options = parameters(http_request.headers.get("content-type", ""))
+    boundary = options.get("boundary", "")
     if media_type != "multipart/mixed" or not boundary:
-        raise _unreadable("The batch request must be multipart/mixed with a boundary.")
-    found = sections(call.body, 0, len(call.body), boundary.encode("latin-1", "replace"))
-    if not found:
-        raise _unreadable("The batch request contains no calls.")
-    # The guide advises fifty, and the hard limit is a hundred.
-    if len(found) > MAX_INNER:
-        raise invalid(f"Inner request count exceeds the limit. Received: {len(found)}, Limit: {MAX_INNER}")
-    return [_inner(call, start, end) for start, end in found]
+        raise _batch_error("The batch request must be multipart/mixed with a boundary.")
+    spans = sections(http_request.body, 0, len(http_request.body), boundary.encode("latin-1", "replace"))
+    if not spans:
+        raise _batch_error("The batch request contains no calls.")
+    # The guide recommends at most fifty. The hard limit is a hundred.
+    if len(spans) > MAX_INNER:
+        raise invalid(f"Inner request count exceeds the limit. Received: {len(spans)}, Limit: {MAX_INNER}")
+    return [_read_inner(http_request, start, end) for start, end in spans]
 
 
 def write_batch(replies: Sequence[tuple[str, Reply]], boundary: str) -> Reply:
-    """The *replies* in one answer, each under the ``Content-ID`` of its call."""
+    """Combine *replies* into one response, each under the ``Content-ID`` of its request."""
     dashes = f"--{boundary}".encode()
-    parts = [dashes + b"\r\n" + _answer(content_id, reply) + b"\r\n" for content_id, reply in replies]
+    parts = [dashes + b"\r\n" + _write_part(content_id, reply) + b"\r\n" for content_id, reply in replies]
     content = b"".join(parts) + dashes + b"--\r\n"
     return Reply(200, content, {"Content-Type": f"multipart/mixed; boundary={boundary}"})
 
 
-def _inner(outer: Call, start: int, end: int) -> Inner:
+def _read_inner(outer: Call, start: int, end: int) -> Inner:
     part = read_part(outer.body, start, end)
     line = REQUEST_LINE.match(outer.body, part.start, part.end)
     if not line or part.mime_type != "application/http":
-        raise _unreadable("A part of the batch request is not an HTTP request.")
+        raise _batch_error("A part of the batch request is not an HTTP request.")
     head_end, body = split_head(outer.body, line.end(), part.end)
     headers = {name.lower(): value for name, value in read_headers(outer.body, line.end(), head_end)}
     verb, path, query = ((line[name] or b"").decode("latin-1") for name in ("verb", "path", "query"))
-    # Nothing else of the outer headers holds for the inner calls.
+    # The other outer headers do not apply to the inner requests.
     shared = {name: value for name, value in outer.headers.items() if name == "authorization"}
     pairs = parse_qsl(query, keep_blank_values=True)
     inner = Call(verb.upper(), unquote(path), pairs, shared | headers, outer.body[body : part.end], outer.origin)
     return part.header("Content-ID") or "", inner
 
 
-def _answer(content_id: str, reply: Reply) -> bytes:
+def _write_part(content_id: str, reply: Reply) -> bytes:
     echoed = f"Content-ID: <response-{content_id.strip().strip('<>')}>\r\n" if content_id else ""
     status = HTTPStatus(reply.status)
     headers = {**reply.headers, "Content-Length": str(len(reply.content))}
@@ -67,5 +67,5 @@ def _answer(content_id: str, reply: Reply) -> bytes:
     return head.encode("latin-1", "replace") + reply.content
 
 
-def _unreadable(why: str) -> Refusal:
-    return Refusal(400, "INVALID_ARGUMENT", "badRequest", f"Failed to parse batch request, error: {why}")
+def _batch_error(reason: str) -> Refusal:
+    return Refusal(400, "INVALID_ARGUMENT", "badRequest", f"Failed to parse batch request, error: {reason}")

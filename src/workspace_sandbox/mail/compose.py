@@ -1,4 +1,4 @@
-"""Writes RFC 822 bytes: whole messages from a few words, and single headers changed in place."""
+"""Writing of RFC 822 bytes: complete messages, and changes to single headers."""
 
 import binascii
 import re
@@ -11,7 +11,7 @@ from random import Random
 from workspace_sandbox.mail.mime import FIELD, split_head
 
 LINE_BYTES = 57
-"""Bytes that make one base64 line of 76 characters."""
+"""The number of bytes that make one base64 line of 76 characters."""
 
 FILLER = b"All work and no play makes a dull attachment; sixty bytes"
 Headers = Sequence[tuple[str, str]]
@@ -19,38 +19,38 @@ Headers = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A part ready to be sent: its headers and its encoded body."""
+    """An encoded MIME part: its headers and its body."""
 
     headers: Headers
     body: bytes
 
     def __bytes__(self) -> bytes:
-        """Headers, blank line, body."""
+        """Return the headers, a blank line and the body."""
         lines = "".join(f"{name}: {value}\r\n" for name, value in self.headers)
         return lines.encode("latin-1", "replace") + b"\r\n" + self.body
 
 
 def word(text: str, charset: str = "utf-8") -> str:
-    """*text* as a header value, in one encoded word where ASCII does not do."""
+    """Return *text* as a header value. Text beyond ASCII becomes one encoded word."""
     if text.isascii():
         return text
     return f"=?{charset.upper()}?B?{b64encode(text.encode(charset)).decode()}?="
 
 
 def mailbox(name: str, address: str) -> str:
-    """Display name and address as one header value."""
+    """Return display name and address as one header value."""
     return f"{word(name)} <{address}>" if not name.isascii() else formataddr((name, address))
 
 
 def date(epoch_ms: int) -> str:
-    """The instant as a ``Date`` header."""
+    """Return the time as a ``Date`` header."""
     return formatdate(epoch_ms // 1000, usegmt=True).replace("GMT", "+0000")
 
 
 def text(
     content: str, subtype: str = "plain", charset: str = "utf-8", encoding: str = "base64", headers: Headers = ()
 ) -> Entity:
-    """A text part."""
+    """Return a text part."""
     lines = content.replace("\r\n", "\n").replace("\n", "\r\n").encode(charset, "replace")
     return Entity(
         [
@@ -63,48 +63,48 @@ def text(
 
 
 def attachment(mime_type: str, content: bytes, name: str, disposition: str = "attachment") -> Entity:
-    """A file, its name encoded as RFC 2047 words where needed."""
+    """Return a file part. Its name is encoded as RFC 2047 words if necessary."""
     return filed(mime_type, base64_lines(content), name, disposition)
 
 
 def filler(mime_type: str, size: int, name: str) -> Entity:
-    """A file of *size* repeating bytes, made without ever holding them decoded."""
-    whole, rest = divmod(size, LINE_BYTES)
-    lines = base64_lines(FILLER) * whole
+    """Return a file of *size* repeating bytes without building the decoded content in memory."""
+    full_lines, rest = divmod(size, LINE_BYTES)
+    lines = base64_lines(FILLER) * full_lines
     return filed(mime_type, lines + base64_lines(FILLER[:rest]), name, "attachment")
 
 
 def filed(mime_type: str, lines: bytes, name: str, disposition: str) -> Entity:
-    """A file whose content is base64 *lines* already."""
-    shown = re.sub(r'(["\\])', r"\\\1", word(name))
+    """Return a file part whose content is already in base64 *lines*."""
+    quoted_name = re.sub(r'(["\\])', r"\\\1", word(name))
     headers = [
-        ("Content-Type", f'{mime_type}; name="{shown}"'),
-        ("Content-Disposition", f'{disposition}; filename="{shown}"'),
+        ("Content-Type", f'{mime_type}; name="{quoted_name}"'),
+        ("Content-Disposition", f'{disposition}; filename="{quoted_name}"'),
         ("Content-Transfer-Encoding", "base64"),
     ]
     return Entity(headers, lines)
 
 
 def multipart(kind: str, boundary: str, *parts: Entity, extra: str = "") -> Entity:
-    """Several parts as one, of that *kind* (``mixed``, ``alternative`` …)."""
+    """Combine parts into a multipart entity of *kind* (``mixed``, ``alternative`` …)."""
     dashes = b"--" + boundary.encode()
     body = b"".join(dashes + b"\r\n" + bytes(part) + b"\r\n" for part in parts) + dashes + b"--\r\n"
     return Entity([("Content-Type", f'multipart/{kind}; boundary="{boundary}"{extra}')], body)
 
 
 def letter(headers: Headers, content: Entity) -> bytes:
-    """A whole message: *headers* of the envelope, then the *content* with its own."""
+    """Return a complete message: the envelope's *headers*, followed by *content* with its own."""
     return bytes(Entity([*headers, ("MIME-Version", "1.0"), *content.headers], content.body))
 
 
 def base64_lines(content: bytes) -> bytes:
-    """*content* in base64 lines of 76 characters."""
+    """Return *content* in base64 lines of 76 characters."""
     encoded = b64encode(content)
     return b"".join(encoded[at : at + 76] + b"\r\n" for at in range(0, len(encoded), 76))
 
 
 def quoted_lines(content: bytes) -> bytes:
-    """*content* as quoted-printable text."""
+    """Return *content* as quoted-printable text."""
     return binascii.b2a_qp(content, istext=True)
 
 
@@ -117,15 +117,15 @@ TRANSFER: Mapping[str, Callable[[bytes], bytes]] = {
 
 
 def with_crlf(raw: bytes) -> bytes:
-    """*raw* with every line ended as mail wants it."""
-    # Most mail has whole line ends already, and large attachments would be copied for nothing.
+    """Return *raw* with CRLF line endings."""
+    # Most mail has CRLF line endings already. Skip the copy, which large attachments make expensive.
     if raw.count(b"\n") == raw.count(b"\r\n"):
         return raw
     return re.sub(rb"(?<!\r)\n", b"\r\n", raw)
 
 
 def changed(raw: bytes, headers: Mapping[str, str | None], on_top: Iterable[tuple[str, str]] = ()) -> bytes:
-    """*raw* with *headers* replaced (``None``: removed; new ones last) and others put *on_top*."""
+    """Return *raw* with *headers* replaced and others put *on_top*. New headers go last, and None removes one."""
     head_end, body = split_head(raw, 0, len(raw))
     replaced = {name.lower(): _line(name, value) for name, value in headers.items()}
     lines = [_line(name, value) for name, value in on_top]
@@ -144,9 +144,9 @@ def _line(name: str, value: str | None) -> bytes:
 
 
 def traces(random: Random, recipient: str, sender: str, at: int) -> list[tuple[str, str]]:
-    """What the servers on the way write on top of a message, the last one first."""
+    """Return the trace headers that mail servers add on top of a message, the latest first."""
     stamp, domain, token = date(at), sender.rpartition("@")[2], f"{random.getrandbits(64):016x}"
-    passed = f"spf=pass smtp.mailfrom={sender}; dkim=pass header.i=@{domain}; dmarc=pass header.from={domain}"
+    auth_results = f"spf=pass smtp.mailfrom={sender}; dkim=pass header.i=@{domain}; dmarc=pass header.from={domain}"
     return [
         ("Delivered-To", recipient),
         ("Received", f"by 2002:a05:6402:{token[:4]} with SMTP id {token}; {stamp}"),
@@ -154,11 +154,11 @@ def traces(random: Random, recipient: str, sender: str, at: int) -> list[tuple[s
         ("X-Received", f"by 2002:a17:906:{token[4:8]} with SMTP id {token[::-1]}; {stamp}"),
         ("ARC-Seal", f"i=1; a=rsa-sha256; t={at // 1000}; cv=none; d=google.com; s=arc-20240605; b={token}"),
         ("ARC-Message-Signature", f"i=1; a=rsa-sha256; d=google.com; s=arc-20240605; bh={token}=; b={token}"),
-        ("ARC-Authentication-Results", f"i=1; mx.google.com; {passed}"),
+        ("ARC-Authentication-Results", f"i=1; mx.google.com; {auth_results}"),
         ("Return-Path", f"<{sender}>"),
         ("Received", f"from mail.{domain} (mail.{domain}. [203.0.113.7]) by mx.google.com; {stamp}"),
         ("Received-SPF", f"pass (google.com: domain of {sender} designates 203.0.113.7 as permitted sender)"),
-        ("Authentication-Results", f"mx.google.com; {passed}"),
+        ("Authentication-Results", f"mx.google.com; {auth_results}"),
         ("DKIM-Signature", f"v=1; a=rsa-sha256; c=relaxed/relaxed; d={domain}; s=s1; bh={token}=; b={token}"),
         ("X-Gm-Message-State", f"AOJu0Y{token}"),
         ("Received", f"from [198.51.100.20] by mail.{domain} with ESMTPSA id {token[:12]}; {stamp}"),

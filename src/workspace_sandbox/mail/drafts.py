@@ -1,4 +1,4 @@
-"""Drafts."""
+"""The methods of drafts."""
 
 from typing import Any
 
@@ -11,62 +11,67 @@ from workspace_sandbox.mail.resources import short
 from workspace_sandbox.mail.state import Mailbox, Message
 
 
-def list_drafts(desk: MailServices, ask: Ask) -> Answer:
-    """A page of drafts."""
-    chosen = filter_of(ask, desk.office.now())
-    names = {message.id: draft_id for draft_id, message in ask.mailbox.drafts.items()}
+def list_drafts(services: MailServices, request: Ask) -> Answer:
+    """List drafts."""
+    is_match = filter_of(request, services.office.now())
+    names = {message.id: draft_id for draft_id, message in request.mailbox.drafts.items()}
 
-    def shown(message: Message) -> dict[str, Any]:
+    def to_json(message: Message) -> dict[str, Any]:
         return {"id": names[message.id], "message": {"id": message.id, "threadId": message.thread_id}}
 
-    return page(ask, "drafts", matching(ask, lambda message: message.id in names and chosen(message)), shown)
+    return page(
+        request, "drafts", matching(request, lambda message: message.id in names and is_match(message)), to_json
+    )
 
 
-def create_draft(desk: MailServices, ask: Ask) -> Answer:
-    """Keep a message for later."""
-    given = ask.body.get("message", {})
-    raw = desk.office.prepared(ask.mailbox, content(ask, given))
-    thread_id = desk.office.thread_for(ask.mailbox, raw, given.get("threadId"))
-    return _keep_draft(desk, ask.mailbox, desk.office.new_draft_id(), raw, thread_id)
+def create_draft(services: MailServices, request: Ask) -> Answer:
+    """Store a message as a new draft."""
+    fields = request.body.get("message", {})
+    raw = services.office.prepared(request.mailbox, content(request, fields))
+    thread_id = services.office.thread_for(request.mailbox, raw, fields.get("threadId"))
+    return _store_draft(services, request.mailbox, services.office.new_draft_id(), raw, thread_id)
 
 
-def get_draft(desk: MailServices, ask: Ask) -> Answer:
-    """A draft and its message."""
-    return {"id": ask.ids["id"], "message": desk.resources.message(_draft(ask, ask.ids["id"]), *reading(ask))}
+def get_draft(services: MailServices, request: Ask) -> Answer:
+    """Return a draft and its message."""
+    return {
+        "id": request.ids["id"],
+        "message": services.resources.message(_draft(request, request.ids["id"]), *reading(request)),
+    }
 
 
-def update_draft(desk: MailServices, ask: Ask) -> Answer:
-    """Replace the message of a draft: the draft keeps its id, the message gets a new one."""
-    held, given = _draft(ask, ask.ids["id"]), ask.body.get("message", {})
-    raw = desk.office.prepared(ask.mailbox, content(ask, given))
-    thread_id = desk.office.thread_for(ask.mailbox, raw, given.get("threadId")) or held.thread_id
-    ask.mailbox.remove(held)
-    return _keep_draft(desk, ask.mailbox, ask.ids["id"], raw, thread_id)
+def update_draft(services: MailServices, request: Ask) -> Answer:
+    """Replace the message of a draft. The draft keeps its id, and the message gets a new one."""
+    draft, fields = _draft(request, request.ids["id"]), request.body.get("message", {})
+    raw = services.office.prepared(request.mailbox, content(request, fields))
+    thread_id = services.office.thread_for(request.mailbox, raw, fields.get("threadId")) or draft.thread_id
+    request.mailbox.remove(draft)
+    return _store_draft(services, request.mailbox, request.ids["id"], raw, thread_id)
 
 
-def send_draft(desk: MailServices, ask: Ask) -> Answer:
-    """Send a draft, which then is one no more; its thread stays, its message gets a new id."""
-    if not ask.body.get("id"):
+def send_draft(services: MailServices, request: Ask) -> Answer:
+    """Send a draft and delete it. Its thread stays the same, and its message gets a new id."""
+    if not request.body.get("id"):
         raise invalid("Invalid draft")
-    held, given = _draft(ask, ask.body["id"]), ask.body.get("message", {})
-    replaced = ask.media is not None or "raw" in given
-    raw = desk.office.prepared(ask.mailbox, content(ask, given)) if replaced else held.raw
-    sent = send(desk, ask.mailbox, raw, held.thread_id)
-    ask.mailbox.remove(held)
+    draft, fields = _draft(request, request.body["id"]), request.body.get("message", {})
+    replaced = request.media is not None or "raw" in fields
+    raw = services.office.prepared(request.mailbox, content(request, fields)) if replaced else draft.raw
+    sent = send(services, request.mailbox, raw, draft.thread_id)
+    request.mailbox.remove(draft)
     return short(sent)
 
 
-def delete_draft(_: MailServices, ask: Ask) -> Answer:
-    """Delete a draft for good."""
-    ask.mailbox.remove(_draft(ask, ask.ids["id"]))
+def delete_draft(_: MailServices, request: Ask) -> Answer:
+    """Delete a draft permanently."""
+    request.mailbox.remove(_draft(request, request.ids["id"]))
     return None
 
 
-def _keep_draft(desk: MailServices, mailbox: Mailbox, draft_id: str, raw: bytes, thread_id: str | None) -> Answer:
-    message = mailbox.add(raw, ["DRAFT"], desk.office.now_ms(), thread_id)
+def _store_draft(services: MailServices, mailbox: Mailbox, draft_id: str, raw: bytes, thread_id: str | None) -> Answer:
+    message = mailbox.add(raw, ["DRAFT"], services.office.now_ms(), thread_id)
     mailbox.drafts[draft_id] = message
     return {"id": draft_id, "message": short(message)}
 
 
-def _draft(ask: Ask, draft_id: str) -> Message:
-    return require(ask.mailbox.drafts.get(draft_id), not_found())
+def _draft(request: Ask, draft_id: str) -> Message:
+    return require(request.mailbox.drafts.get(draft_id), not_found())

@@ -1,4 +1,4 @@
-"""Gmail on HTTP: who is let in, and how a request is served, alone, uploaded or in a batch."""
+"""Gmail over HTTP: authorisation, and requests sent singly, as uploads or in batches."""
 
 import json
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ UPLOAD_TYPES = ("", "media", "multipart", "resumable")
 
 
 class MailEmulator(Emulator):
-    """A Gmail with a few mailboxes, one of them full."""
+    """A Gmail with several mailboxes, one of them filled."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
         "attachment_id_seconds": 3600.0,
@@ -70,23 +70,23 @@ class MailEmulator(Emulator):
     }
 
     def plant(self) -> None:
-        """Hold the seed."""
+        """Build the default mailboxes."""
         now, knobs, random = self.stage.now, self.stage.knobs, self.stage.random
-        office = MailTransport(Random(seed.NUMBER), now, knobs)
+        transport = MailTransport(Random(seed.NUMBER), now, knobs)
         attachments = Attachments(random, now, knobs)
-        self.desk = MailServices(office, Resources(attachments, knobs), attachments, QuotaCounter(self.stage))
+        self.desk = MailServices(transport, Resources(attachments, knobs), attachments, QuotaCounter(self.stage))
         self._uploads = uploads.Uploads(random)
-        self._examples = seed.fill(office)
-        office.random = random
-        self.oauth = Grants(self.stage, office.mailboxes)
+        self._examples = seed.fill(transport)
+        transport.random = random
+        self.oauth = Grants(self.stage, transport.mailboxes)
         self._token = self.oauth.seed(seed.ADDRESS)
 
     def break_cycles(self) -> None:
-        """The post office no longer holds the mailboxes, which ask it for identifiers."""
+        """Clear the mailboxes, which refer back to the mail transport for new identifiers."""
         self.desk.office.mailboxes.clear()
 
     def credentials(self) -> dict[str, str]:
-        """Return the access token of the full mailbox."""
+        """Return the access token of the filled mailbox."""
         return {"token": self._token}
 
     def examples(self) -> dict[str, Any]:
@@ -94,147 +94,156 @@ class MailEmulator(Emulator):
         return dict(self._examples)
 
     def authorise(self) -> None:
-        """Give all of it back, and the seeded token also if its client gave it back."""
+        """Restore all grants, including the seeded token if its client revoked it."""
         super().authorise()
         self._token = self.oauth.seed(seed.ADDRESS)
 
     @property
     def mailbox(self) -> Mailbox:
-        """The full mailbox, in which people act."""
+        """The filled mailbox, the target of user actions."""
         return self.desk.office.mailboxes[seed.ADDRESS]
 
     apply_seed = sowing.sow
 
     async def serve(self, route: Route[Any], request: web.Request) -> web.StreamResponse:
-        """Answer a request of the API, or several in one."""
-        # Its window is a minute: it does not matter whether a request is counted before a delay or after it.
+        """Serve one API request or a batch."""
+        # The quota window is a minute, so it does not matter whether a request is charged before or after the delay.
         await self.stage.admitted()
-        call = await Call.of(request)
-        return (await (self._together(call) if isinstance(route, Batch) else self._alone(call))).response
+        http_request = await Call.of(request)
+        return (
+            await (self._serve_batch(http_request) if isinstance(route, Batch) else self._serve_single(http_request))
+        ).response
 
     async def unknown(self, request: web.Request, _: int) -> web.StreamResponse:
-        """Answer what may be a read that came as a POST."""
-        return (await self._alone(await Call.of(request))).response
+        """Serve a request on an unlisted route, which may be a read that was sent as a POST."""
+        return (await self._serve_single(await Call.of(request))).response
 
-    async def _alone(self, call: Call) -> Reply:
-        """The answer to a call that came by itself."""
+    async def _serve_single(self, http_request: Call) -> Reply:
+        """Return the response to a single request."""
         ledger = self.desk.ledger
         try:
-            asked = self._asked(call)
-            if isinstance(asked, Reply):
-                return asked
-            weight = ledger.enter(asked.mailbox.address, inner=False)
-        except Refusal as refusal:
-            return Reply.refusing(refusal)
+            request = self._read_request(http_request)
+            if isinstance(request, Reply):
+                return request
+            weight = ledger.enter(request.mailbox.address, inner=False)
+        except Refusal as error:
+            return Reply.refusing(error)
         try:
-            await self._take_time()
-            return self._performed(asked)
+            await self._simulate_latency()
+            return self._perform(request)
         finally:
-            ledger.leave(asked.mailbox.address, weight)
+            ledger.leave(request.mailbox.address, weight)
 
-    async def _together(self, outer: Call) -> Reply:
-        """Return the answer to a batch of calls."""
-        calls = read_batch(outer)
+    async def _serve_batch(self, outer: Call) -> Reply:
+        """Return the response to a batch of requests."""
+        inner_requests = read_batch(outer)
         ledger, entered = self.desk.ledger, list[tuple[str, int]]()
-        asked = [self._inside(call, entered) for _, call in calls]
+        requests = [self._read_inner(http_request, entered) for _, http_request in inner_requests]
         try:
-            await self._take_time()
-            replies = [one if isinstance(one, Reply) else self._performed(one) for one in asked]
+            await self._simulate_latency()
+            replies = [request if isinstance(request, Reply) else self._perform(request) for request in requests]
         finally:
             for user, weight in entered:
                 ledger.leave(user, weight)
-        at = self.stage.clock.now()
-        for (_, call), reply in zip(calls, replies, strict=True):
-            self.stage.journal.append(RecordedRequest(at, call.verb, call.path, reply.status))
-        answers = [(content_id, reply) for (content_id, _), reply in zip(calls, replies, strict=True)]
-        return write_batch(answers, f"batch_{self.stage.random.getrandbits(96):024x}")
+        timestamp = self.stage.clock.now()
+        for (_, http_request), reply in zip(inner_requests, replies, strict=True):
+            self.stage.journal.append(RecordedRequest(timestamp, http_request.verb, http_request.path, reply.status))
+        parts = [(content_id, reply) for (content_id, _), reply in zip(inner_requests, replies, strict=True)]
+        return write_batch(parts, f"batch_{self.stage.random.getrandbits(96):024x}")
 
-    def _inside(self, call: Call, entered: list[tuple[str, int]]) -> Ask | Reply:
-        """What a call inside a batch asks, or the answer it has at once; what it holds is noted in *entered*."""
-        fault = self.stage.fault_for(call.verb, call.path, (call.token,), kind="status")
+    def _read_inner(self, http_request: Call, entered: list[tuple[str, int]]) -> Ask | Reply:
+        """Return the parsed request of a batch, or an immediate response.
+
+        Its concurrency slots are added to *entered*.
+        """
+        fault = self.stage.fault_for(http_request.verb, http_request.path, (http_request.token,), kind="status")
         if fault is not None:
-            answer = fault.answer()
-            content = answer.body if isinstance(answer.body, bytes) else b""
-            return Reply(answer.status, content, dict(answer.headers))
+            fault_response = fault.answer()
+            content = fault_response.body if isinstance(fault_response.body, bytes) else b""
+            return Reply(fault_response.status, content, dict(fault_response.headers))
         try:
-            asked = self._asked(call, inner=True)
-            if isinstance(asked, Ask):
-                user = asked.mailbox.address
+            request = self._read_request(http_request, inner=True)
+            if isinstance(request, Ask):
+                user = request.mailbox.address
                 entered.append((user, self.desk.ledger.enter(user, inner=True)))
-        except Refusal as refusal:
-            return Reply.refusing(refusal)
-        return asked
+        except Refusal as error:
+            return Reply.refusing(error)
+        return request
 
-    def _asked(self, call: Call, *, inner: bool = False) -> Ask | Reply:
-        """What *call* asks once it is let in, or the answer to a piece of an upload."""
-        prefix = next((prefix for prefix in uploads.PREFIXES if call.path.startswith(f"{prefix}/")), "")
-        if inner and (prefix or call.path in PATHS):
+    def _read_request(self, http_request: Call, *, inner: bool = False) -> Ask | Reply:
+        """Authorise and parse *http_request*. A piece of an upload is answered immediately."""
+        prefix = next((prefix for prefix in uploads.PREFIXES if http_request.path.startswith(f"{prefix}/")), "")
+        if inner and (prefix or http_request.path in PATHS):
             raise refusals.invalid("Batch requests may not contain uploads or other batch requests.")
-        if prefix and call.verb == "PUT" and call.first("upload_id"):
-            return self._uploads.take(call)
-        ask = self._read(call, prefix)
-        return self._uploads.begin(call, ask) if _upload_type(call, prefix) == "resumable" else ask
+        if prefix and http_request.verb == "PUT" and http_request.first("upload_id"):
+            return self._uploads.take(http_request)
+        request = self._parse(http_request, prefix)
+        return (
+            self._uploads.begin(http_request, request) if _upload_type(http_request, prefix) == "resumable" else request
+        )
 
-    def _read(self, call: Call, prefix: str) -> Ask:
-        found = resolve(call.verb, call.path.removeprefix(prefix))
-        if found is None or (prefix and not found[0].uploads):
-            raise refusals.page_not_found(call.verb, call.path)
-        method, ids = found
-        token = self._admit(call, method)
+    def _parse(self, http_request: Call, prefix: str) -> Ask:
+        match = resolve(http_request.verb, http_request.path.removeprefix(prefix))
+        if match is None or (prefix and not match[0].uploads):
+            raise refusals.page_not_found(http_request.verb, http_request.path)
+        method, ids = match
+        token = self._authorise(http_request, method)
         mailbox: Mailbox = token.grant.account
-        query = method.read(call.query)
+        query = method.read(http_request.query)
         if query.get("alt", "json") != "json":
             raise refusals.invalid_value("alt", "enum", json.dumps(query["alt"]))
         if ids["userId"].lower() not in {"me", mailbox.address}:
             raise refusals.delegation_denied(ids["userId"])
         mask = schema.read_mask(query["fields"], method.answer) if query.get("fields") else None
-        body, media = self._contents(call, method, _upload_type(call, prefix))
+        body, media = self._read_content(http_request, method, _upload_type(http_request, prefix))
         return Ask(method, mailbox, frozenset(token.scopes), ids, query, self.stage.knobs, body, media, mask)
 
-    def _admit(self, call: Call, method: Method) -> Token:
-        """What lets *call* use *method*."""
+    def _authorise(self, http_request: Call, method: Method) -> Token:
+        """Return the token that authorises *http_request* to use *method*."""
         if self.stage.knobs["force"]:
             raise refusals.forced(self.stage.knobs["force"], method.rpc, self.stage.now())
-        if not call.token:
+        if not http_request.token:
             raise refusals.missing_credential(method.rpc)
-        token = require(self.oauth.allowed(call.token), refusals.invalid_credential())
+        token = require(self.oauth.allowed(http_request.token), refusals.invalid_credential())
         if method.scopes.isdisjoint(token.scopes):
             raise refusals.missing_scope(method.rpc)
         return token
 
-    def _contents(self, call: Call, method: Method, upload_type: str) -> tuple[dict[str, Any], bytes | None]:
-        """The JSON body and the uploaded message."""
-        if len(call.body) > (MAX_UPLOAD_BYTES if upload_type else self.stage.knobs["json_bytes"]):
+    def _read_content(
+        self, http_request: Call, method: Method, upload_type: str
+    ) -> tuple[dict[str, Any], bytes | None]:
+        """Return the JSON body and the uploaded message."""
+        if len(http_request.body) > (MAX_UPLOAD_BYTES if upload_type else self.stage.knobs["json_bytes"]):
             raise refusals.too_large() if upload_type else refusals.payload_too_large(self.stage.knobs["json_bytes"])
         if upload_type == "media":
-            return {}, uploads.simple(call)
+            return {}, uploads.simple(http_request)
         if upload_type == "multipart":
-            metadata, media = uploads.related(call)
+            metadata, media = uploads.related(http_request)
             return schema.read_json(metadata, method.body or {}), media
-        return ({} if method.body is None else schema.read_json(call.body, method.body)), None
+        return ({} if method.body is None else schema.read_json(http_request.body, method.body)), None
 
-    def _performed(self, ask: Ask) -> Reply:
-        """The answer to what is asked, done and paid for."""
+    def _perform(self, request: Ask) -> Reply:
+        """Charge and perform a request, and return its response."""
         try:
-            self.desk.ledger.charge(ask.mailbox.address, ask.method.units)
-            answer = ask.method.handler(self.desk, ask)
-        except Refusal as refusal:
-            return Reply.refusing(refusal)
-        if answer is None:
+            self.desk.ledger.charge(request.mailbox.address, request.method.units)
+            response = request.method.handler(self.desk, request)
+        except Refusal as error:
+            return Reply.refusing(error)
+        if response is None:
             return Reply(204)
-        return Reply.json(schema.masked(answer, ask.mask), pretty=ask.query.get("prettyPrint") == "true")
+        return Reply.json(schema.masked(response, request.mask), pretty=request.query.get("prettyPrint") == "true")
 
-    async def _take_time(self) -> None:
-        """Be at work for a moment, so that requests sent at once are seen to be at once."""
+    async def _simulate_latency(self) -> None:
+        """Wait for the simulated latency, so that simultaneous requests overlap."""
         if self.stage.knobs["limits"] and self.stage.knobs["latency_seconds"]:
             await self.stage.work(self.stage.knobs["latency_seconds"])
 
 
-def _upload_type(call: Call, prefix: str) -> str:
-    """How *call* uploads, empty when it does not."""
+def _upload_type(http_request: Call, prefix: str) -> str:
+    """Return the upload type of *http_request*, empty if it is no upload."""
     if not prefix:
         return ""
-    wanted = call.first("uploadType") or call.first("upload_protocol")
-    if wanted not in UPLOAD_TYPES:
-        raise refusals.invalid(f"Invalid value for parameter uploadType: {wanted}")
-    return wanted or ("resumable" if prefix.startswith("/resumable") else "media")
+    upload_type = http_request.first("uploadType") or http_request.first("upload_protocol")
+    if upload_type not in UPLOAD_TYPES:
+        raise refusals.invalid(f"Invalid value for parameter uploadType: {upload_type}")
+    return upload_type or ("resumable" if prefix.startswith("/resumable") else "media")

@@ -1,4 +1,4 @@
-"""The history of a mailbox: what changed since when."""
+"""The history of a mailbox."""
 
 from typing import Any
 
@@ -16,32 +16,36 @@ KINDS = {
 }
 
 
-def list_history(_: MailServices, ask: Ask) -> Answer:
-    """What changed since a history id."""
-    start = require(ask.query.get("startHistoryId"), invalid("Missing required parameter: startHistoryId"))
-    if not FIRST_HISTORY_ID <= start <= ask.mailbox.history_id:
+def list_history(_: MailServices, request: Ask) -> Answer:
+    """List the changes since a history id."""
+    start = require(request.query.get("startHistoryId"), invalid("Missing required parameter: startHistoryId"))
+    if not FIRST_HISTORY_ID <= start <= request.mailbox.history_id:
         raise not_found()
-    if start < _oldest(ask):
-        # Too old: a client has to read the mailbox anew ("Synchronize clients").
+    if start < _earliest_id(request):
+        # Too old: the client has to do a full sync ("Synchronize clients").
         raise not_found()
-    after = position(ask)[0] if ask.query.get("pageToken") else start
-    records = [record for record in ask.mailbox.history if int(record["id"]) > after and _concerns(record, ask)]
-    limit = limit_of(ask)
-    told: dict[str, Any] = {"history": records[:limit]} if records else {}
+    last_id = position(request)[0] if request.query.get("pageToken") else start
+    records = [
+        record for record in request.mailbox.history if int(record["id"]) > last_id and _matches(record, request)
+    ]
+    limit = limit_of(request)
+    response: dict[str, Any] = {"history": records[:limit]} if records else {}
     if len(records) > limit:
-        told["nextPageToken"] = token(ask, (int(records[limit - 1]["id"]), 0))
-    return told | {"historyId": str(ask.mailbox.history_id)}
+        response["nextPageToken"] = token(request, (int(records[limit - 1]["id"]), 0))
+    return response | {"historyId": str(request.mailbox.history_id)}
 
 
-def _oldest(ask: Ask) -> int:
-    """The first history id from which everything is still known."""
-    kept = ask.knobs["history_records"]
-    forgotten = [] if kept is None else ask.mailbox.history[: max(0, len(ask.mailbox.history) - kept)]
+def _earliest_id(request: Ask) -> int:
+    """Return the earliest history id from which the history is complete."""
+    max_records = request.knobs["history_records"]
+    forgotten = (
+        [] if max_records is None else request.mailbox.history[: max(0, len(request.mailbox.history) - max_records)]
+    )
     return int(forgotten[-1]["id"]) if forgotten else FIRST_HISTORY_ID
 
 
-def _concerns(record: dict[str, Any], ask: Ask) -> bool:
-    kinds = [KINDS[kind] for kind in ask.query.get("historyTypes", KINDS)]
+def _matches(record: dict[str, Any], request: Ask) -> bool:
+    kinds = [KINDS[kind] for kind in request.query.get("historyTypes", KINDS)]
     changes = [change for kind in kinds for change in record.get(kind, [])]
-    label_id = ask.query.get("labelId")
+    label_id = request.query.get("labelId")
     return any(label_id is None or label_id in change["message"].get("labelIds", []) for change in changes)

@@ -1,4 +1,4 @@
-"""Labels: their requests, and what the vendor allows users to make."""
+"""The methods of labels, and the vendor's rules for user labels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,18 +25,18 @@ PALETTE = (
     "2da2bb b99aff 994a64 f691b2 ff7537 ffad46 662e37 ebdbde cca6ac 094228 42d692 16a765 757575 1e53b8 007286 "
     "7858c3 c2185b d93025 54240e 633e04 521d28 202124 083018"
 )
-"""The colours that labels may have, with blanks between."""
+"""The allowed label colours, separated by spaces."""
 
 
-def list_labels(_: MailServices, ask: Ask) -> Answer:
-    """All labels."""
-    return {"labels": [label.resource for label in ask.mailbox.labels.values()]}
+def list_labels(_: MailServices, request: Ask) -> Answer:
+    """List all labels."""
+    return {"labels": [label.resource for label in request.mailbox.labels.values()]}
 
 
-def get_label(_: MailServices, ask: Ask) -> Answer:
-    """One label, with what carries it counted."""
-    label = _label(ask)
-    carrying = [message for message in ask.mailbox.messages.values() if message.has(label.id)]
+def get_label(_: MailServices, request: Ask) -> Answer:
+    """Return a label with its message and thread counts."""
+    label = _label(request)
+    carrying = [message for message in request.mailbox.messages.values() if message.has(label.id)]
     unread = [message for message in carrying if message.has("UNREAD")]
     counts = {
         "messagesTotal": len(carrying),
@@ -47,67 +47,67 @@ def get_label(_: MailServices, ask: Ask) -> Answer:
     return label.resource | counts
 
 
-def create_label(desk: MailServices, ask: Ask) -> Answer:
-    """A new label of the user's own."""
-    if len(ask.mailbox.labels) >= MAX_LABELS:
+def create_label(services: MailServices, request: Ask) -> Answer:
+    """Create a user label."""
+    if len(request.mailbox.labels) >= MAX_LABELS:
         raise invalid("Exceeded the maximum number of labels")
-    name = checked_name(ask.body.get("name", ""), ask.mailbox.labels)
-    label = Label(desk.office.new_label_id(ask.mailbox), name, "user", dict(SHOWN))
-    changed(label, ask.body, ask.mailbox.labels)
-    ask.mailbox.labels[label.id] = label
+    name = checked_name(request.body.get("name", ""), request.mailbox.labels)
+    label = Label(services.office.new_label_id(request.mailbox), name, "user", dict(SHOWN))
+    changed(label, request.body, request.mailbox.labels)
+    request.mailbox.labels[label.id] = label
     return label.resource
 
 
-def update_label(_: MailServices, ask: Ask) -> Answer:
-    """Change a label of the user's own."""
-    label = _label(ask)
+def update_label(_: MailServices, request: Ask) -> Answer:
+    """Change a user label."""
+    label = _label(request)
     if label.type == "system":
         raise invalid("Invalid update request")
-    # PUT replaces the label and so needs a name. PATCH does not.
-    if ask.method.method == "PUT" and not ask.body.get("name"):
+    # PUT replaces the label and so requires a name. PATCH does not.
+    if request.method.method == "PUT" and not request.body.get("name"):
         raise invalid("Invalid label name")
-    changed(label, ask.body, ask.mailbox.labels)
+    changed(label, request.body, request.mailbox.labels)
     return label.resource
 
 
-def delete_label(_: MailServices, ask: Ask) -> Answer:
-    """Delete a label of the user's own and take it off every message."""
-    label = _label(ask)
+def delete_label(_: MailServices, request: Ask) -> Answer:
+    """Delete a user label and remove it from every message."""
+    label = _label(request)
     if label.type == "system":
         raise invalid("Invalid delete request")
-    ask.mailbox.forget_label(label.id)
+    request.mailbox.forget_label(label.id)
     return None
 
 
-def _label(ask: Ask) -> Label:
-    return require(ask.mailbox.labels.get(ask.ids["id"]), not_found())
+def _label(request: Ask) -> Label:
+    return require(request.mailbox.labels.get(request.ids["id"]), not_found())
 
 
 def checked_name(name: str, others: Mapping[str, Label]) -> str:
-    """*name* as it is kept, if a label may have it beside *others*."""
-    kept = name.strip()
-    malformed = not kept or len(kept) > MAX_NAME_LENGTH or kept.startswith("/") or kept.endswith("/")
-    if malformed or kept.casefold() in RESERVED or not kept.isprintable():
+    """Return *name* as it is stored. Raises an error if it is invalid or conflicts with *others*."""
+    stored = name.strip()
+    malformed = not stored or len(stored) > MAX_NAME_LENGTH or stored.startswith("/") or stored.endswith("/")
+    if malformed or stored.casefold() in RESERVED or not stored.isprintable():
         raise invalid("Invalid label name")
-    # Two labels may not differ in case alone, so a client that looks exactly may not find what it cannot make.
-    if any(label.name.casefold() == kept.casefold() for label in others.values()):
+    # Names are unique regardless of case, so a client that compares exactly may not find the label that conflicts.
+    if any(label.name.casefold() == stored.casefold() for label in others.values()):
         raise conflict("Label name exists or conflicts")
-    return kept
+    return stored
 
 
 def checked_color(color: Mapping[str, str]) -> dict[str, str]:
-    """*color*, if it names both colours and the palette has them."""
+    """Return *color* if it has both colours and the palette contains them."""
     for name in ("textColor", "backgroundColor"):
-        shown = color.get(name, "")
-        if not shown.startswith("#") or shown[1:].lower() not in PALETTE.split():
-            raise invalid(f"Label color {shown} is not on the allowed color palette")
+        value = color.get(name, "")
+        if not value.startswith("#") or value[1:].lower() not in PALETTE.split():
+            raise invalid(f"Label color {value} is not on the allowed color palette")
     return dict(color)
 
 
-def changed(label: Label, given: Mapping[str, Any], labels: Mapping[str, Label]) -> None:
-    """Give *label* the name, visibility and colour that are *given*."""
+def changed(label: Label, changes: Mapping[str, Any], labels: Mapping[str, Label]) -> None:
+    """Set the name, visibility and colour of *label* that are in *changes*."""
     others = {label_id: other for label_id, other in labels.items() if other is not label}
-    name = checked_name(given["name"], others) if "name" in given else label.name
-    color = checked_color(given["color"]) if given.get("color") else label.color
+    name = checked_name(changes["name"], others) if "name" in changes else label.name
+    color = checked_color(changes["color"]) if changes.get("color") else label.color
     label.name, label.color = name, color
-    label.visibility = label.visibility | {key: given[key] for key in SHOWN if key in given}
+    label.visibility = label.visibility | {key: changes[key] for key in SHOWN if key in changes}

@@ -1,4 +1,4 @@
-"""What lists have in common: which messages are on a page, and the tokens between pages."""
+"""Filters, pages and page tokens that all lists share."""
 
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
@@ -13,79 +13,83 @@ from workspace_sandbox.mail.state import Key, Message
 DEFAULT_RESULTS = 100
 MAX_RESULTS = 500
 ESTIMATE = 201
-"""What the vendor says whenever there is more than it cares to count."""
+"""The estimate that the vendor reports if there is another page."""
 
-Chosen = Callable[[Message], bool]
+MessageFilter = Callable[[Message], bool]
 
 
-def filter_of(ask: Ask, now: float) -> Chosen:
-    """Which messages a list is asked for."""
-    q = ask.query.get("q", "").strip()
-    if q and ask.metadata_only:
+def filter_of(request: Ask, now: float) -> MessageFilter:
+    """Return the filter of a list request."""
+    q = request.query.get("q", "").strip()
+    if q and request.metadata_only:
         raise metadata_scope("'q' parameter")
-    label_ids = ask.query.get("labelIds", [])
-    unknown = next((label_id for label_id in label_ids if label_id not in ask.mailbox.labels), None)
+    label_ids = request.query.get("labelIds", [])
+    unknown = next((label_id for label_id in label_ids if label_id not in request.mailbox.labels), None)
     if unknown is not None:
         raise invalid(f"Invalid label: {unknown}")
-    query = read(q, ask.mailbox, now)
-    everything = bool(ask.query.get("includeSpamTrash")) or not {"SPAM", "TRASH"}.isdisjoint(label_ids)
-    # Only a search goes through the index. A list without a query sees everything at once.
-    lag = ask.knobs["index_lag_seconds"] if q else 0.0
+    query = read(q, request.mailbox, now)
+    everything = bool(request.query.get("includeSpamTrash")) or not {"SPAM", "TRASH"}.isdisjoint(label_ids)
+    # Only a search uses the index. A list without a query includes new messages immediately.
+    lag = request.knobs["index_lag_seconds"] if q else 0.0
 
-    def chosen(message: Message) -> bool:
+    def is_match(message: Message) -> bool:
         carries_all = all(message.has(label_id) for label_id in label_ids)
         is_indexed = has_passed(lag, message.internal_date / 1000, now)
         return carries_all and is_indexed and query.shows(message, everything=everything)
 
-    return chosen
+    return is_match
 
 
-def matching(ask: Ask, chosen: Chosen) -> Iterator[Message]:
-    """The messages that are to be listed, from the page's beginning on."""
-    before = position(ask) if ask.query.get("pageToken") else None
-    return filter(chosen, ask.mailbox.newest(before))
+def matching(request: Ask, is_match: MessageFilter) -> Iterator[Message]:
+    """Return the messages that match, starting at the position of the page token."""
+    before = position(request) if request.query.get("pageToken") else None
+    return filter(is_match, request.mailbox.newest(before))
 
 
 def page(
-    ask: Ask, name: str, matching: Iterator[Message], shown: Callable[[Message], dict[str, Any]]
+    request: Ask, name: str, matching: Iterator[Message], render: Callable[[Message], dict[str, Any]]
 ) -> dict[str, Any]:
-    """A page of what matches, as it is *shown*."""
-    limit = limit_of(ask)
-    # One more than are shown tells whether there is another page.
-    found = [message for _, message in zip(range(limit + 1), matching, strict=False)]
-    if not found:
-        # No empty list: the key is missing, which breaks clients that expect one.
+    """Return a page of the messages that match, each rendered by *render*."""
+    limit = limit_of(request)
+    # One message more than the limit is read, to see whether there is another page.
+    messages = [message for _, message in zip(range(limit + 1), matching, strict=False)]
+    if not messages:
+        # Gmail omits the empty list. The missing key breaks clients that expect one.
         return {"resultSizeEstimate": 0}
-    # Drafts and sent mail are among the messages, as they are in Gmail.
-    told: dict[str, Any] = {name: [shown(message) for message in found[:limit]]}
-    if len(found) > limit:
-        told["nextPageToken"] = token(ask, found[limit - 1].key)
-    return told | {"resultSizeEstimate": ESTIMATE if len(found) > limit else len(found)}
+    # Drafts and sent mail are among the messages, as in Gmail.
+    response: dict[str, Any] = {name: [render(message) for message in messages[:limit]]}
+    if len(messages) > limit:
+        response["nextPageToken"] = token(request, messages[limit - 1].key)
+    return response | {"resultSizeEstimate": ESTIMATE if len(messages) > limit else len(messages)}
 
 
-def limit_of(ask: Ask) -> int:
-    """How many a page may have."""
-    # Cut without a word. That Google does not refuse is what users saw; the reference names only the maximum.
-    return min(ask.query.get("maxResults") or DEFAULT_RESULTS, MAX_RESULTS)
+def limit_of(request: Ask) -> int:
+    """Return the page size."""
+    # Larger values are capped silently, as users report. The reference only names the maximum.
+    return min(request.query.get("maxResults") or DEFAULT_RESULTS, MAX_RESULTS)
 
 
-def token(ask: Ask, key: Key) -> str:
-    """What leads to the page behind that place."""
-    place = f"{key[0]:014d}{key[1]:08d}"
-    return _seal(ask, place) + place
+def token(request: Ask, key: Key) -> str:
+    """Return the token of the page after *key*."""
+    encoded = f"{key[0]:014d}{key[1]:08d}"
+    return _sign(request, encoded) + encoded
 
 
-def position(ask: Ask) -> Key:
-    """The place that a page token leads to."""
-    given = ask.query["pageToken"]
-    seal, place = given[:10], given[10:]
-    if len(given) != 32 or not (given.isascii() and given.isdigit()) or seal != _seal(ask, place):
+def position(request: Ask) -> Key:
+    """Return the position that a page token encodes."""
+    page_token = request.query["pageToken"]
+    signature, encoded = page_token[:10], page_token[10:]
+    if (
+        len(page_token) != 32
+        or not (page_token.isascii() and page_token.isdigit())
+        or signature != _sign(request, encoded)
+    ):
         raise invalid("Invalid pageToken")
-    return int(place[:14]), int(place[14:])
+    return int(encoded[:14]), int(encoded[14:])
 
 
-def _seal(ask: Ask, place: str) -> str:
-    # A page token holds for one query. With another, the vendor refuses it, and so must a stand-in.
+def _sign(request: Ask, encoded: str) -> str:
+    # A page token is valid for one query only. The vendor rejects it with another one.
     names = ("q", "labelIds", "includeSpamTrash", "startHistoryId", "historyTypes", "labelId")
-    about = [ask.method.id, ask.mailbox.address, place, *(str(ask.query.get(name, "")) for name in names)]
-    return f"{int.from_bytes(blake2b(repr(about).encode(), digest_size=8).digest()) % 10**10:010d}"
+    parts = [request.method.id, request.mailbox.address, encoded, *(str(request.query.get(name, "")) for name in names)]
+    return f"{int.from_bytes(blake2b(repr(parts).encode(), digest_size=8).digest()) % 10**10:010d}"

@@ -1,4 +1,4 @@
-"""What a method of the API is, and a request for one that was let in, read and typed."""
+"""A method of the API, and an authorised request with typed parameters."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -33,17 +33,17 @@ STANDARD = frozenset(
         "upload_protocol",
     }
 )
-"""Parameters that every method takes."""
+"""Parameters that every method accepts."""
 
 Answer = dict[str, Any] | None
 Operation: TypeAlias = "Callable[[MailServices, Ask], Answer]"
 Query = dict[str, Any]
-"""Parameters by name, in their own types; a repeated one is a list."""
+"""Typed parameters by name. A repeated one is a list."""
 
 
 @dataclass(frozen=True)
 class MailServices:
-    """Where the methods are served: the mail itself and everything that counts or shows it."""
+    """The services that the methods work with."""
 
     office: MailTransport
     resources: Resources
@@ -57,7 +57,7 @@ class Method(Route[Operation]):
 
     id: str
     rpc: str
-    """What the vendor calls it on its own side."""
+    """The vendor's internal name of the method."""
     units: int
     scopes: frozenset[str]
     answer: Shape
@@ -67,21 +67,21 @@ class Method(Route[Operation]):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """What the path of a request looks like."""
+        """The pattern of the path of a request."""
         return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path))
 
-    def read(self, given: Iterable[tuple[str, str]]) -> Query:
-        """The parameters of a request in their own types; an unknown one is refused."""
+    def read(self, pairs: Iterable[tuple[str, str]]) -> Query:
+        """Return the typed parameters of a request. Unknown parameters are rejected."""
         query: Query = {}
-        for name, value in given:
+        for name, value in pairs:
             kind = self.params.get(name)
-            # Google refuses unknown parameters instead of passing them over, so a misspelt one cannot go unnoticed.
+            # Google rejects unknown parameters instead of ignoring them, so a misspelt one cannot go unnoticed.
             if kind is None and name not in STANDARD:
                 raise unknown_parameter(name)
             if isinstance(kind, list):
-                query.setdefault(name, []).append(_typed(name, value, kind[0]))
+                query.setdefault(name, []).append(_parse_value(name, value, kind[0]))
             else:
-                query[name] = _typed(name, value, kind or STRING)
+                query[name] = _parse_value(name, value, kind or STRING)
         return query
 
 
@@ -89,18 +89,18 @@ PREFIX = "/gmail/v1/users/{userId}"
 
 
 def method(facts: str, handler: Operation, scopes: frozenset[str], answer: Shape, **more: Any) -> Method:
-    """Return the method of these *facts*: its id, verb, path below the user, name on the vendor's side and price."""
+    """Return the method described by *facts*: its id, verb, path below the user, internal name and price in units."""
     name, verb, path, rpc, units = facts.split()
-    about = {"scopes": scopes, "answer": answer, **more}
-    return Method(method=verb, path=PREFIX + path, handler=handler, id=name, rpc=rpc, units=int(units), **about)
+    options = {"scopes": scopes, "answer": answer, **more}
+    return Method(method=verb, path=PREFIX + path, handler=handler, id=name, rpc=rpc, units=int(units), **options)
 
 
 def scopes_of(*names: str) -> frozenset[str]:
-    """The scope that opens everything, and those of these *names*."""
+    """Return the full scope and the named ones."""
     return frozenset({FULL, *(f"{AUTH}gmail.{name}" for name in names)})
 
 
-def _typed(name: str, value: str, kind: Kind) -> str | int | bool:
+def _parse_value(name: str, value: str, kind: Kind) -> str | int | bool:
     snake = re.sub(r"([A-Z])", lambda capital: f"_{capital[1].lower()}", name)
     if kind == BOOL:
         if value.lower() not in BOOLEANS:
@@ -113,7 +113,7 @@ def _typed(name: str, value: str, kind: Kind) -> str | int | bool:
         return int(value)
     if isinstance(kind, tuple) and value.lower() not in {choice.lower() for choice in kind}:
         raise invalid_value(snake, "enum", f'"{value}"')
-    # The reference writes formats in capitals in one place, and in small letters in another.
+    # The reference spells formats in capitals in one place and in lower case in another.
     return value.lower() if kind is schema.FORMATS else value
 
 
@@ -122,7 +122,7 @@ BOOLEANS = {"true": True, "1": True, "false": False, "0": False, "": True}
 
 @dataclass(frozen=True)
 class Ask:
-    """A request that was let in, read and typed."""
+    """An authorised request with typed parameters."""
 
     method: Method
     mailbox: Mailbox
@@ -136,6 +136,6 @@ class Ask:
 
     @property
     def metadata_only(self) -> bool:
-        """Whether nothing but the metadata scope lets it in."""
-        # The metadata scope opens the same methods with fewer forms, so the scope alone does not decide.
+        """Whether only the metadata scope authorises the request."""
+        # The metadata scope covers the same methods with fewer formats, so having it is not enough to decide.
         return METADATA in self.method.scopes and not self.scopes & (self.method.scopes - {METADATA})

@@ -1,11 +1,11 @@
-"""The account itself."""
+"""The profile of the account."""
 
 from workspace_sandbox.mail.methods import Answer, Ask, MailServices
 
 
-def get_profile(_: MailServices, ask: Ask) -> Answer:
-    """Address and size of the mailbox."""
-    box = ask.mailbox
+def get_profile(_: MailServices, request: Ask) -> Answer:
+    """Return the address and size of the mailbox."""
+    box = request.mailbox
     return {
         "emailAddress": box.address,
         "messagesTotal": len(box.messages),

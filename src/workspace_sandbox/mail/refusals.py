@@ -1,4 +1,4 @@
-"""Every error body that the vendor sends, by name."""
+"""The vendor's error bodies."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -23,7 +23,7 @@ NO_RAW = "'raw' RFC822 payload message string or uploading message via /upload/*
 
 invalid = partial(Refusal, 400, "INVALID_ARGUMENT", "invalidArgument")
 not_found = partial(Refusal, 404, "NOT_FOUND", "notFound", "Requested entity was not found.")
-# The reason was seen in several spellings. Only the status is to be relied on.
+# Several spellings of the reason have been reported. Only the status is reliable.
 conflict = partial(Refusal, 409, "ALREADY_EXISTS", "duplicate")
 too_large = partial(Refusal, 413, "INVALID_ARGUMENT", "uploadTooLarge", "Request Entity Too Large")
 absent = partial(Refusal, 501, "UNIMPLEMENTED", "notImplemented")
@@ -31,14 +31,14 @@ failed = partial(Refusal, 500, "INTERNAL", "backendError", "Internal error encou
 
 
 def unbindable(message: str, path: str = "") -> Refusal:
-    """A request whose names or types are not the vendor's."""
+    """Return the error of a request whose names or types are invalid."""
     violation: dict[str, str] = ({"field": path} if path else {}) | {"description": message}
     details = [{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [violation]}]
     return Refusal(400, "INVALID_ARGUMENT", "invalid", message, details=details)
 
 
 def unknown_parameter(name: str) -> Refusal:
-    """A query parameter that the method does not have."""
+    """Return the error of an unknown query parameter."""
     return unbindable(
         f'Invalid JSON payload received. Unknown name "{name}": Cannot bind query parameter. '
         f"Field '{name}' could not be found in request message."
@@ -46,23 +46,23 @@ def unknown_parameter(name: str) -> Refusal:
 
 
 def unknown_name(name: str, path: str) -> Refusal:
-    """A field of the JSON body that the message type does not have."""
+    """Return the error of an unknown field in the JSON body."""
     where = f" at '{path}'" if path else ""
     return unbindable(f'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.', path)
 
 
 def invalid_value(path: str, kind: str, value: str) -> Refusal:
-    """A field or parameter of the wrong type."""
+    """Return the error of a field or parameter of the wrong type."""
     return unbindable(f"Invalid value at '{path}' ({kind}), {value}", path)
 
 
 def unparsable(what: str) -> Refusal:
-    """A body that is not JSON."""
+    """Return the error of a body that is not JSON."""
     return Refusal(400, "INVALID_ARGUMENT", "parseError", f"Invalid JSON payload received. {what}")
 
 
 def bad_mask(mask: str) -> Refusal:
-    """A ``fields`` parameter that selects what there is not."""
+    """Return the error of a ``fields`` parameter that selects an unknown field."""
     violation = {
         "field": mask,
         "description": f"Error expanding 'fields' parameter. Cannot find matching fields for path '{mask}'.",
@@ -73,17 +73,17 @@ def bad_mask(mask: str) -> Refusal:
 
 
 def precondition(message: str = "Precondition check failed.") -> Refusal:
-    """A request that this object cannot take now."""
+    """Return the error of a request that conflicts with the state of its object."""
     return Refusal(400, "FAILED_PRECONDITION", "failedPrecondition", message)
 
 
 def payload_too_large(limit: int) -> Refusal:
-    """A JSON body beyond the limit of the front end."""
+    """Return the front end's error of a JSON body that exceeds the limit."""
     return Refusal(400, "INVALID_ARGUMENT", "badRequest", f"Request payload size exceeds the limit: {limit} bytes.")
 
 
 def missing_credential(rpc: str) -> Refusal:
-    """A request without a token."""
+    """Return the error of a request without a token."""
     return Refusal(
         401,
         "UNAUTHENTICATED",
@@ -97,7 +97,7 @@ def missing_credential(rpc: str) -> Refusal:
 
 
 def invalid_credential(_: str = "") -> Refusal:
-    """A token that is unknown, expired or revoked."""
+    """Return the error of a token that is unknown, expired or revoked."""
     return Refusal(
         401,
         "UNAUTHENTICATED",
@@ -110,7 +110,7 @@ def invalid_credential(_: str = "") -> Refusal:
 
 
 def missing_scope(rpc: str) -> Refusal:
-    """A token without the scope that the method wants."""
+    """Return the error of a token without a required scope."""
     return Refusal(
         403,
         "PERMISSION_DENIED",
@@ -123,55 +123,55 @@ def missing_scope(rpc: str) -> Refusal:
 
 
 def metadata_scope(what: str) -> Refusal:
-    """What a token of the metadata scope alone may not do."""
+    """Return the error of a request that the metadata scope does not cover."""
     message = f"Metadata scope does not support {what}"
     return Refusal(403, "PERMISSION_DENIED", "forbidden", message)
 
 
 def delegation_denied(user: str) -> Refusal:
-    """A mailbox that is not the token's own."""
+    """Return the error of a request for a mailbox that is not the token's own."""
     return Refusal(403, "PERMISSION_DENIED", "forbidden", f"Delegation denied for {user}")
 
 
 def quota(_: float) -> Refusal:
-    """The minute's units are spent: the form that only says so."""
-    # A throttle that looks like a refusal of rights: by the guide on errors, both 403 and 429 mean "too fast".
+    """Return the error of an exceeded minute in the form without a time."""
+    # A throttle with status 403: by the guide on errors, both 403 and 429 can mean "too many requests".
     return Refusal(403, "PERMISSION_DENIED", "rateLimitExceeded", QUOTA, domain="usageLimits")
 
 
 def retry_after_403(until: float) -> Refusal:
-    """The minute's units are spent: the older form that names a time."""
+    """Return the error of an exceeded minute in the older form with a time and status 403."""
     return Refusal(403, "PERMISSION_DENIED", "userRateLimitExceeded", _retry_text(until), domain="usageLimits")
 
 
 def retry_after_429(until: float) -> Refusal:
-    """The same as a 429; also how the daily sending limit is told."""
+    """Return the error of an exceeded minute, or of the daily sending limit, with a time and status 429."""
     return Refusal(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", _retry_text(until))
 
 
 def exhausted(_: float) -> Refusal:
-    """The minute's units are spent: the form without any figure."""
+    """Return the error of an exceeded minute in the form without any figure."""
     message = "Resource has been exhausted (e.g. check quota)."
     return Refusal(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", message)
 
 
 def concurrent(_: float = 0) -> Refusal:
-    """More requests at once than a user may have."""
+    """Return the error of too many concurrent requests of a user."""
     return Refusal(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", "Too many concurrent requests for user.")
 
 
 def unknown(request: web.Request, _: int) -> Refusal:
-    """An address that the vendor does not have."""
+    """Return the error of an unknown path."""
     return page_not_found(request.method, request.path)
 
 
-def throttled(stage: EmulatorContext, seconds: float) -> Refusal:
-    """The minute's units are spent, in the dialect that the knob ``throttle`` names."""
-    return THROTTLES[stage.knobs["throttle"]](stage.now() + seconds)
+def throttled(context: EmulatorContext, seconds: float) -> Refusal:
+    """Return the error of an exceeded minute in the form that the knob ``throttle`` names."""
+    return THROTTLES[context.knobs["throttle"]](context.now() + seconds)
 
 
 def page_not_found(method: str, path: str) -> Refusal:
-    """An address that the vendor does not have, answered by its front end."""
+    """Return the front end's error of an unknown path."""
     message = f"The requested URL <code>{method} {path}</code> was not found on this server."
     return Refusal(404, "Not Found", "notFound", message, html=True)
 
@@ -182,11 +182,11 @@ THROTTLES: Mapping[str, Callable[[float], Refusal]] = {
     "retry_after_429": retry_after_429,
     "exhausted": exhausted,
 }
-"""The dialects of an exceeded minute, by the value of the knob ``throttle``; each is given the time it is over."""
+"""The forms of the error of an exceeded minute, by the value of ``throttle``. Each takes the time of its end."""
 
 
 def forced(name: str, rpc: str, now: float) -> Refusal:
-    """The refusal that the knob ``force`` asks for."""
+    """Return the error that the knob ``force`` requests."""
     if name in THROTTLES:
         return THROTTLES[name](now + 30)
     return FORCED[name](rpc)
@@ -217,17 +217,17 @@ FORCED: Mapping[str, Callable[[str], Refusal]] = {
     "mail_disabled": lambda _: precondition("Mail service not enabled"),
     "backend_error": _failed(500, "INTERNAL", "backendError", "Backend Error"),
     "unavailable": _failed(503, "UNAVAILABLE", "backendError", "The service is currently unavailable."),
-    # The front end answers before the API is reached, and knows no JSON.
+    # The front end responds before the API is reached, in HTML.
     "unavailable_html": _failed(
         503, "Service Unavailable", "backendError", "The service you requested is not available yet.", html=True
     ),
 }
-"""What the knob ``force`` may name beside the throttles."""
+"""The values of the knob ``force`` besides the throttles."""
 
 
 def _retry_text(until: float) -> str:
     stamp = instant(until).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    # The time stands in the text alone: Gmail sends no ``Retry-After`` with it.
+    # The time is only in the text: Gmail sends no ``Retry-After`` with it.
     return f"User-rate limit exceeded.  Retry after {stamp}"
 
 

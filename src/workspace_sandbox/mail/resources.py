@@ -1,4 +1,4 @@
-"""Messages and threads as the API shows them."""
+"""Messages and threads in the format of the API."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,15 +10,15 @@ from workspace_sandbox.mail.state import Mailbox, Message, labelled
 
 
 class Resources:
-    """Shows what is in a mailbox in each of the vendor's formats."""
+    """Renders messages and threads in each of the vendor's formats."""
 
     def __init__(self, attachments: Attachments, knobs: Mapping[str, Any]) -> None:
         self._attachments = attachments
         self._knobs = knobs
 
-    def message(self, message: Message, form: str = "full", wanted: Sequence[str] = ()) -> dict[str, Any]:
-        """A message in that *form*; ``metadata`` shows the *wanted* headers only, if there are any."""
-        shown: dict[str, Any] = {
+    def message(self, message: Message, form: str = "full", header_names: Sequence[str] = ()) -> dict[str, Any]:
+        """Return a message in that *form*. With ``metadata``, *header_names* limits the headers unless it is empty."""
+        resource: dict[str, Any] = {
             **short(message),
             "snippet": message.snippet,
             "historyId": str(message.history_id),
@@ -26,25 +26,25 @@ class Resources:
             "sizeEstimate": len(message.raw),
         }
         if form == "raw":
-            shown["raw"] = encode(message.raw)
+            resource["raw"] = encode(message.raw)
         if form == "metadata":
-            headers = self._headers(message.root, wanted)
-            shown["payload"] = {"mimeType": message.root.mime_type} | ({"headers": headers} if headers else {})
+            headers = self._headers(message.root, header_names)
+            resource["payload"] = {"mimeType": message.root.mime_type} | ({"headers": headers} if headers else {})
         if form == "full":
-            shown["payload"] = self._part(message, message.root)
-        return shown
+            resource["payload"] = self._part(message, message.root)
+        return resource
 
-    def thread(self, mailbox: Mailbox, thread_id: str, form: str, wanted: Sequence[str] = ()) -> dict[str, Any]:
-        """A thread with its messages, the oldest first."""
+    def thread(self, mailbox: Mailbox, thread_id: str, form: str, header_names: Sequence[str] = ()) -> dict[str, Any]:
+        """Return a thread with its messages, the oldest first."""
         members = mailbox.threads[thread_id]
         return {
             "id": thread_id,
             "historyId": str(max(message.history_id for message in members)),
-            "messages": [self.message(message, form, wanted) for message in members],
+            "messages": [self.message(message, form, header_names) for message in members],
         }
 
     def _part(self, message: Message, part: Part) -> dict[str, Any]:
-        shown: dict[str, Any] = {
+        resource: dict[str, Any] = {
             "partId": part.part_id,
             "mimeType": part.mime_type,
             "filename": part.filename,
@@ -52,8 +52,8 @@ class Resources:
             "body": self._body(message, part),
         }
         if part.parts:
-            shown["parts"] = [self._part(message, below) for below in part.parts]
-        return shown
+            resource["parts"] = [self._part(message, child) for child in part.parts]
+        return resource
 
     def _body(self, message: Message, part: Part) -> dict[str, Any]:
         if not part.size:
@@ -63,8 +63,8 @@ class Resources:
             return {"size": part.size, "data": encode(part.content)}
         return {"attachmentId": self._attachments.identify(message, part), "size": part.size}
 
-    def _headers(self, part: Part, wanted: Sequence[str] = ()) -> list[dict[str, str]]:
-        names = {name.lower() for name in wanted}
+    def _headers(self, part: Part, header_names: Sequence[str] = ()) -> list[dict[str, str]]:
+        names = {name.lower() for name in header_names}
         read = decoded if self._knobs["decode_headers"] else str
         return [
             {"name": name, "value": read(value)} for name, value in part.headers if not names or name.lower() in names
@@ -72,5 +72,5 @@ class Resources:
 
 
 def short(message: Message) -> dict[str, Any]:
-    """What a write answers: identifiers and labels."""
+    """Return the response of a write: identifiers and labels."""
     return {"id": message.id, "threadId": message.thread_id, **labelled(message)}

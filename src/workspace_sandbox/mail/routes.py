@@ -1,6 +1,7 @@
-"""Every route of the vendor's that is played.
+"""The routes that the emulator serves.
 
-The methods of the API have price, scopes and parameters as the vendor's discovery document lists them.
+Prices, scopes and parameters of the methods follow the vendor's discovery document.
+
 """
 
 from collections.abc import Mapping, Sequence
@@ -155,11 +156,11 @@ UPLOADS: Sequence[Route[Operation]] = tuple(
     if method.uploads
     for verb in dict.fromkeys((method.method, "PUT"))
 )
-"""Each method that takes uploads, and the pieces of resumable ones."""
+"""The upload routes: each method that takes uploads, and the pieces of resumable ones."""
 
 
 class Batch(Route[None]):
-    """Several requests in one."""
+    """The route of a batch of requests."""
 
 
 BATCHES = tuple(Batch(method="POST", path=path, handler=None) for path in batch.PATHS)
@@ -175,15 +176,15 @@ CONSENT = (
 )
 
 ROUTES: Sequence[Route[Any]] = (*METHODS, *UPLOADS, *BATCHES, *CONSENT)
-"""All of them."""
+"""All routes."""
 
 _PATTERNS = [(method.method, method.pattern, method) for method in METHODS]
 
 
 def resolve(verb: str, path: str) -> tuple[Method, dict[str, str]] | None:
-    """The method at that address with the identifiers in it."""
-    for known, pattern, method in _PATTERNS:
-        found = pattern.fullmatch(path) if known == verb else None
-        if found:
-            return method, found.groupdict()
+    """Return the method with that path and the identifiers in the path."""
+    for method_verb, pattern, method in _PATTERNS:
+        match = pattern.fullmatch(path) if method_verb == verb else None
+        if match:
+            return method, match.groupdict()
     return None

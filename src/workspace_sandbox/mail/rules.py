@@ -1,4 +1,4 @@
-"""Filters of a mailbox: which arrivals they concern, and which labels those get and lose."""
+"""Filters of a mailbox, which add and remove labels of incoming messages."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,25 +7,25 @@ from workspace_sandbox.mail import search
 from workspace_sandbox.mail.state import Mailbox, Message
 
 CRITERIA = {"from": "from:({})", "to": "to:({})", "subject": "subject:({})", "query": "({})", "negatedQuery": "-({})"}
-"""How each is said in the search language, which is what filters go by."""
+"""The search operator of each filter criterion. Filters are evaluated as search queries."""
 
 
 def labels_of(mailbox: Mailbox, raw: bytes, label_ids: list[str], at: int) -> list[str]:
-    """The labels that a message arrives with, once the filters of *mailbox* have seen it."""
+    """Return the labels of an incoming message after the filters of *mailbox* have been applied."""
     message = Message("", "", raw, label_ids, at, 0)
-    actions = [rule["action"] for rule in mailbox.filters.values() if _concerns(rule["criteria"], mailbox, message)]
+    actions = [rule["action"] for rule in mailbox.filters.values() if _matches(rule["criteria"], mailbox, message)]
     removed = {label_id for action in actions for label_id in action.get("removeLabelIds", ())}
     added = [label_id for action in actions for label_id in action.get("addLabelIds", ())]
     if {"TRASH", "SPAM"} & set(added):
         removed.add("INBOX")
-    kept = [label_id for label_id in label_ids if label_id not in removed]
-    return list(dict.fromkeys([*kept, *(label_id for label_id in added if label_id in mailbox.labels)]))
+    remaining = [label_id for label_id in label_ids if label_id not in removed]
+    return list(dict.fromkeys([*remaining, *(label_id for label_id in added if label_id in mailbox.labels)]))
 
 
-def _concerns(criteria: Mapping[str, Any], mailbox: Mailbox, message: Message) -> bool:
-    said = [form.format(criteria[name]) for name, form in CRITERIA.items() if criteria.get(name)]
+def _matches(criteria: Mapping[str, Any], mailbox: Mailbox, message: Message) -> bool:
+    terms = [form.format(criteria[name]) for name, form in CRITERIA.items() if criteria.get(name)]
     if criteria.get("hasAttachment"):
-        said.append("has:attachment")
+        terms.append("has:attachment")
     if "size" in criteria:
-        said.append(f"{criteria.get('sizeComparison', 'larger')}:{criteria['size']}")
-    return search.read(" ".join(said), mailbox, message.internal_date / 1000).matches(message)
+        terms.append(f"{criteria.get('sizeComparison', 'larger')}:{criteria['size']}")
+    return search.read(" ".join(terms), mailbox, message.internal_date / 1000).matches(message)

@@ -1,4 +1,4 @@
-"""The vendor's message types: what a JSON body may hold and what a ``fields`` mask may select."""
+"""The vendor's message types: the allowed fields of JSON bodies and of ``fields`` masks."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from workspace_sandbox.mail.refusals import bad_mask, invalid_value, unknown_nam
 Kind: TypeAlias = "str | tuple[str, ...] | Mapping[str, Kind] | list[Kind]"
 Shape: TypeAlias = Mapping[str, Kind]
 Mask: TypeAlias = dict[str, Any]
-"""Names that are selected, each with the mask below it, or ``None`` where all of it is."""
+"""The selected names, each with the mask below it, or ``None`` for all fields."""
 
 STRING, BYTES, BOOL, INT32, UINT32, UINT64 = (
     "TYPE_STRING",
@@ -156,21 +156,21 @@ NUMERIC = {INT32, UINT32, UINT64}
 
 
 def encode(content: bytes) -> str:
-    """*content* as the vendor writes bytes: URL-safe alphabet, padded."""
+    """Return *content* in the vendor's base64: URL-safe alphabet, padded."""
     return urlsafe_b64encode(content).decode("ascii")
 
 
 def decode(value: str, path: str) -> bytes:
-    """The bytes of a URL-safe *value*, padded or not; any other alphabet is refused."""
+    """Decode a URL-safe base64 *value*, padded or not. Any other alphabet is rejected."""
     bare = value.encode("ascii", "replace").rstrip(b"=")
     if bare.translate(None, URLSAFE) or len(bare) % 4 == 1:
-        shown = json.dumps(value[:64])
-        raise invalid_value(path, BYTES, f"Base64 decoding failed for {shown}")
+        excerpt = json.dumps(value[:64])
+        raise invalid_value(path, BYTES, f"Base64 decoding failed for {excerpt}")
     return urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
 
 
 def read_json(content: bytes, shape: Shape) -> dict[str, Any]:
-    """The JSON object in *content*, held to *shape*; an empty body is an empty object."""
+    """Parse the JSON object in *content* and check it against *shape*. An empty body is an empty object."""
     if not content.strip():
         return {}
     try:
@@ -200,28 +200,28 @@ def _value(value: Any, kind: Kind, path: str) -> Any:
             raise invalid_value(path, "type.googleapis.com/gmail.v1.Message", json.dumps(value))
         return _object(value, kind, path)
     if isinstance(kind, tuple):
-        return text_value(value, path) if value in kind else _refuse(value, "enum", path)
+        return text_value(value, path) if value in kind else _reject(value, "enum", path)
     if kind == BYTES:
-        return decode(value, path) if isinstance(value, str) else _refuse(value, BYTES, path)
+        return decode(value, path) if isinstance(value, str) else _reject(value, BYTES, path)
     if kind in NUMERIC:
-        return value if isinstance(value, int) or INTEGER.fullmatch(str(value)) else _refuse(value, kind, path)
+        return value if isinstance(value, int) or INTEGER.fullmatch(str(value)) else _reject(value, kind, path)
     if kind == BOOL:
-        return value if isinstance(value, bool) else _refuse(value, kind, path)
+        return value if isinstance(value, bool) else _reject(value, kind, path)
     return text_value(value, path)
 
 
 def text_value(value: Any, path: str) -> str:
-    """*value*, if it is text that can be written down."""
+    """Return *value* if it is a string that can be encoded as UTF-8."""
     if not isinstance(value, str):
-        _refuse(value, STRING, path)
+        _reject(value, STRING, path)
     try:
         value.encode()
     except UnicodeEncodeError:
-        _refuse("\\ufffd", STRING, path)
+        _reject("\\ufffd", STRING, path)
     return str(value)
 
 
-def _refuse(value: Any, kind: str, path: str) -> Any:
+def _reject(value: Any, kind: str, path: str) -> Any:
     raise invalid_value(path, kind, json.dumps(value))
 
 
@@ -230,7 +230,7 @@ def _snake(name: str) -> str:
 
 
 def read_mask(fields: str, shape: Shape) -> Mask:
-    """The tree that *fields* selects from an answer of *shape*."""
+    """Return the tree of fields that *fields* selects from a response of *shape*."""
     tokens = MASK_TOKEN.findall(fields)
     if "".join(tokens) != re.sub(r"\s", "", fields):
         raise bad_mask(fields)
@@ -245,8 +245,8 @@ def _selection(tokens: list[str], fields: str) -> Mask:
     mask: Mask = {}
     while True:
         name, below = _item(tokens, fields)
-        held = mask.get(name, {})
-        mask[name] = None if below is None or held is None else held | below
+        existing = mask.get(name, {})
+        mask[name] = None if below is None or existing is None else existing | below
         if not tokens or tokens[0] != ",":
             return mask
         tokens.pop(0)
@@ -285,12 +285,12 @@ def _element(kind: Kind) -> Kind:
 
 
 def masked(value: Any, mask: Mask | None) -> Any:
-    """What *mask* leaves of an answer."""
+    """Return the fields of a response that *mask* selects."""
     if mask is None:
         return value
     if isinstance(value, list):
         return [masked(item, mask) for item in value]
     if not isinstance(value, dict):
         return value
-    kept = {name: mask.get(name, mask.get("*", ...)) for name in value}
-    return {name: masked(value[name], below) for name, below in kept.items() if below is not ...}
+    selected = {name: mask.get(name, mask.get("*", ...)) for name in value}
+    return {name: masked(value[name], below) for name, below in selected.items() if below is not ...}

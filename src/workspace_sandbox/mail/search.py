@@ -1,7 +1,8 @@
-"""The search language of ``q``: read into a tree of conditions, then asked of one message at a time.
+"""The search language of ``q``: parsed into a tree of conditions that is evaluated per message.
 
 Evaluated: bare words and phrases, ``AND``, ``OR``, ``{}``, ``()``, ``-``, ``+``, ``AROUND n`` and every operator in
 ``OPERATORS``. Anything else of the form ``word:word`` is plain text.
+
 """
 
 import re
@@ -26,10 +27,10 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 PST = timezone(timedelta(hours=-8))
-"""Dates in a query begin at midnight here, summer or winter."""
+"""The time zone of dates in a query, without daylight saving."""
 
 MAX_NESTING = 100
-"""Brackets and signs that are read as such; a query with more of them is read as plain words."""
+"""The maximum number of brackets and signs. A query with more of them is parsed as plain words."""
 
 DATES = ("%Y/%m/%d", "%Y-%m-%d", "%m/%d/%Y")
 AGES = {"h": 3600, "d": 86_400, "m": 30 * 86_400, "y": 365 * 86_400}
@@ -37,7 +38,14 @@ SIZES = {"": 1, "k": 1024, "m": 1024 * 1024}
 CATEGORIES = {"primary": "PERSONAL", "social": "SOCIAL", "promotions": "PROMOTIONS", "updates": "UPDATES"}
 CATEGORIES |= {"forums": "FORUMS"}
 STATES = {"starred": "STARRED", "important": "IMPORTANT", "unread": "UNREAD"}
-PLACES = {"inbox": "INBOX", "sent": "SENT", "draft": "DRAFT", "drafts": "DRAFT", "trash": "TRASH", "spam": "SPAM"}
+SYSTEM_LABELS = {
+    "inbox": "INBOX",
+    "sent": "SENT",
+    "draft": "DRAFT",
+    "drafts": "DRAFT",
+    "trash": "TRASH",
+    "spam": "SPAM",
+}
 NOT_ARCHIVED = ("INBOX", "SPAM", "TRASH", "DRAFT", "SENT", "CHAT")
 STARS = re.compile(r"(yellow|red|orange|blue|green|purple)-(star|bang|info|guillemet|question|check)")
 LINKS = {
@@ -51,19 +59,21 @@ LINKS = {
 
 @dataclass
 class Query:
-    """A read query: what it asks of a message, and which hidden places it opens."""
+    """A parsed query: its condition, and the hidden labels that it includes."""
 
     matches: Condition
     opens: frozenset[str]
 
     def shows(self, message: Message, *, everything: bool) -> bool:
-        """Whether *message* is found; spam and trash only with *everything* or where the query opens them."""
-        hidden = not everything and any(message.has(place) and place not in self.opens for place in ("SPAM", "TRASH"))
+        """Return True if *message* matches. Spam and trash need *everything* or a query that includes them."""
+        hidden = not everything and any(
+            message.has(label_id) and label_id not in self.opens for label_id in ("SPAM", "TRASH")
+        )
         return not hidden and self.matches(message)
 
 
 def read(q: str, mailbox: Mailbox, now: float) -> Query:
-    """What *q* means in *mailbox* at this time; nothing in it is ever an error."""
+    """Parse *q* for *mailbox* at the time *now*. Invalid syntax is never an error."""
     reader = Reader(_tokens(q), mailbox, now)
     parts: list[Condition] = []
     while reader.at < len(reader.tokens):
@@ -73,15 +83,15 @@ def read(q: str, mailbox: Mailbox, now: float) -> Query:
 
 
 def _tokens(q: str) -> list[tuple[str, str]]:
-    found = [(match.lastgroup or "", match[match.lastgroup or 0]) for match in TOKEN.finditer(q)]
-    if sum(kind in {"open", "sign"} for kind, _ in found) > MAX_NESTING:
-        return [(kind, text) for kind, text in found if kind in {"word", "phrase"}]
-    return [(kind, text) for kind, text in found if kind != "blank"]
+    tokens = [(match.lastgroup or "", match[match.lastgroup or 0]) for match in TOKEN.finditer(q)]
+    if sum(kind in {"open", "sign"} for kind, _ in tokens) > MAX_NESTING:
+        return [(kind, text) for kind, text in tokens if kind in {"word", "phrase"}]
+    return [(kind, text) for kind, text in tokens if kind != "blank"]
 
 
 @dataclass
 class Reader:
-    """Goes once through the tokens of a query."""
+    """A single-pass parser over the tokens of a query."""
 
     tokens: list[tuple[str, str]]
     mailbox: Mailbox
@@ -91,7 +101,7 @@ class Reader:
     negated: bool = False
 
     def conjunction(self, operator: str | None = None) -> Condition:
-        """Everything up to the end of the group: all of it has to hold."""
+        """Parse terms up to the end of the group, all of which must match."""
         parts: list[Condition] = []
         while self.at < len(self.tokens) and self._kind() != "close":
             if self.tokens[self.at] in {("word", "AND"), ("word", "OR")}:
@@ -101,7 +111,7 @@ class Reader:
         return lambda message: all(part(message) for part in parts)
 
     def disjunction(self, operator: str | None) -> Condition:
-        """Terms with ``OR`` between them, which binds tighter than standing side by side."""
+        """Parse terms joined by ``OR``, which binds more tightly than juxtaposition."""
         parts = [self.nearness(operator)]
         while self._follows("OR"):
             self.at += 1
@@ -109,7 +119,7 @@ class Reader:
         return parts[0] if len(parts) == 1 else lambda message: any(part(message) for part in parts)
 
     def nearness(self, operator: str | None) -> Condition:
-        """A term, or two with ``AROUND n`` between them."""
+        """Parse a term, or two terms joined by ``AROUND n``."""
         left = self.tokens[self.at][1]
         condition = self.term(operator)
         if not self._follows("AROUND") or self.at + 2 >= len(self.tokens):
@@ -118,11 +128,13 @@ class Reader:
         if not count.isdecimal():
             return condition
         self.at += 3
-        one, other = words(left), words(right)
-        return lambda message: any(field.near(one, other, int(count)) for field in message.index.everything)
+        left_words, right_words = words(left), words(right)
+        return lambda message: any(
+            field.near(left_words, right_words, int(count)) for field in message.index.everything
+        )
 
     def term(self, operator: str | None) -> Condition:
-        """One word, phrase, group or operator with its value, maybe negated."""
+        """Parse a word, phrase, group or operator with its value, possibly negated."""
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "sign":
@@ -157,17 +169,17 @@ class Reader:
     def _operation(self, name: str) -> Condition:
         if name in OPERATORS:
             return self.term(name)
-        return self._value(None, f"{name} {self._take()}", quoted=True)
+        return self._value(None, f"{name} {self._next_text()}", quoted=True)
 
     def _value(self, operator: str | None, text: str, *, quoted: bool) -> Condition:
         if operator is None:
             phrase = words(text)
             return lambda message: not phrase or any(field.contain(phrase) for field in message.index.everything)
         if operator in {"in", "is", "label"} and not self.negated:
-            self.opens |= OPENED.get(text.lower(), frozenset())
+            self.opens |= HIDDEN_LABELS.get(text.lower(), frozenset())
         return OPERATORS[operator](self, text if quoted else text.strip(","))
 
-    def _take(self) -> str:
+    def _next_text(self) -> str:
         self.at += 1
         return self.tokens[self.at - 1][1]
 
@@ -178,15 +190,15 @@ class Reader:
         return self.at + 1 < len(self.tokens) and self.tokens[self.at] == ("word", word)
 
 
-OPENED = {"spam": frozenset({"SPAM"}), "trash": frozenset({"TRASH"}), "anywhere": frozenset({"SPAM", "TRASH"})}
+HIDDEN_LABELS = {"spam": frozenset({"SPAM"}), "trash": frozenset({"TRASH"}), "anywhere": frozenset({"SPAM", "TRASH"})}
 
 
 def _people(reader: Reader, value: str, *, headers: tuple[str, ...]) -> Condition:
-    wanted = reader.mailbox.address if value.lower() == "me" else value.lower()
-    if "@" in wanted.strip("@"):
-        exact = wanted.strip("<>")
-        return lambda message: any(exact == one.lower() for _, one in message.root.addresses(*headers))
-    phrase = words(wanted)
+    person = reader.mailbox.address if value.lower() == "me" else value.lower()
+    if "@" in person.strip("@"):
+        exact = person.strip("<>")
+        return lambda message: any(exact == address.lower() for _, address in message.root.addresses(*headers))
+    phrase = words(person)
     return lambda message: message.index.header(*headers).contain(phrase)
 
 
@@ -201,12 +213,12 @@ def _subject(_: Reader, value: str) -> Condition:
 
 
 def _has(_: Reader, value: str) -> Condition:
-    wanted = value.lower()
-    if wanted in LINKS:
-        return lambda message: any(link in part.text for link in LINKS[wanted] for part in _body_parts(message))
-    if STARS.fullmatch(wanted):
-        return lambda message: message.has("STARRED") and wanted == "yellow-star"
-    return HAVINGS.get(wanted, _never)
+    feature = value.lower()
+    if feature in LINKS:
+        return lambda message: any(link in part.text for link in LINKS[feature] for part in _body_parts(message))
+    if STARS.fullmatch(feature):
+        return lambda message: message.has("STARRED") and feature == "yellow-star"
+    return HAS_CONDITIONS.get(feature, _never)
 
 
 def _body_parts(message: Message) -> list[Part]:
@@ -221,7 +233,7 @@ def _never(_: Message) -> bool:
     return False
 
 
-HAVINGS: Mapping[str, Condition] = {
+HAS_CONDITIONS: Mapping[str, Condition] = {
     "attachment": lambda message: message.index.attached,
     "userlabels": _user_labelled,
     "nouserlabels": lambda message: not _user_labelled(message),
@@ -229,47 +241,49 @@ HAVINGS: Mapping[str, Condition] = {
 
 
 def _filename(_: Reader, value: str) -> Condition:
-    wanted, phrase = value.lower(), words(value)
+    lower_value, phrase = value.lower(), words(value)
 
-    def fits(message: Message) -> bool:
+    def is_match(message: Message) -> bool:
         names = message.index.names
-        typed = any(part.mime_type.endswith(f"/{wanted}") for part in message.root.attachments)
+        typed = any(part.mime_type.endswith(f"/{lower_value}") for part in message.root.attachments)
         return typed or any(
-            name.lower() == wanted or name.lower().endswith(f".{wanted}") or _contains(words(name), phrase)
+            name.lower() == lower_value or name.lower().endswith(f".{lower_value}") or _contains(words(name), phrase)
             for name in names
         )
 
-    return fits
+    return is_match
 
 
-def _contains(known: list[str], phrase: list[str]) -> bool:
+def _contains(sequence: list[str], phrase: list[str]) -> bool:
     length = len(phrase)
-    return bool(phrase) and any(known[at : at + length] == phrase for at in range(len(known) - length + 1))
+    return bool(phrase) and any(
+        sequence[start : start + length] == phrase for start in range(len(sequence) - length + 1)
+    )
 
 
 def _label(reader: Reader, value: str) -> Condition:
-    wanted = hyphenated(value)
-    found = [label.id for label in reader.mailbox.labels.values() if label.query_name == wanted]
-    place = PLACES.get(wanted)
-    return lambda message: message.has(*found) or (place is not None and message.has(place))
+    query_name = hyphenated(value)
+    label_ids = [label.id for label in reader.mailbox.labels.values() if label.query_name == query_name]
+    system_label = SYSTEM_LABELS.get(query_name)
+    return lambda message: message.has(*label_ids) or (system_label is not None and message.has(system_label))
 
 
 def _in(reader: Reader, value: str) -> Condition:
-    wanted = value.lower()
-    if wanted == "anywhere":
+    name = value.lower()
+    if name == "anywhere":
         return lambda _: True
-    if wanted == "archive":
+    if name == "archive":
         return lambda message: not message.has(*NOT_ARCHIVED)
-    return _label(reader, wanted)
+    return _label(reader, name)
 
 
 def _is(reader: Reader, value: str) -> Condition:
-    wanted = value.lower()
-    if wanted == "read":
+    state = value.lower()
+    if state == "read":
         return lambda message: not message.has("UNREAD")
-    if wanted in STATES:
-        return lambda message: message.has(STATES[wanted])
-    return _never if wanted in {"muted", "snoozed"} else _label(reader, wanted)
+    if state in STATES:
+        return lambda message: message.has(STATES[state])
+    return _never if state in {"muted", "snoozed"} else _label(reader, state)
 
 
 def _category(_: Reader, value: str) -> Condition:
@@ -277,7 +291,7 @@ def _category(_: Reader, value: str) -> Condition:
     return lambda message: message.has(label_id)
 
 
-def _dated(_: Reader, value: str, *, after: bool) -> Condition:
+def _by_date(_: Reader, value: str, *, after: bool) -> Condition:
     limit = _midnight(value)
     if limit is None:
         return lambda _: True
@@ -295,25 +309,25 @@ def _midnight(value: str) -> float | None:
     return None
 
 
-def _aged(reader: Reader, value: str, *, newer: bool) -> Condition:
-    found = re.fullmatch(r"(\d{1,6})([hdmy])", value.lower())
-    if not found:
+def _by_age(reader: Reader, value: str, *, newer: bool) -> Condition:
+    match = re.fullmatch(r"(\d{1,6})([hdmy])", value.lower())
+    if not match:
         return lambda _: True
-    limit = (reader.now - int(found[1]) * AGES[found[2]]) * 1000
+    limit = (reader.now - int(match[1]) * AGES[match[2]]) * 1000
     return lambda message: (message.internal_date >= limit) == newer
 
 
-def _sized(_: Reader, value: str, *, larger: bool) -> Condition:
-    found = re.fullmatch(r"(\d{1,15})([km]?)b?", value.lower())
-    if not found:
+def _by_size(_: Reader, value: str, *, larger: bool) -> Condition:
+    match = re.fullmatch(r"(\d{1,15})([km]?)b?", value.lower())
+    if not match:
         return lambda _: True
-    limit = int(found[1]) * SIZES[found[2]]
+    limit = int(match[1]) * SIZES[match[2]]
     return lambda message: len(message.raw) > limit if larger else len(message.raw) < limit
 
 
 def _message_id(_: Reader, value: str) -> Condition:
-    wanted = value.strip("<>")
-    return lambda message: message.message_id.strip("<>") == wanted
+    message_id = value.strip("<>")
+    return lambda message: message.message_id.strip("<>") == message_id
 
 
 OPERATORS: Mapping[str, Callable[[Reader, str], Condition]] = {
@@ -330,15 +344,15 @@ OPERATORS: Mapping[str, Callable[[Reader, str], Condition]] = {
     "in": _in,
     "is": _is,
     "category": _category,
-    "after": partial(_dated, after=True),
-    "newer": partial(_dated, after=True),
-    "before": partial(_dated, after=False),
-    "older": partial(_dated, after=False),
-    "newer_than": partial(_aged, newer=True),
-    "older_than": partial(_aged, newer=False),
-    "larger": partial(_sized, larger=True),
-    "size": partial(_sized, larger=True),
-    "smaller": partial(_sized, larger=False),
+    "after": partial(_by_date, after=True),
+    "newer": partial(_by_date, after=True),
+    "before": partial(_by_date, after=False),
+    "older": partial(_by_date, after=False),
+    "newer_than": partial(_by_age, newer=True),
+    "older_than": partial(_by_age, newer=False),
+    "larger": partial(_by_size, larger=True),
+    "size": partial(_by_size, larger=True),
+    "smaller": partial(_by_size, larger=False),
     "rfc822msgid": _message_id,
 }
-"""How each operator reads its value."""
+"""The parsers of the operators' values."""

@@ -1,4 +1,4 @@
-"""The mailbox at the start: months of an office's mail, the same every time."""
+"""The default mailbox: several months of office mail, always identical."""
 
 from collections.abc import Sequence
 from random import Random
@@ -12,10 +12,10 @@ from workspace_sandbox.mail.state import SHOWN, Label, Mailbox, Message
 ADDRESS, NAME = "nora@brightfjord.test", "Nora Lind"
 COLLEAGUES = (("jonas@brightfjord.test", "Jonas Weiß"), ("priya@brightfjord.test", "Priya Raman"))
 NUMBER = 20261120
-"""What the seed's own randomness begins with, so that its identifiers are always the same."""
+"""The seed of the random source of the default mailbox, so that its identifiers never change."""
 
 LATEST = 1_795_161_600_000
-"""The instant of the newest message, 2026-11-20T08:00:00Z: the seed does not move with the clock."""
+"""The time of the newest message, 2026-11-20T08:00:00Z. The default data does not move with the clock."""
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 LABELS = {
@@ -32,8 +32,8 @@ LABELS = {
     "Label_16": "clients-brio-foods",
     "Label_8213470912345678901": "重要案件",
 }
-UNTOLD = frozenset({"Label_9", "Label_15"})
-"""Labels of which lists tell no visibility, as of those made in the application long ago."""
+LABELS_WITHOUT_VISIBILITY = frozenset({"Label_9", "Label_15"})
+"""Labels without visibility in lists, like those created in Gmail long ago."""
 
 EXAMPLE_LABELS = ("Follow Up", "Clients/Acme Freight")
 EXAMPLE_QUERY = "subject:invoice"
@@ -73,29 +73,29 @@ SENTENCES = (
 )
 
 
-def fill(office: MailTransport) -> dict[str, Any]:
-    """Open the mailboxes, fill the first, and say what in it is worth trying."""
-    mailbox = office.open(ADDRESS, NAME)
+def fill(transport: MailTransport) -> dict[str, Any]:
+    """Open the mailboxes, fill the first one and return example identifiers."""
+    mailbox = transport.open(ADDRESS, NAME)
     for address, name in COLLEAGUES:
-        office.open(address, name)
+        transport.open(address, name)
     for label_id, name in LABELS.items():
-        told = {} if label_id in UNTOLD else dict(SHOWN)
-        mailbox.labels[label_id] = Label(label_id, name, "user", told)
+        visibility = {} if label_id in LABELS_WITHOUT_VISIBILITY else dict(SHOWN)
+        mailbox.labels[label_id] = Label(label_id, name, "user", visibility)
     mailbox.labels["Label_8"].color = {"textColor": "#ffffff", "backgroundColor": "#cc3a21"}
-    found = _Writer(office, mailbox).write()
-    return {"address": ADDRESS, "q": EXAMPLE_QUERY, **found, "labels": list(EXAMPLE_LABELS)}
+    examples = _Writer(transport, mailbox).write()
+    return {"address": ADDRESS, "q": EXAMPLE_QUERY, **examples, "labels": list(EXAMPLE_LABELS)}
 
 
 class _Writer:
-    """Writes one mailbox full."""
+    """Fills one mailbox."""
 
-    def __init__(self, office: MailTransport, mailbox: Mailbox) -> None:
-        self._random: Random = office.random
-        self._office = office
+    def __init__(self, transport: MailTransport, mailbox: Mailbox) -> None:
+        self._random: Random = transport.random
+        self._transport = transport
         self._mailbox = mailbox
 
     def write(self) -> dict[str, Any]:
-        """Write everything; returns the examples."""
+        """Write all messages and return the examples."""
         threads = [self._conversation(LATEST - 2 * DAY - number * 2 * DAY) for number in range(CONVERSATIONS)]
         for count, sender, domain, category in CIRCULARS:
             for number in range(count):
@@ -106,14 +106,14 @@ class _Writer:
             )
         for number in range(TRASH):
             self._single("Old note on the {thing} ({n})", PEOPLE[number % len(PEOPLE)], ["TRASH"], number)
-        kept = {specimen.subject: self._specimen(specimen, at) for at, specimen in enumerate(SPECIMENS)}
+        edge_cases = {edge_case.subject: self._edge_case(edge_case, at) for at, edge_case in enumerate(SPECIMENS)}
         for number in range(DRAFTS):
             self._draft(number, threads[number * 3] if number % 2 else None)
         longest = max(threads, key=len)
         return {
             "message_id": longest[0].id,
             "thread_id": longest[0].thread_id,
-            "attachment_message_id": kept[MANIFEST.subject].id,
+            "attachment_message_id": edge_cases[MANIFEST.subject].id,
             "attachment_part_id": MANIFEST_PDF_PART,
         }
 
@@ -121,28 +121,32 @@ class _Writer:
         other, thing = self._random.choice(PEOPLE), self._random.choice(THINGS)
         subject = f"{thing.capitalize()} {self._random.choice(TURNS).format(n=self._random.randrange(1, 53))}"
         messages: list[Message] = []
-        for turn in range(self._random.choice((1, 1, 2, 2, 3, 4, 5))):
+        for position in range(self._random.choice((1, 1, 2, 2, 3, 4, 5))):
             at += self._random.randrange(5 * MINUTE, 9 * HOUR)
-            messages.append(self._turn(messages, other, subject if not turn else f"Re: {subject}", thing, at))
+            messages.append(
+                self._conversation_message(messages, other, subject if not position else f"Re: {subject}", thing, at)
+            )
         return messages
 
-    def _turn(self, before: Sequence[Message], other: tuple[str, str], subject: str, thing: str, at: int) -> Message:
-        mine = bool(len(before) % 2) if before else self._random.random() < 0.2
+    def _conversation_message(
+        self, earlier: Sequence[Message], other: tuple[str, str], subject: str, thing: str, at: int
+    ) -> Message:
+        mine = bool(len(earlier) % 2) if earlier else self._random.random() < 0.2
         own = (NAME, ADDRESS)
         sender, receiver = (own, other) if mine else (other, own)
-        headers = [*_envelope(sender, receiver, subject, at, self._message_id(sender[1])), *_following(before)]
+        headers = [*_envelope(sender, receiver, subject, at, self._message_id(sender[1])), *_reply_headers(earlier)]
         raw = compose.letter(headers, self._body(thing))
-        thread_id = before[0].thread_id if before else None
+        thread_id = earlier[0].thread_id if earlier else None
         if mine:
             return self._mailbox.add(raw, ["SENT"], at, thread_id)
-        return self._arrive(raw, sender[1], self._places(at), at, thread_id)
+        return self._receive(raw, sender[1], self._received_labels(at), at, thread_id)
 
-    def _places(self, at: int) -> list[str]:
+    def _received_labels(self, at: int) -> list[str]:
         recent = LATEST - at < 120 * DAY
-        places = ["CATEGORY_PERSONAL", *(["INBOX"] if recent else [])]
+        label_ids = ["CATEGORY_PERSONAL", *(["INBOX"] if recent else [])]
         chances = (("UNREAD", 0.25 if recent else 0.02), ("IMPORTANT", 0.3), ("STARRED", 0.06))
-        places += [label_id for label_id, chance in chances if self._random.random() < chance]
-        return places + [label_id for label_id in LABELS if self._random.random() < 0.05]
+        label_ids += [label_id for label_id, chance in chances if self._random.random() < chance]
+        return label_ids + [label_id for label_id in LABELS if self._random.random() < 0.05]
 
     def _circular(self, number: int, sender: str, domain: str, category: str) -> None:
         at = LATEST - number * 5 * DAY - self._random.randrange(DAY)
@@ -150,35 +154,35 @@ class _Writer:
         headers = _envelope((sender, f"news@{domain}"), (NAME, ADDRESS), subject, at, self._message_id(domain))
         headers += [("List-Id", f"<news.{domain}>"), ("List-Unsubscribe", f"<https://{domain}/leave>")]
         raw = compose.letter(headers, self._body(self._random.choice(THINGS), rich=True))
-        places = [category, *(["INBOX"] if number < 12 else []), *(["UNREAD"] if number % 3 else [])]
-        self._arrive(raw, f"news@{domain}", places, at, None)
+        label_ids = [category, *(["INBOX"] if number < 12 else []), *(["UNREAD"] if number % 3 else [])]
+        self._receive(raw, f"news@{domain}", label_ids, at, None)
 
     def _single(self, subject: str, sender: tuple[str, str], label_ids: list[str], number: int) -> None:
         at = LATEST - number * DAY - self._random.randrange(DAY)
         thing = self._random.choice(THINGS)
         title = subject.format(thing=thing, n=number + 1)
         headers = _envelope(sender, (NAME, ADDRESS), title, at, self._message_id(sender[1]))
-        self._arrive(compose.letter(headers, self._body(thing)), sender[1], label_ids, at, None)
+        self._receive(compose.letter(headers, self._body(thing)), sender[1], label_ids, at, None)
 
-    def _specimen(self, specimen: EdgeCaseMessage, number: int) -> Message:
+    def _edge_case(self, edge_case: EdgeCaseMessage, number: int) -> Message:
         at = LATEST - number * 7 * HOUR
-        message_id = specimen.message_id or self._message_id(specimen.sender[1])
-        headers = _envelope(specimen.sender, (NAME, ADDRESS), specimen.subject, at, message_id)
-        raw = compose.letter([*headers, *specimen.headers], specimen.content)
-        return self._arrive(raw, specimen.sender[1], list(specimen.label_ids), at, None)
+        message_id = edge_case.message_id or self._message_id(edge_case.sender[1])
+        headers = _envelope(edge_case.sender, (NAME, ADDRESS), edge_case.subject, at, message_id)
+        raw = compose.letter([*headers, *edge_case.headers], edge_case.content)
+        return self._receive(raw, edge_case.sender[1], list(edge_case.label_ids), at, None)
 
     def _draft(self, number: int, thread: Sequence[Message] | None) -> None:
         at, other = LATEST - number * 11 * HOUR, PEOPLE[number % len(PEOPLE)]
         subject = f"Re: {thread[0].header('Subject')}" if thread else f"Plan {number + 1} for the spring"
         headers = [("From", compose.mailbox(NAME, ADDRESS)), ("To", compose.mailbox(*other)), ("Subject", subject)]
-        headers += _following(thread or ())
+        headers += _reply_headers(thread or ())
         raw = compose.letter([*headers, ("Date", compose.date(at))], self._body("berth"))
         thread_id = thread[0].thread_id if thread else None
-        self._mailbox.drafts[self._office.new_draft_id()] = self._mailbox.add(raw, ["DRAFT"], at, thread_id)
+        self._mailbox.drafts[self._transport.new_draft_id()] = self._mailbox.add(raw, ["DRAFT"], at, thread_id)
 
-    def _arrive(self, raw: bytes, sender: str, label_ids: list[str], at: int, thread_id: str | None) -> Message:
-        arrived = compose.changed(raw, {}, compose.traces(self._random, ADDRESS, sender, at))
-        return self._mailbox.add(arrived, label_ids, at, thread_id)
+    def _receive(self, raw: bytes, sender: str, label_ids: list[str], at: int, thread_id: str | None) -> Message:
+        received = compose.changed(raw, {}, compose.traces(self._random, ADDRESS, sender, at))
+        return self._mailbox.add(received, label_ids, at, thread_id)
 
     def _body(self, thing: str, *, rich: bool = False) -> compose.Entity:
         lines = [line.format(thing=thing) for line in self._random.sample(SENTENCES, 4)]
@@ -217,8 +221,8 @@ def _envelope(
     ]
 
 
-def _following(before: Sequence[Message]) -> list[tuple[str, str]]:
-    if not before:
+def _reply_headers(earlier: Sequence[Message]) -> list[tuple[str, str]]:
+    if not earlier:
         return []
-    references = " ".join(message.message_id for message in before)
-    return [("In-Reply-To", before[-1].message_id), ("References", references)]
+    references = " ".join(message.message_id for message in earlier)
+    return [("In-Reply-To", earlier[-1].message_id), ("References", references)]

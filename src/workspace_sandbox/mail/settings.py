@@ -1,4 +1,4 @@
-"""Settings of a mailbox: kept and shown; filters work on what arrives, the others change nothing else."""
+"""Settings of a mailbox. Filters apply to incoming mail, the other settings are only stored."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,109 +10,112 @@ from workspace_sandbox.mail.refusals import invalid, not_found, precondition
 from workspace_sandbox.mail.state import Mailbox
 
 Settings = dict[str, Any]
-Given = Mapping[str, Any]
+Fields = Mapping[str, Any]
 
-FIRST: dict[str, Settings] = {
+INITIAL_SETTINGS: dict[str, Settings] = {
     "autoForwarding": {"enabled": False},
     "imap": {"enabled": True, "autoExpunge": True, "expungeBehavior": "archive", "maxFolderSize": 0},
     "language": {"displayLanguage": "en"},
     "pop": {"accessWindow": "disabled", "disposition": "leaveInInbox"},
     "vacation": {"enableAutoReply": False, "restrictToContacts": False, "restrictToDomain": False},
 }
-"""What a mailbox has at first."""
+"""The initial settings of a mailbox."""
 
-MOST_FILTERS = 1000
+MAX_FILTERS = 1000
 TIMES = ("startTime", "endTime")
-"""What is a number, and told as text."""
+"""Fields that are numbers internally and strings in responses."""
 
 
 def reading(name: str) -> Callable[[MailServices, Ask], Answer]:
-    """The method that shows the settings *name*."""
+    """Return the method that reads the settings *name*."""
 
-    def read(_: MailServices, ask: Ask) -> Answer:
-        return dict(ask.mailbox.settings.get(name, FIRST[name]))
+    def read(_: MailServices, request: Ask) -> Answer:
+        return dict(request.mailbox.settings.get(name, INITIAL_SETTINGS[name]))
 
     return read
 
 
 def writing(name: str) -> Callable[[MailServices, Ask], Answer]:
-    """The method that puts other settings in the place of *name*."""
+    """Return the method that replaces the settings *name*."""
 
-    def write(_: MailServices, ask: Ask) -> Answer:
+    def write(_: MailServices, request: Ask) -> Answer:
         check = CHECKS.get(name)
         if check is not None:
-            check(ask.mailbox, ask.body)
-        given = {key: str(value) if key in TIMES else value for key, value in ask.body.items()}
-        ask.mailbox.settings[name] = {**DEFAULTS.get(name, {}), **given}
-        return dict(ask.mailbox.settings[name])
+            check(request.mailbox, request.body)
+        fields = {key: str(value) if key in TIMES else value for key, value in request.body.items()}
+        request.mailbox.settings[name] = {**DEFAULTS.get(name, {}), **fields}
+        return dict(request.mailbox.settings[name])
 
     return write
 
 
-DEFAULTS: dict[str, Settings] = {"vacation": FIRST["vacation"], "autoForwarding": FIRST["autoForwarding"]}
-"""What is told although nobody set it."""
+DEFAULTS: dict[str, Settings] = {
+    "vacation": INITIAL_SETTINGS["vacation"],
+    "autoForwarding": INITIAL_SETTINGS["autoForwarding"],
+}
+"""Settings that are returned although they were never set."""
 
 
-def _vacation(_: Mailbox, given: Given) -> None:
-    start, end = given.get("startTime"), given.get("endTime")
+def _vacation(_: Mailbox, fields: Fields) -> None:
+    start, end = fields.get("startTime"), fields.get("endTime")
     if start is not None and end is not None and int(start) >= int(end):
         raise invalid("Vacation start time must precede end time")
 
 
-def _forwarding(mailbox: Mailbox, given: Given) -> None:
-    if given.get("enabled") or given.get("emailAddress"):
-        _require_forwarding(mailbox, str(given.get("emailAddress", "")))
+def _forwarding(mailbox: Mailbox, fields: Fields) -> None:
+    if fields.get("enabled") or fields.get("emailAddress"):
+        _check_forwarding(mailbox, str(fields.get("emailAddress", "")))
 
 
-def _language(_: Mailbox, given: Given) -> None:
-    if not given.get("displayLanguage"):
+def _language(_: Mailbox, fields: Fields) -> None:
+    if not fields.get("displayLanguage"):
         raise invalid("Invalid display language")
 
 
-CHECKS: dict[str, Callable[[Mailbox, Given], None]] = {
+CHECKS: dict[str, Callable[[Mailbox, Fields], None]] = {
     "autoForwarding": _forwarding,
     "language": _language,
     "vacation": _vacation,
 }
 
 
-def _require_forwarding(mailbox: Mailbox, address: str) -> None:
+def _check_forwarding(mailbox: Mailbox, address: str) -> None:
     if mailbox.forwarding.get(address) != "accepted":
         raise invalid("Unrecognized forwarding address")
 
 
-# Addresses that mail may be forwarded to
+# Forwarding addresses
 
 
-def list_forwarding(_: MailServices, ask: Ask) -> Answer:
-    """All of them."""
-    found = [_address(address, status) for address, status in ask.mailbox.forwarding.items()]
-    return {"forwardingAddresses": found} if found else {}
+def list_forwarding(_: MailServices, request: Ask) -> Answer:
+    """List the forwarding addresses."""
+    addresses = [_address(address, status) for address, status in request.mailbox.forwarding.items()]
+    return {"forwardingAddresses": addresses} if addresses else {}
 
 
-def get_forwarding(_: MailServices, ask: Ask) -> Answer:
-    """One of them."""
-    address = ask.ids["forwardingEmail"].lower()
-    return _address(address, require(ask.mailbox.forwarding.get(address), not_found()))
+def get_forwarding(_: MailServices, request: Ask) -> Answer:
+    """Return a forwarding address."""
+    address = request.ids["forwardingEmail"].lower()
+    return _address(address, require(request.mailbox.forwarding.get(address), not_found()))
 
 
-def create_forwarding(desk: MailServices, ask: Ask) -> Answer:
-    """Another one; it counts at once if it is of this office, and otherwise waits for its owner."""
-    address = str(ask.body.get("forwardingEmail", "")).lower()
+def create_forwarding(services: MailServices, request: Ask) -> Answer:
+    """Create a forwarding address. An address of the sandbox is accepted immediately, others await verification."""
+    address = str(request.body.get("forwardingEmail", "")).lower()
     if not ADDRESS.fullmatch(address):
         raise invalid("Invalid forwarding address")
-    if address in ask.mailbox.forwarding:
+    if address in request.mailbox.forwarding:
         raise precondition("Forwarding address already exists")
-    ask.mailbox.forwarding[address] = "accepted" if address in desk.office.mailboxes else "pending"
-    return _address(address, ask.mailbox.forwarding[address])
+    request.mailbox.forwarding[address] = "accepted" if address in services.office.mailboxes else "pending"
+    return _address(address, request.mailbox.forwarding[address])
 
 
-def delete_forwarding(_: MailServices, ask: Ask) -> Answer:
-    """Take one away, and end forwarding to it."""
-    if ask.mailbox.forwarding.pop(ask.ids["forwardingEmail"].lower(), None) is None:
+def delete_forwarding(_: MailServices, request: Ask) -> Answer:
+    """Delete a forwarding address, and disable forwarding to it."""
+    if request.mailbox.forwarding.pop(request.ids["forwardingEmail"].lower(), None) is None:
         raise not_found()
-    if ask.mailbox.settings.get("autoForwarding", {}).get("emailAddress") == ask.ids["forwardingEmail"].lower():
-        del ask.mailbox.settings["autoForwarding"]
+    if request.mailbox.settings.get("autoForwarding", {}).get("emailAddress") == request.ids["forwardingEmail"].lower():
+        del request.mailbox.settings["autoForwarding"]
     return None
 
 
@@ -123,78 +126,80 @@ def _address(address: str, status: str) -> Settings:
 # Filters
 
 
-def list_filters(_: MailServices, ask: Ask) -> Answer:
-    """All of them."""
-    found = list(ask.mailbox.filters.values())
-    return {"filter": found} if found else {}
+def list_filters(_: MailServices, request: Ask) -> Answer:
+    """List the filters."""
+    filters = list(request.mailbox.filters.values())
+    return {"filter": filters} if filters else {}
 
 
-def get_filter(_: MailServices, ask: Ask) -> Answer:
-    """One of them."""
-    return _filter(ask)
+def get_filter(_: MailServices, request: Ask) -> Answer:
+    """Return a filter."""
+    return _filter(request)
 
 
-def create_filter(desk: MailServices, ask: Ask) -> Answer:
-    """Another one, for what arrives from now on."""
-    criteria, action = ask.body.get("criteria") or {}, ask.body.get("action") or {}
+def create_filter(services: MailServices, request: Ask) -> Answer:
+    """Create a filter for future incoming mail."""
+    criteria, action = request.body.get("criteria") or {}, request.body.get("action") or {}
     if not criteria:
         raise invalid("Filter doesn't have any criteria")
     if not action:
         raise invalid("Filter doesn't have any actions")
     for label_id in (*action.get("addLabelIds", ()), *action.get("removeLabelIds", ())):
-        if label_id not in ask.mailbox.labels:
+        if label_id not in request.mailbox.labels:
             raise invalid(f"Invalid label: {label_id}")
     if action.get("forward"):
-        _require_forwarding(ask.mailbox, str(action["forward"]))
-    same = {"criteria": criteria, "action": action}
-    if any({**known, "id": ""} == {**same, "id": ""} for known in ask.mailbox.filters.values()):
+        _check_forwarding(request.mailbox, str(action["forward"]))
+    content = {"criteria": criteria, "action": action}
+    if any({**existing, "id": ""} == {**content, "id": ""} for existing in request.mailbox.filters.values()):
         raise precondition("Filter already exists")
-    if len(ask.mailbox.filters) >= MOST_FILTERS:
+    if len(request.mailbox.filters) >= MAX_FILTERS:
         raise precondition("Too many filters")
-    made = {"id": f"ANe1Bm{desk.office.random.getrandbits(160):040x}", **same}
-    ask.mailbox.filters[str(made["id"])] = made
-    return made
+    new_filter = {"id": f"ANe1Bm{services.office.random.getrandbits(160):040x}", **content}
+    request.mailbox.filters[str(new_filter["id"])] = new_filter
+    return new_filter
 
 
-def delete_filter(_: MailServices, ask: Ask) -> Answer:
-    """Take one away."""
-    del ask.mailbox.filters[_filter(ask)["id"]]
+def delete_filter(_: MailServices, request: Ask) -> Answer:
+    """Delete a filter."""
+    del request.mailbox.filters[_filter(request)["id"]]
     return None
 
 
-def _filter(ask: Ask) -> Settings:
-    return require(ask.mailbox.filters.get(ask.ids["id"]), not_found())
+def _filter(request: Ask) -> Settings:
+    return require(request.mailbox.filters.get(request.ids["id"]), not_found())
 
 
-# Addresses that mail is sent from
+# Send-as addresses
 
 
-def list_send_as(_: MailServices, ask: Ask) -> Answer:
-    """The addresses the user may send from: only the own one."""
-    return {"sendAs": [_own(ask.mailbox)]}
+def list_send_as(_: MailServices, request: Ask) -> Answer:
+    """List the send-as addresses: only the user's own one."""
+    return {"sendAs": [_own(request.mailbox)]}
 
 
-def get_send_as(_: MailServices, ask: Ask) -> Answer:
-    """The own address."""
-    _require_own(ask)
-    return _own(ask.mailbox)
+def get_send_as(_: MailServices, request: Ask) -> Answer:
+    """Return the user's own send-as address."""
+    _check_own(request)
+    return _own(request.mailbox)
 
 
-def update_send_as(_: MailServices, ask: Ask) -> Answer:
-    """Name, signature and address for answers of the own address; PUT clears what is not given."""
-    _require_own(ask)
-    kept = {} if ask.method.method == "PUT" else ask.mailbox.settings.get("sendAs", {})
-    given = {name: value for name, value in ask.body.items() if name in {"displayName", "replyToAddress", "signature"}}
-    ask.mailbox.settings["sendAs"] = {**kept, **given}
-    return _own(ask.mailbox)
+def update_send_as(_: MailServices, request: Ask) -> Answer:
+    """Set the name, signature and reply-to address. PUT clears omitted fields."""
+    _check_own(request)
+    stored = {} if request.method.method == "PUT" else request.mailbox.settings.get("sendAs", {})
+    fields = {
+        name: value for name, value in request.body.items() if name in {"displayName", "replyToAddress", "signature"}
+    }
+    request.mailbox.settings["sendAs"] = {**stored, **fields}
+    return _own(request.mailbox)
 
 
-def _require_own(ask: Ask) -> None:
-    if ask.ids["sendAsEmail"].lower() not in {"me", ask.mailbox.address}:
+def _check_own(request: Ask) -> None:
+    if request.ids["sendAsEmail"].lower() not in {"me", request.mailbox.address}:
         raise not_found()
 
 
 def _own(mailbox: Mailbox) -> Settings:
-    about = {"displayName": mailbox.name, "replyToAddress": "", "signature": ""}
-    about |= mailbox.settings.get("sendAs", {})
-    return {"sendAsEmail": mailbox.address, **about, "isPrimary": True, "isDefault": True}
+    fields = {"displayName": mailbox.name, "replyToAddress": "", "signature": ""}
+    fields |= mailbox.settings.get("sendAs", {})
+    return {"sendAsEmail": mailbox.address, **fields, "isPrimary": True, "isDefault": True}

@@ -1,4 +1,4 @@
-"""The methods of settings, with price and scopes as the vendor's discovery document and its quota table list them."""
+"""The methods of settings, with scopes of the discovery document and prices of the quota table."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,27 +8,27 @@ from workspace_sandbox.mail.methods import Method, method, scopes_of
 from workspace_sandbox.mail.schema import Shape
 
 READ = scopes_of("modify", "readonly", "settings.basic")
-# Not even the scope that opens everything else changes a setting.
+# The scope that covers everything else does not allow changing settings.
 BASIC, SHARING = (frozenset({f"{AUTH}gmail.settings.{name}"}) for name in ("basic", "sharing"))
 KEPT = "is kept and shown, and changes nothing else"
 
 
-def _pairs() -> Iterator[Method]:
-    """What is read and written as a whole."""
-    told: dict[str, tuple[Shape, frozenset[str], int]] = {
+def _settings_methods() -> Iterator[Method]:
+    """Return the methods that read and write a settings object."""
+    settings_objects: dict[str, tuple[Shape, frozenset[str], int]] = {
         "AutoForwarding": (schema.AUTO_FORWARDING, SHARING, 5),
         "Imap": (schema.IMAP, BASIC, 5),
         "Language": (schema.LANGUAGE, BASIC, 5),
         "Pop": (schema.POP, BASIC, 100),
         "Vacation": (schema.VACATION, BASIC, 5),
     }
-    for name, (shape, scopes, units) in told.items():
+    for name, (shape, scopes, units) in settings_objects.items():
         key = name[0].lower() + name[1:]
         path = f"/settings/{key}"
-        get, put = f"settings.get{name}", f"settings.update{name}"
-        yield method(f"{get} GET {path} Get{name} 1", settings.reading(key), READ, shape)
+        read, update = f"settings.get{name}", f"settings.update{name}"
+        yield method(f"{read} GET {path} Get{name} 1", settings.reading(key), READ, shape)
         yield method(
-            f"{put} PUT {path} Update{name} {units}", settings.writing(key), scopes, shape, body=shape, lacks=KEPT
+            f"{update} PUT {path} Update{name} {units}", settings.writing(key), scopes, shape, body=shape, lacks=KEPT
         )
 
 
@@ -37,7 +37,7 @@ _ADDRESS, _OWN = "/settings/forwardingAddresses", "/settings/sendAs/{sendAsEmail
 _EITHER, _N = BASIC | SHARING, schema.NOTHING
 
 SETTINGS: Sequence[Method] = (
-    *_pairs(),
+    *_settings_methods(),
     method(
         "settings.filters.list GET /settings/filters ListFilters 1", settings.list_filters, READ, schema.FILTER_LIST
     ),

@@ -1,4 +1,4 @@
-"""Labels and received messages, from the plain words of a seed."""
+"""Labels and received messages from a seed file."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,23 +14,26 @@ FIELDS = ("from", "subject", "body_html", "body_text", "labels", "attachments", 
 
 
 def sow(gmail: "MailEmulator", given: SeedValue) -> dict[str, Any]:
-    """Create what *given* tells in the full mailbox; labels by name, and messages in their order."""
+    """Create the labels and messages of *given* in the filled mailbox.
+
+    Returns labels by name, and messages in order.
+    """
     given.object_of("labels", "messages")
-    labels = {one.as_text(): _label(gmail.mailbox, one) for one in given.each("labels")}
-    messages = [_message(gmail, one.object_of(*FIELDS)) for one in given.each("messages")]
+    labels = {item.as_text(): _label(gmail.mailbox, item) for item in given.each("labels")}
+    messages = [_message(gmail, item.object_of(*FIELDS)) for item in given.each("messages")]
     return {"labels": labels, "messages": messages}
 
 
-def _label(mailbox: Mailbox, given: SeedValue) -> str:
+def _label(mailbox: Mailbox, seed_value: SeedValue) -> str:
     try:
-        name = checked_name(given.as_text(), mailbox.labels)
-    except Refusal as refusal:
-        raise given.wrong(refusal.message) from refusal
+        name = checked_name(seed_value.as_text(), mailbox.labels)
+    except Refusal as error:
+        raise seed_value.wrong(error.message) from error
     label_id = f"Label_seed_{len(mailbox.labels)}"
     mailbox.labels[label_id] = Label(label_id, name, "user", dict(SHOWN))
     return label_id
 
 
-def _message(gmail: "MailEmulator", given: SeedValue) -> str:
-    with given.locate_errors():
-        return str(gmail.perform({"action": "receive", **given.value})["message_id"])
+def _message(gmail: "MailEmulator", seed_value: SeedValue) -> str:
+    with seed_value.locate_errors():
+        return str(gmail.perform({"action": "receive", **seed_value.value})["message_id"])

@@ -1,4 +1,4 @@
-"""Single messages of every awkward kind that real mailboxes hold."""
+"""One message for each edge case that real mailboxes contain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ CONTINUED_NAME = (
 
 @dataclass(frozen=True)
 class EdgeCaseMessage:
-    """A message that is here for one reason."""
+    """A message that covers one edge case."""
 
     subject: str | None
     sender: tuple[str, str]

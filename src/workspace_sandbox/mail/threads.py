@@ -1,4 +1,4 @@
-"""Threads."""
+"""The methods of threads."""
 
 from typing import Any
 
@@ -9,57 +9,57 @@ from workspace_sandbox.mail.resources import short
 from workspace_sandbox.mail.state import Message
 
 
-def list_threads(desk: MailServices, ask: Ask) -> Answer:
-    """A page of threads, in the order of the newest message of each that matches."""
-    chosen = filter_of(ask, desk.office.now())
+def list_threads(services: MailServices, request: Ask) -> Answer:
+    """List threads, ordered by the newest message of each that matches."""
+    is_match = filter_of(request, services.office.now())
 
     def newest(message: Message) -> bool:
-        later = (member for member in ask.mailbox.threads[message.thread_id] if member.key > message.key)
-        return chosen(message) and not any(map(chosen, later))
+        later = (member for member in request.mailbox.threads[message.thread_id] if member.key > message.key)
+        return is_match(message) and not any(map(is_match, later))
 
-    def shown(message: Message) -> dict[str, Any]:
-        members = ask.mailbox.threads[message.thread_id]
+    def to_json(message: Message) -> dict[str, Any]:
+        members = request.mailbox.threads[message.thread_id]
         history_id = max(member.history_id for member in members)
         return {"id": message.thread_id, "snippet": members[-1].snippet, "historyId": str(history_id)}
 
-    return page(ask, "threads", matching(ask, newest), shown)
+    return page(request, "threads", matching(request, newest), to_json)
 
 
-def get_thread(desk: MailServices, ask: Ask) -> Answer:
-    """A thread with all its messages."""
-    return desk.resources.thread(ask.mailbox, _thread(ask), *reading(ask))
+def get_thread(services: MailServices, request: Ask) -> Answer:
+    """Return a thread with all its messages."""
+    return services.resources.thread(request.mailbox, _thread(request), *reading(request))
 
 
-def modify_thread(_: MailServices, ask: Ask) -> Answer:
-    """Change the labels of every message of a thread."""
-    return _relabel_thread(ask, *changes(ask))
+def modify_thread(_: MailServices, request: Ask) -> Answer:
+    """Change the labels of every message in a thread."""
+    return _relabel_thread(request, *changes(request))
 
 
-def trash_thread(_: MailServices, ask: Ask) -> Answer:
+def trash_thread(_: MailServices, request: Ask) -> Answer:
     """Move a thread to the trash."""
-    return _relabel_thread(ask, ["TRASH"], [])
+    return _relabel_thread(request, ["TRASH"], [])
 
 
-def untrash_thread(_: MailServices, ask: Ask) -> Answer:
+def untrash_thread(_: MailServices, request: Ask) -> Answer:
     """Take a thread out of the trash."""
-    return _relabel_thread(ask, [], ["TRASH"])
+    return _relabel_thread(request, [], ["TRASH"])
 
 
-def delete_thread(_: MailServices, ask: Ask) -> Answer:
-    """Delete a thread for good."""
-    for message in list(ask.mailbox.threads[_thread(ask)]):
-        ask.mailbox.remove(message)
+def delete_thread(_: MailServices, request: Ask) -> Answer:
+    """Delete a thread permanently."""
+    for message in list(request.mailbox.threads[_thread(request)]):
+        request.mailbox.remove(message)
     return None
 
 
-def _thread(ask: Ask) -> str:
-    return existing(ask.mailbox.threads, ask.ids["id"])[0].thread_id
+def _thread(request: Ask) -> str:
+    return existing(request.mailbox.threads, request.ids["id"])[0].thread_id
 
 
-def _relabel_thread(ask: Ask, add: list[str], remove: list[str]) -> Answer:
-    thread_id = _thread(ask)
-    members = ask.mailbox.threads[thread_id]
+def _relabel_thread(request: Ask, add: list[str], remove: list[str]) -> Answer:
+    thread_id = _thread(request)
+    members = request.mailbox.threads[thread_id]
     for message in members:
         if not message.has("DRAFT"):
-            ask.mailbox.relabel(message, add, remove)
+            request.mailbox.relabel(message, add, remove)
     return {"id": thread_id, "messages": [short(message) for message in members]}

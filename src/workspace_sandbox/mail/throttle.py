@@ -1,4 +1,4 @@
-"""What each user of Gmail may still ask for: units a minute, requests at once, messages a day."""
+"""The quotas of each Gmail user: units per minute, concurrent requests, and messages per day."""
 
 from collections import Counter
 
@@ -10,50 +10,50 @@ UNITS_PER_MINUTE = 6_000
 SENDS_PER_DAY = 2_000
 UNITS = Budget("units_per_minute", 60.0)
 SENDS = Budget("sends_per_day", 86_400.0)
-"""The day of sending is any 24 hours, not a calendar day (Workspace Admin Help, sending limits)."""
+"""The daily sending limit. A day is any 24 hours, not a calendar day (Workspace Admin Help, sending limits)."""
 
 CONCURRENT_REQUESTS = 10
 INNER_PER_SLOT = 5
-"""Calls inside a batch that together count as one request at once: 25 are fine, a cold hundred is not."""
+"""The number of batched requests that count as one concurrent request: 25 pass, a burst of a hundred does not."""
 
-PUSHED_BY_SECONDS = 1.0
-"""How much later the named time moves with every request sent before it."""
+PENALTY_SECONDS = 1.0
+"""The seconds that every early request adds to the retry time."""
 
 
 class QuotaCounter:
-    """Counts per user; without the knob ``limits`` it counts nothing."""
+    """Counts usage per user. Without the knob ``limits`` nothing is counted."""
 
-    def __init__(self, stage: EmulatorContext) -> None:
-        self._stage = stage
-        self._budgets = Budgets(stage)
+    def __init__(self, context: EmulatorContext) -> None:
+        self._context = context
+        self._budgets = Budgets(context)
         self._running: Counter[str] = Counter()
 
     def charge(self, user: str, units: int) -> None:
-        """Spend *units* of this minute, or refuse in the dialect that the knob ``throttle`` names."""
-        dialect = str(self._stage.knobs["throttle"])
-        # Who asks before the named time is made to wait longer: several users reported it, no page of Google says it.
-        closed = self._budgets.closed(user) if dialect.startswith("retry_after") else 0.0
-        wait = closed + PUSHED_BY_SECONDS if closed else self._budgets.take(UNITS, user, units)
+        """Charge *units* to the minute's quota. Raises the error that the knob ``throttle`` names if it is exceeded."""
+        dialect = str(self._context.knobs["throttle"])
+        # Requests before the retry time extend it: several users reported this, Google does not document it.
+        blocked_seconds = self._budgets.closed(user) if dialect.startswith("retry_after") else 0.0
+        wait = blocked_seconds + PENALTY_SECONDS if blocked_seconds else self._budgets.take(UNITS, user, units)
         if wait:
             self._budgets.close(user, wait)
-            raise THROTTLES[dialect](self._stage.now() + wait)
+            raise THROTTLES[dialect](self._context.now() + wait)
 
     def send(self, user: str) -> None:
-        """Count one message sent today."""
+        """Charge one message to the daily limit."""
         if wait := self._budgets.take(SENDS, user):
-            raise retry_after_429(self._stage.now() + wait)
+            raise retry_after_429(self._context.now() + wait)
 
     def enter(self, user: str, *, inner: bool) -> int:
-        """Begin a request (*inner*: inside a batch); what is returned goes to ``leave``."""
+        """Reserve a concurrency slot and return its weight, needed to release it. *inner* marks a batched request."""
         weight = 1 if inner else INNER_PER_SLOT
         if not self._budgets.count:
             return 0
-        # No page has the number. Measurements that users published in 2026 came to about ten at once.
+        # The limit is undocumented. Measurements that users published in 2026 came to about ten.
         if self._running[user] + weight > CONCURRENT_REQUESTS * INNER_PER_SLOT:
             raise concurrent()
         self._running[user] += weight
         return weight
 
     def leave(self, user: str, weight: int) -> None:
-        """End a request."""
+        """Release a concurrency slot."""
         self._running[user] -= weight

@@ -1,4 +1,4 @@
-"""Topics of the message service: what is published there of the mailboxes that are watched."""
+"""Pub/Sub topics, to which changes of watched mailboxes are published."""
 
 import json
 from base64 import b64encode
@@ -9,13 +9,16 @@ from typing import Any
 from workspace_sandbox.kit.clock import has_passed, instant
 from workspace_sandbox.mail.state import Mailbox
 
-APART = 1.0
-"""Seconds between two notifications of one mailbox; what comes sooner is dropped ("Configure push notifications")."""
+MIN_INTERVAL_SECONDS = 1.0
+"""The minimum seconds between two notifications of one mailbox.
+
+Earlier ones are dropped ("Configure push notifications").
+"""
 
 
 @dataclass(slots=True)
 class Watch:
-    """What of one mailbox is told to a topic, and until when."""
+    """A watch: the topic, the labels and the expiry of one mailbox's notifications."""
 
     topic: str
     label_ids: frozenset[str]
@@ -24,50 +27,54 @@ class Watch:
     told_at: float = float("-inf")
 
     def wants(self, record: Mapping[str, Any]) -> bool:
-        """Whether a record of the history is about labels that it looks at."""
+        """Return True if a history record concerns the watched labels."""
         changes = [change for changes in record.values() if isinstance(changes, list) for change in changes]
-        held = {
+        changed_labels = {
             label_id
             for change in changes
             for label_id in (*change.get("labelIds", ()), *change.get("message", {}).get("labelIds", ()))
         }
-        return not self.label_ids or held.isdisjoint(self.label_ids) == self.excludes
+        return not self.label_ids or changed_labels.isdisjoint(self.label_ids) == self.excludes
 
 
 @dataclass(slots=True)
 class Topics:
-    """The topics of the message service, and who writes to them."""
+    """The Pub/Sub topics and the watches that publish to them."""
 
     watches: dict[str, Watch] = field(default_factory=dict)
-    """By the address of the mailbox; a new one takes the place of the old."""
+    """The watches by mailbox address. A new one replaces the old."""
 
     messages: dict[str, list[dict[str, str]]] = field(default_factory=dict)
-    """By topic, those that nobody has taken yet."""
+    """The unpulled messages by topic."""
 
     published: int = 0
 
     def hear(self, mailbox: Mailbox, record: Mapping[str, Any], now: float, *, limited: bool) -> None:
-        """Tell the topic of *mailbox* of a record of its history, if somebody watches it."""
+        """Publish a history record of *mailbox* if the mailbox is watched."""
         watch = self.watches.get(mailbox.address)
-        if watch is None or now >= watch.until or (limited and not has_passed(APART, watch.told_at, now)):
+        if (
+            watch is None
+            or now >= watch.until
+            or (limited and not has_passed(MIN_INTERVAL_SECONDS, watch.told_at, now))
+        ):
             return
         if watch.wants(record):
             watch.told_at = now
             self.publish(watch.topic, mailbox, now)
 
     def publish(self, topic: str, mailbox: Mailbox, now: float) -> None:
-        """Put a notification into *topic*: the address and the newest history id, and nothing more."""
-        about = {"emailAddress": mailbox.address, "historyId": mailbox.history_id}
+        """Publish a notification to *topic*. It contains only the address and the newest history id."""
+        payload = {"emailAddress": mailbox.address, "historyId": mailbox.history_id}
         self.published += 1
         self.messages.setdefault(topic, []).append(
             {
-                "data": b64encode(json.dumps(about, separators=(",", ":")).encode()).decode(),
+                "data": b64encode(json.dumps(payload, separators=(",", ":")).encode()).decode(),
                 "messageId": str(2_070_443_601_311_540 + self.published),
                 "publishTime": instant(now).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
             }
         )
 
     def pull(self, topic: str | None) -> list[dict[str, str]]:
-        """Take what waits in *topic*, or in all."""
-        taken = [topic] if topic else list(self.messages)
-        return [message for one in taken for message in self.messages.pop(one, [])]
+        """Remove and return the messages of *topic*, or of all topics."""
+        names = [topic] if topic else list(self.messages)
+        return [message for name in names for message in self.messages.pop(name, [])]

@@ -1,4 +1,4 @@
-"""The three ways to upload a message: alone, beside its metadata, and in resumable pieces."""
+"""The three upload types of messages: simple, multipart with metadata, and resumable."""
 
 import re
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from workspace_sandbox.mail.refusals import invalid, not_found, too_large
 from workspace_sandbox.mail.wire import Call, Refusal, Reply
 
 MAX_UPLOAD_BYTES = 36_700_160
-"""What discovery allows for an uploaded message: 35 MiB."""
+"""The maximum size of an uploaded message in the discovery document: 35 MiB."""
 
 PREFIXES = ("/upload", "/resumable/upload")
 CHUNK_BYTES = 256 * 1024
-"""Every piece but the last has a multiple of this."""
+"""Every piece except the last is a multiple of this."""
 
 RANGE = re.compile(r"bytes (?:(\d{1,15})-(\d{1,15})|\*)/(\d{1,15}|\*)")
 RESUME_INCOMPLETE = 308
@@ -24,7 +24,7 @@ RESUME_INCOMPLETE = 308
 
 @dataclass
 class Upload:
-    """A resumable upload under way, and what is done once it is complete."""
+    """A resumable upload in progress, and the request to perform once it is complete."""
 
     ask: Ask
     total: int | None
@@ -32,104 +32,106 @@ class Upload:
 
 
 class Uploads:
-    """The resumable uploads by their ids."""
+    """The resumable uploads by id."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
         self._open: dict[str, Upload] = {}
 
-    def begin(self, call: Call, ask: Ask) -> Reply:
-        """Open an upload; where to send the pieces is in ``Location``."""
-        declared = call.headers.get("x-upload-content-length", "")
+    def begin(self, http_request: Call, request: Ask) -> Reply:
+        """Start an upload. ``Location`` is the URL for the pieces."""
+        declared = http_request.headers.get("x-upload-content-length", "")
         if declared.isdecimal() and int(declared) > MAX_UPLOAD_BYTES:
             raise too_large()
-        check_type(call.headers.get("x-upload-content-type", "message/rfc822"))
+        check_type(http_request.headers.get("x-upload-content-type", "message/rfc822"))
         upload_id = f"AHVrFx{self._random.getrandbits(320):080x}"
-        self._open[upload_id] = Upload(ask, int(declared) if declared.isdecimal() else None)
-        # At the address that the caller used: behind a forwarded port, no other one would lead back here.
-        location = f"{call.origin}{call.path}?uploadType=resumable&upload_id={upload_id}"
+        self._open[upload_id] = Upload(request, int(declared) if declared.isdecimal() else None)
+        # Use the URL of the caller: behind a forwarded port, no other URL is reachable.
+        location = f"{http_request.origin}{http_request.path}?uploadType=resumable&upload_id={upload_id}"
         return Reply(200, b"", {"Location": location, "X-GUploader-UploadID": upload_id})
 
-    def take(self, call: Call) -> Ask | Reply:
-        """Take in one piece: an incomplete upload is answered at once, a complete one is to be done."""
-        upload_id = call.first("upload_id")
+    def take(self, http_request: Call) -> Ask | Reply:
+        """Append a piece. Returns a response while the upload is incomplete, otherwise the request to perform."""
+        upload_id = http_request.first("upload_id")
         upload = require(self._open.get(upload_id), not_found())
-        start, total = _placed(call, upload)
+        start, total = _parse_range(http_request, upload)
         if start is not None:
-            _append(upload, start, call.body)
+            _append(upload, start, http_request.body)
         if total is None or len(upload.content) < total:
-            _check_chunk(upload, call)
-            return Reply(RESUME_INCOMPLETE, b"", {"X-GUploader-UploadID": upload_id, **_received(upload)})
+            _check_chunk(upload, http_request)
+            return Reply(RESUME_INCOMPLETE, b"", {"X-GUploader-UploadID": upload_id, **_range_header(upload)})
         del self._open[upload_id]
         return with_media(upload.ask, bytes(upload.content))
 
 
-def with_media(ask: Ask, media: bytes) -> Ask:
-    """*ask* with the uploaded message in it."""
+def with_media(request: Ask, media: bytes) -> Ask:
+    """Return *request* with the uploaded message."""
     if len(media) > MAX_UPLOAD_BYTES:
         raise too_large()
-    return replace(ask, media=media)
+    return replace(request, media=media)
 
 
-def simple(call: Call) -> bytes:
-    """The message of an upload that is nothing else."""
-    check_type(call.headers.get("content-type", ""))
-    return call.body
+def simple(http_request: Call) -> bytes:
+    """Return the message of a simple upload."""
+    check_type(http_request.headers.get("content-type", ""))
+    return http_request.body
 
 
-def related(call: Call) -> tuple[bytes, bytes]:
-    """The metadata and the message of a ``multipart/related`` upload."""
-    media_type, given = parameters(call.headers.get("content-type", ""))
-    found = sections(call.body, 0, len(call.body), given.get("boundary", "").encode("latin-1", "replace"))
-    if not media_type.startswith("multipart/") or not given.get("boundary") or len(found) != 2:
+def related(http_request: Call) -> tuple[bytes, bytes]:
+    """Return the metadata and the message of a ``multipart/related`` upload."""
+    media_type, options = parameters(http_request.headers.get("content-type", ""))
+    spans = sections(
+        http_request.body, 0, len(http_request.body), options.get("boundary", "").encode("latin-1", "replace")
+    )
+    if not media_type.startswith("multipart/") or not options.get("boundary") or len(spans) != 2:
         raise invalid("Malformed multipart body.")
-    metadata, message = (read_part(call.body, start, end) for start, end in found)
+    metadata, message = (read_part(http_request.body, start, end) for start, end in spans)
     check_type(message.mime_type)
     return metadata.content, message.content
 
 
 def read_part(body: bytes, start: int, end: int) -> Part:
-    """One part of a multipart body, taken as a leaf whatever it holds."""
+    """Parse one part of a multipart body, without parsing nested parts."""
     head_end, content = split_head(body, start, end)
     return Part(body, content, end, "", read_headers(body, start, head_end))
 
 
 def check_type(content_type: str) -> None:
-    """Refuse what is not a message."""
+    """Reject content that is not a message."""
     media_type = parameters(content_type)[0]
     if not media_type.startswith("message/"):
         raise invalid(f"Media type '{media_type}' is not supported. Valid media types: [message/*]")
 
 
-def _placed(call: Call, upload: Upload) -> tuple[int | None, int | None]:
-    written = call.headers.get("content-range")
-    if written is None:
-        return 0, len(call.body)
-    found = RANGE.fullmatch(written.strip())
-    if not found:
+def _parse_range(http_request: Call, upload: Upload) -> tuple[int | None, int | None]:
+    header = http_request.headers.get("content-range")
+    if header is None:
+        return 0, len(http_request.body)
+    match = RANGE.fullmatch(header.strip())
+    if not match:
         raise invalid("Failed to parse Content-Range header.")
-    total = upload.total if found[3] == "*" else int(found[3])
-    if found[1] is None:
+    total = upload.total if match[3] == "*" else int(match[3])
+    if match[1] is None:
         return None, total
-    if int(found[2]) - int(found[1]) + 1 != len(call.body):
+    if int(match[2]) - int(match[1]) + 1 != len(http_request.body):
         raise invalid("Failed to parse Content-Range header.")
-    return int(found[1]), total
+    return int(match[1]), total
 
 
 def _append(upload: Upload, start: int, body: bytes) -> None:
     if start > len(upload.content):
         raise invalid("Invalid request.  There were missing bytes before this range.")
-    # A piece may overlap what was received, for a client cannot know how much arrived before the line broke.
+    # A piece may overlap received bytes: a client cannot know how much arrived before the connection broke.
     del upload.content[start:]
     upload.content += body
     if len(upload.content) > MAX_UPLOAD_BYTES:
         raise too_large()
 
 
-def _check_chunk(upload: Upload, call: Call) -> None:
-    if len(call.body) % CHUNK_BYTES:
-        del upload.content[len(upload.content) - len(call.body) :]
-        # The wording, with its double blanks, is what users report from the live service.
+def _check_chunk(upload: Upload, http_request: Call) -> None:
+    if len(http_request.body) % CHUNK_BYTES:
+        del upload.content[len(upload.content) - len(http_request.body) :]
+        # The text, with its double spaces, is what users report from the live service.
         raise Refusal(
             400,
             "INVALID_ARGUMENT",
@@ -139,5 +141,5 @@ def _check_chunk(upload: Upload, call: Call) -> None:
         )
 
 
-def _received(upload: Upload) -> Mapping[str, str]:
+def _range_header(upload: Upload) -> Mapping[str, str]:
     return {"Range": f"bytes=0-{len(upload.content) - 1}"} if upload.content else {}

@@ -1,4 +1,4 @@
-"""Watches of mailboxes: begun, begun again every week, and ended."""
+"""Watches of mailboxes, which expire after a week."""
 
 import re
 
@@ -10,23 +10,23 @@ WEEK = 7 * 86_400.0
 TOPIC = re.compile(r"projects/[a-z][a-z0-9-]{4,28}[a-z0-9]/topics/[A-Za-z][\w.~+%-]{2,254}", re.ASCII)
 
 
-def watch(desk: MailServices, ask: Ask) -> Answer:
-    """Watch the mailbox for a week; one notification comes at once."""
-    topic, label_ids = ask.body.get("topicName", ""), ask.body.get("labelIds", [])
+def watch(services: MailServices, request: Ask) -> Answer:
+    """Watch the mailbox for a week. The first notification is published immediately."""
+    topic, label_ids = request.body.get("topicName", ""), request.body.get("labelIds", [])
     if not TOPIC.fullmatch(topic):
         raise invalid("Invalid topicName does not match projects/<project>/topics/*")
-    unknown = next((label_id for label_id in label_ids if label_id not in ask.mailbox.labels), None)
+    unknown = next((label_id for label_id in label_ids if label_id not in request.mailbox.labels), None)
     if unknown is not None:
         raise invalid(f"Invalid label: {unknown}")
-    behaviour = ask.body.get("labelFilterBehavior", ask.body.get("labelFilterAction", "include"))
-    now, box, topics = desk.office.now(), ask.mailbox, desk.office.topics
-    made = Watch(topic, frozenset(label_ids), behaviour.lower() == "exclude", now + WEEK)
-    topics.watches[box.address] = made
+    behaviour = request.body.get("labelFilterBehavior", request.body.get("labelFilterAction", "include"))
+    now, box, topics = services.office.now(), request.mailbox, services.office.topics
+    new_watch = Watch(topic, frozenset(label_ids), behaviour.lower() == "exclude", now + WEEK)
+    topics.watches[box.address] = new_watch
     topics.publish(topic, box, now)
-    return {"historyId": str(box.history_id), "expiration": str(int(made.until * 1000))}
+    return {"historyId": str(box.history_id), "expiration": str(int(new_watch.until * 1000))}
 
 
-def stop(desk: MailServices, ask: Ask) -> Answer:
-    """Watch no more."""
-    desk.office.topics.watches.pop(ask.mailbox.address, None)
+def stop(services: MailServices, request: Ask) -> Answer:
+    """End the watch."""
+    services.office.topics.watches.pop(request.mailbox.address, None)
     return None

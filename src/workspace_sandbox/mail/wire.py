@@ -1,4 +1,4 @@
-"""Requests as they come in, and answers and refusals as they go out, alone or inside a batch."""
+"""HTTP requests, responses and errors, sent singly or inside a batch."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ ErrorDetail = dict[str, Any]
 
 @dataclass(eq=False)
 class Refusal(Refused):
-    """A request that is not done, and what is answered instead."""
+    """An error response of the API."""
 
     code: int
     status: str
@@ -46,7 +46,7 @@ class Refusal(Refused):
         return PAGE.format(code=self.code, title=self.status, message=self.message)
 
     def response(self, _: EmulatorContext) -> web.Response:
-        """Return it."""
+        """Return the error as a response."""
         return Reply.refusing(self).response
 
 
@@ -58,22 +58,25 @@ PAGE = (
 
 @dataclass(frozen=True)
 class Call:
-    """One request as it was written on the wire."""
+    """One HTTP request before it is authorised."""
 
     verb: str
     path: str
     query: Sequence[tuple[str, str]]
     headers: dict[str, str]
-    """By names in small letters."""
+    """The headers by lower-case name."""
     body: bytes
     origin: str
-    """Scheme and host the caller used."""
+    """Scheme and host of the URL that the caller used."""
 
     @classmethod
     async def of(cls, request: web.Request) -> "Call":
-        """What aiohttp received; a read that was too long for a GET comes as a POST that says so."""
+        """Read the request that aiohttp received.
+
+        A read whose URL is too long is sent as a POST with an override header.
+        """
         body, query, verb = await request.read(), list(request.query.items()), request.method
-        # Google's Python library turns a GET with an address of more than 2048 characters into such a POST.
+        # Google's Python library sends a GET with a URL of more than 2048 characters as such a POST.
         override = request.headers.get("X-HTTP-Method-Override", "").upper()
         if override and verb == "POST":
             verb = override
@@ -88,17 +91,17 @@ class Call:
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return token.strip()
-        # Discovery still lists tokens in the query, however unwise they are.
+        # The discovery document still lists tokens in the query, which is discouraged.
         return self.first("access_token") or self.first("oauth_token")
 
     def first(self, name: str) -> str:
-        """The first query parameter of that name, empty when there is none."""
+        """Return the first query parameter with that name, empty if there is none."""
         return next((value for key, value in self.query if key == name), "")
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What is answered."""
+    """An HTTP response."""
 
     status: int
     content: bytes = b""
@@ -108,18 +111,18 @@ class Reply:
     def json(
         cls, raw: Any, status: int = 200, *, pretty: bool = False, headers: Mapping[str, str] | None = None
     ) -> "Reply":
-        """An answer in JSON."""
+        """Return a JSON response."""
         text = json.dumps(raw, ensure_ascii=False, indent=2 if pretty else None)
         return cls(status, text.encode("utf-8", "replace"), {"Content-Type": JSON, **(headers or {})})
 
     @classmethod
-    def refusing(cls, refusal: Refusal) -> "Reply":
-        """The answer that tells *refusal*."""
-        if refusal.html:
-            return cls(refusal.code, refusal.page.encode(), {"Content-Type": HTML})
-        return cls.json(refusal.body, refusal.code, headers=refusal.headers)
+    def refusing(cls, error: Refusal) -> "Reply":
+        """Return *error* as a response."""
+        if error.html:
+            return cls(error.code, error.page.encode(), {"Content-Type": HTML})
+        return cls.json(error.body, error.code, headers=error.headers)
 
     @property
     def response(self) -> web.Response:
-        """The same for aiohttp."""
+        """The response for aiohttp."""
         return web.Response(status=self.status, body=self.content or None, headers=self.headers)

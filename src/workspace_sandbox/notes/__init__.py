@@ -1,4 +1,4 @@
-"""A stateful stand-in for Notion, on real HTTP."""
+"""A stateful emulator of Notion, on real HTTP."""
 
 from workspace_sandbox.notes.access import CLIENT_ID, CLIENT_SECRET
 from workspace_sandbox.notes.emulator import NotesEmulator

@@ -1,4 +1,4 @@
-"""Tokens of connections, and the OAuth of public ones."""
+"""Tokens of connections, and the OAuth flow of public ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -14,66 +14,66 @@ from workspace_sandbox.notes.state import Home, ShareOption, User, Workspace
 from workspace_sandbox.notes.wire import Refusal, answered, invalid
 
 CLIENT_ID = "5a1c9f0e-7d2b-4c6a-9e83-2f40b1d7c865"
-CLIENT_SECRET = "secret_9XvT2mQk7LwZ4rBn8JcY6dHs1GpFa3EuRi0KoWxNyVt"  # noqa: S105 - opens nothing but the stand-in
+CLIENT_SECRET = "secret_9XvT2mQk7LwZ4rBn8JcY6dHs1GpFa3EuRi0KoWxNyVt"  # noqa: S105 - opens nothing but the emulator
 INTEGRATION_ID = "b7e2c4d8-1f35-4a90-8c6e-5d0937f1a264"
-"""The integration of the seeded connection; that of connections by OAuth is the client."""
+"""The integration id of the seeded connection. Connections by OAuth use the client id."""
 
-TOKEN = "ntn_284617395024Kd7mQw3XzR8vYb5tLc1NfHs6PgJ9uAeT2"  # noqa: S105 - the same
+TOKEN = "ntn_284617395024Kd7mQw3XzR8vYb5tLc1NfHs6PgJ9uAeT2"  # noqa: S105 - opens nothing but the emulator
 """The fixed token of the seeded connection."""
 
 SCOPE = "read_content insert_content update_content read_user_with_email"
-NEEDS = {"authorization_code": "code", "refresh_token": "refresh_token"}
-"""The parameter that a token request must have, by its type of grant."""
+REQUIRED_PARAMETERS = {"authorization_code": "code", "refresh_token": "refresh_token"}
+"""The parameter that each grant type of a token request requires."""
 
 WANTS = ("View the content that you share with it", "Insert and update that content", "See names and addresses")
 
 
 class Authorisations(OAuth):
-    """All grants of one integration by its fixed token, and of one application by OAuth, wherever it was let in."""
+    """The grants of one internal integration by its fixed token, and of one OAuth app in every workspace."""
 
     shapes: ClassVar = {"code": "{:36}", "access": "ntn_{:46}", "refresh": "nrt_{:46}"}
-    # A pair dies with its refresh token.
+    # The access token ends with its refresh token.
     ended_by_refresh = frozenset({"access", "refresh"})
-    # The page of the token endpoint has no client credentials in the body.
+    # The documentation of the token endpoint has no client credentials in the body.
     client_by = "header"
     clients: ClassVar = {CLIENT_ID: CLIENT_SECRET}
 
-    def __init__(self, stage: EmulatorContext, workspace: Workspace, internal: User, homes: Sequence[Home]) -> None:
-        super().__init__(stage, {home.workspace.id: home for home in homes})
+    def __init__(self, context: EmulatorContext, workspace: Workspace, internal: User, homes: Sequence[Home]) -> None:
+        super().__init__(context, {home.workspace.id: home for home in homes})
         self.keep(TOKEN, "access", Grant("", Home(workspace, internal, ())))
 
     def has(self, bot: User) -> bool:
-        """Return whether *bot* is let in at all."""
+        """Return True if *bot* has a valid token."""
         return any(
             token.opens and token.kind != "code" and token.grant.account.bot is bot for token in self.tokens.values()
         )
 
-    def check(self, asked: dict[str, str]) -> None:
-        """Refuse a consent that cannot be asked for."""
+    def check(self, params: dict[str, str]) -> None:
+        """Reject an invalid consent request."""
         for name, value in (("client_id", CLIENT_ID), ("response_type", "code"), ("owner", "user")):
-            checks.one_of(asked.get(name), f"query.{name}", (value,))
-        if not self.allows(asked.get("redirect_uri", "")):
+            checks.one_of(params.get(name), f"query.{name}", (value,))
+        if not self.allows(params.get("redirect_uri", "")):
             raise invalid("Missing or invalid redirect_uri.")
 
     def question(self, _: Mapping[str, str]) -> Question:
-        """Ask which workspace, and which pages of it."""
+        """Return the consent page's question: which workspace, and which of its pages."""
         accounts = [
             Account(uid, home.workspace.name, tuple(Box(_value(home, offer), offer.label) for offer in home.offers))
             for uid, home in self.accounts.items()
         ]
         return Question(vendor="Notion", app="Connector Gateway", wants=WANTS, accounts=accounts)
 
-    def grant(self, _: Mapping[str, str], decided: Decision) -> Grant:
-        """Return the grant of the chosen workspace, with the pages that were picked."""
-        home: Home = self.chosen(decided.account)
-        kept = (offer.ids for offer in home.offers if decided.keeps(_value(home, offer)))
-        return Grant(CLIENT_ID, home, picked=frozenset().union(*kept))
+    def grant(self, _: Mapping[str, str], decision: Decision) -> Grant:
+        """Return the grant for the chosen workspace, with the pages that were picked."""
+        home: Home = self.chosen(decision.account)
+        shared_ids = (offer.ids for offer in home.offers if decision.keeps(_value(home, offer)))
+        return Grant(CLIENT_ID, home, picked=frozenset().union(*shared_ids))
 
     async def token(self, request: web.Request) -> web.Response:
-        """Return a new pair for a code, or for the refresh token of a pair that dies by it."""
+        """Return a new pair of tokens for a code or a refresh token. The refresh token ends the previous pair."""
         body = await self.form(request)
         self.identify(request, body)
-        name = NEEDS[checks.one_of(body.get("grant_type"), "body.grant_type", tuple(NEEDS))]
+        name = REQUIRED_PARAMETERS[checks.one_of(body.get("grant_type"), "body.grant_type", tuple(REQUIRED_PARAMETERS))]
         checks.string(checks.need(body, name, "body"), f"body.{name}")
         return await super().token(request)
 
@@ -82,23 +82,23 @@ class Authorisations(OAuth):
         return await body_of(request)
 
     def answer(self, body: Mapping[str, Any]) -> web.Response:
-        """Return *body* with the identifier of the request."""
+        """Return *body* as a response with the request id."""
         return answered(200, dict(body), self.stage.request_id())
 
     def redeem(self, client_id: str, form: Mapping[str, str]) -> Token:
-        """Return the code, whose pages replace those picked before: an application has one bot in a workspace."""
+        """Return the code. Its pages replace earlier ones, because an OAuth app has one bot per workspace."""
         code = super().redeem(client_id, form)
         code.grant.account.bot.shared = set(code.grant.picked or ())
         return code
 
-    def issued(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
-        """Return a new pair."""
-        home: Home = spent.grant.account
+    def issued(self, exchanged: Token, _: Mapping[str, str]) -> dict[str, Any]:
+        """Return a new pair of tokens."""
+        home: Home = exchanged.grant.account
         workspace, owner = home.workspace, home.workspace.users[home.bot.owner_id or ""]
         return {
-            "access_token": self.issue("access", spent.grant, self.stage.knobs["token_seconds"]).value,
+            "access_token": self.issue("access", exchanged.grant, self.stage.knobs["token_seconds"]).value,
             "token_type": "bearer",
-            "refresh_token": self.issue("refresh", spent.grant).value,
+            "refresh_token": self.issue("refresh", exchanged.grant).value,
             "bot_id": home.bot.id,
             "workspace_id": workspace.id,
             "workspace_name": workspace.name,
@@ -108,19 +108,19 @@ class Authorisations(OAuth):
         }
 
     async def revoke(self, request: web.Request) -> web.Response:
-        """End the grant of a token; an unknown one is fine too."""
-        if token := await self._presented(request):
+        """End the grant of a token. An unknown token is no error."""
+        if token := await self._requested_token(request):
             token.grant.ended = True
         return self.answer({})
 
     async def introspect(self, request: web.Request) -> web.Response:
-        """Tell whether a token of the public connection is good."""
-        token = await self._presented(request)
+        """Return whether a token of the public connection is active."""
+        token = await self._requested_token(request)
         return self.answer(
             {"active": True, "scope": SCOPE, "iat": int(token.issued_at)} if token else {"active": False}
         )
 
-    async def _presented(self, request: web.Request) -> Token | None:
+    async def _requested_token(self, request: web.Request) -> Token | None:
         body = await self.form(request)
         self.identify(request, body)
         value = checks.populated(checks.need(body, "token", "body"), "body.token", 2000)
@@ -128,7 +128,7 @@ class Authorisations(OAuth):
         return token if token and token.grant.client_id else None
 
     def refusal(self, reason: str) -> Refusal:
-        """Return the refusal of a token request."""
+        """Return the error of a token request."""
         match reason:
             case "client_id" | "client_secret":
                 return Refusal(401, "invalid_client", "Client authentication failed.")

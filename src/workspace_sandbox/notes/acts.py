@@ -1,4 +1,4 @@
-"""What a person does in the application, told in plain values, and in the settings of a connection."""
+"""User actions in Notion, with plain values, and actions in the settings of a connection."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,112 +13,114 @@ from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
 if TYPE_CHECKING:
     from workspace_sandbox.notes.emulator import NotesEmulator
 
-Done = dict[str, Any]
+ActionResult = dict[str, Any]
 
 
 def _text(_: Workspace, value: Any) -> list[dict[str, Any]]:
     return [] if value is None else [{"text": {"content": str(value)}}]
 
 
-def _named(_: Workspace, value: Any) -> dict[str, Any] | None:
+def _option_reference(_: Workspace, value: Any) -> dict[str, Any] | None:
     return None if value is None else {"name": value}
 
 
-def _many(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _person(workspace: Workspace, value: Any) -> dict[str, Any]:
-    known = (user.id for user in workspace.users.values() if value in {user.id, user.name, user.email})
-    return {"id": next(known, value)}
+    user_ids = (user.id for user in workspace.users.values() if value in {user.id, user.name, user.email})
+    return {"id": next(user_ids, value)}
 
 
-FORMS: dict[str, Callable[[Workspace, Any], Any]] = {
+CONVERTERS: dict[str, Callable[[Workspace, Any], Any]] = {
     "title": _text,
     "rich_text": _text,
-    "select": _named,
-    "status": _named,
-    "multi_select": lambda _, value: [{"name": name} for name in _many(value)],
+    "select": _option_reference,
+    "status": _option_reference,
+    "multi_select": lambda _, value: [{"name": name} for name in _as_list(value)],
     "date": lambda _, value: {"start": value} if isinstance(value, str) else value,
-    "people": lambda workspace, value: [_person(workspace, item) for item in _many(value)],
-    "relation": lambda _, value: [{"id": uid} for uid in _many(value)],
-    "files": lambda _, value: [{"name": url[-100:], "external": {"url": url}} for url in _many(value)],
+    "people": lambda workspace, value: [_person(workspace, item) for item in _as_list(value)],
+    "relation": lambda _, value: [{"id": uid} for uid in _as_list(value)],
+    "files": lambda _, value: [{"name": url[-100:], "external": {"url": url}} for url in _as_list(value)],
 }
-"""How a plain value of a type is told to the vendor; other types take it as it is."""
+"""The conversion of a plain value to the vendor's format, by type. Other types are passed through."""
 
 ADDED = (
     *("rich_text", "number", "select", "multi_select", "date", "checkbox", "url", "email", "phone_number", "people"),
     *("files", "created_time", "created_by", "last_edited_time", "last_edited_by"),
 )
-"""The types of which a property can be added, as they need no more than a name and perhaps options."""
+"""The property types that can be added, because they need only a name and optional options."""
 
 
-def _create(notion: "NotesEmulator", source: DataSource, properties: Mapping[str, Any]) -> Done:
-    given = edits.given(notion.workspace, source, _raw(notion, source, properties), None)
-    return {"page_id": edits.create(notion.workspace, source, given, author=notion.person).id}
+def _create(notion: "NotesEmulator", source: DataSource, properties: Mapping[str, Any]) -> ActionResult:
+    values = edits.given(notion.workspace, source, _property_values(notion, source, properties), None)
+    return {"page_id": edits.create(notion.workspace, source, values, author=notion.person).id}
 
 
-def _update(notion: "NotesEmulator", page: Page, properties: Mapping[str, Any]) -> Done:
+def _update(notion: "NotesEmulator", page: Page, properties: Mapping[str, Any]) -> ActionResult:
     source = notion.workspace.source_of(page)
-    given = edits.given(notion.workspace, source, _raw(notion, source, properties), None)
-    edits.update(notion.workspace, page, given, notion.person)
+    values = edits.given(notion.workspace, source, _property_values(notion, source, properties), None)
+    edits.update(notion.workspace, page, values, notion.person)
     return {"page_id": page.id}
 
 
-def _trash(notion: "NotesEmulator", page: Page, *, into: bool) -> Done:
+def _trash(notion: "NotesEmulator", page: Page, *, into: bool) -> ActionResult:
     edits.trash(notion.workspace, page, notion.person, into=into)
     return {"page_id": page.id}
 
 
 def _add_property(
     notion: "NotesEmulator", source: DataSource, name: str, kind: str, *, options: list[str] | None = None
-) -> Done:
-    made = [writes.new_option(notion.workspace, one) for one in dict.fromkeys(options or [])]
-    prop = Property(notion.workspace.new_property_id(), name, kind, number_config(kind), made)
+) -> ActionResult:
+    new_options = [writes.new_option(notion.workspace, option) for option in dict.fromkeys(options or [])]
+    prop = Property(notion.workspace.new_property_id(), name, kind, number_config(kind), new_options)
     edits.add_property(notion.workspace, source, prop, notion.person)
     return {"property_id": prop.wire_id}
 
 
-def _rename_property(notion: "NotesEmulator", source: DataSource, column: str, name: str) -> Done:
+def _rename_property(notion: "NotesEmulator", source: DataSource, column: str, name: str) -> ActionResult:
     prop = _property(source, column)
     edits.rename_property(notion.workspace, source, prop, name, notion.person)
     return {"property_id": prop.wire_id}
 
 
-def _rename_option(notion: "NotesEmulator", source: DataSource, column: str, former: str, name: str) -> Done:
+def _rename_option(notion: "NotesEmulator", source: DataSource, column: str, former: str, name: str) -> ActionResult:
     prop = _property(source, column)
     option = require(prop.option(former), ValueError(f"{prop.name} has no option {former!r}"))
     edits.rename_option(notion.workspace, source, prop, option, writes.option_name(name, "name"), author=notion.person)
     return {"option_id": option.id}
 
 
-def _comment(notion: "NotesEmulator", page: Page, told: str, *, discussion_id: str = "") -> Done:
+def _comment(notion: "NotesEmulator", page: Page, content: str, *, discussion_id: str = "") -> ActionResult:
     workspace = notion.workspace
-    if discussion_id and discussion_id not in {one.discussion_id for one in workspace.comments.values()}:
+    if discussion_id and discussion_id not in {comment.discussion_id for comment in workspace.comments.values()}:
         raise ValueError(f"there is no discussion {discussion_id!r}")
-    made = edits.comment(workspace, page, discussion_id or workspace.new_id(), richtext.text(told), notion.person)
-    return {"comment_id": made.id, "discussion_id": made.discussion_id}
+    new_comment = edits.comment(
+        workspace, page, discussion_id or workspace.new_id(), richtext.text(content), notion.person
+    )
+    return {"comment_id": new_comment.id, "discussion_id": new_comment.discussion_id}
 
 
-def _raw(notion: "NotesEmulator", source: DataSource | None, properties: Mapping[str, Any]) -> Done:
+def _property_values(notion: "NotesEmulator", source: DataSource | None, properties: Mapping[str, Any]) -> ActionResult:
     return {name: _value(notion.workspace, _property(source, name), value) for name, value in properties.items()}
 
 
 def _property(source: DataSource | None, name: str) -> Property:
-    found = source.find(name) if source else None
-    if source and found is None:
-        known = [prop.name for prop in source.properties.values()]
-        raise ValueError(f"there is no property {name!r}; there are {known}")
-    return found or Property("title", "title", "title")
+    match = source.find(name) if source else None
+    if source and match is None:
+        names = [prop.name for prop in source.properties.values()]
+        raise ValueError(f"there is no property {name!r}; there are {names}")
+    return match or Property("title", "title", "title")
 
 
 def _value(workspace: Workspace, prop: Property, value: Any) -> dict[str, Any]:
-    form = FORMS.get(prop.type)
+    form = CONVERTERS.get(prop.type)
     return {prop.type: form(workspace, value) if form else value}
 
 
 def number_config(kind: str) -> dict[str, str]:
-    """Return the configuration of a new column."""
+    """Return the configuration of a new property."""
     return {"format": "number"} if kind == "number" else {}
 
 
@@ -176,7 +178,7 @@ ACTS: Acts = {
         "`option_id`",
     ),
     "subscribe": UserAction(
-        lambda notion, **given: notion.subscribe(**given),
+        lambda notion, **options: notion.subscribe(**options),
         "Sets up webhooks, and sends the verification token to the address, once and unsigned.",
         (
             optional("url", "the address; otherwise that of the knob events_url"),

@@ -1,4 +1,4 @@
-"""Objects as the vendor answers them, in the form of the version asked for."""
+"""Objects in the vendor's format, for the requested API version."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -21,30 +21,30 @@ from workspace_sandbox.notes.state import (
 
 VERSIONS = ("2022-06-28", "2025-09-03", "2026-03-11")
 WITH_SOURCES = "2025-09-03"
-"""From here on databases are containers of data sources."""
+"""The first version in which databases are containers of data sources."""
 
 WITHOUT_ARCHIVED = "2026-03-11"
-"""From here on ``archived`` is gone."""
+"""The first version without ``archived``."""
 
 
 class ResponseBuilder:
-    """Makes answers for one version."""
+    """Builds responses for one API version."""
 
     def __init__(self, workspace: Workspace, version: str) -> None:
         self._workspace = workspace
         self.version = version
 
     def user(self, user: User) -> dict[str, Any]:
-        """A user object."""
+        """Return a user object."""
         return values.user(user, user.id, self._workspace)
 
     def page(self, page: Page, only: Collection[str] | None = None) -> dict[str, Any]:
-        """A page object, with all its properties or *only* those of the ids."""
+        """Return a page object, with all its properties or *only* those with the given ids."""
         slug = re.sub(r"[^A-Za-z0-9]+", "-", page.title).strip("-")
-        shown = {
+        fields = {
             "object": "page",
             "id": page.id,
-            **self._traces(page),
+            **self._audit_fields(page),
             "cover": page.cover,
             "icon": page.icon,
             "parent": self.parent(page.parent),
@@ -52,14 +52,17 @@ class ResponseBuilder:
             "is_archived": False,
             "is_locked": page.is_locked,
             "properties": self._properties(page, only),
-            "url": _url(f"{slug}-{_bare(page.id)}" if slug else _bare(page.id)),
+            "url": _url(f"{slug}-{_without_dashes(page.id)}" if slug else _without_dashes(page.id)),
             "public_url": None,
         }
-        return self._dated(shown)
+        return self._with_archived(fields)
 
     def database(self, database: Database) -> dict[str, Any]:
-        """A database object: its data sources, or the properties of the only one for versions that know none."""
-        shown = {
+        """Return a database object with its data sources.
+
+        Versions without data sources get the properties of the only one.
+        """
+        fields = {
             "object": "database",
             "id": database.id,
             "title": richtext.text(database.title),
@@ -72,42 +75,42 @@ class ResponseBuilder:
             "last_edited_time": times.exact(database.edited_at),
             "icon": database.icon,
             "cover": database.cover,
-            "url": _url(_bare(database.id)),
+            "url": _url(_without_dashes(database.id)),
             "public_url": None,
         }
-        return self._dated(shown | self._table(database))
+        return self._with_archived(fields | self._table(database))
 
     def _table(self, database: Database) -> dict[str, Any]:
         if self.version < WITH_SOURCES:
             source = self._workspace.sole_source(database)
-            return {"properties": self._schema(source)} | self._traces(source)
+            return {"properties": self._schema(source)} | self._audit_fields(source)
         sources = [self._workspace.sources[uid] for uid in database.source_ids]
         return {"data_sources": [{"id": source.id, "name": source.title} for source in sources]}
 
     def source(self, source: DataSource) -> dict[str, Any]:
-        """A data source object."""
+        """Return a data source object."""
         database = self._workspace.databases[source.parent.id]
-        shown = {
+        fields = {
             "object": "data_source",
             "id": source.id,
             "cover": source.cover,
             "icon": source.icon,
-            **self._traces(source),
+            **self._audit_fields(source),
             "title": richtext.text(source.title),
             "description": richtext.text(database.description),
             "is_inline": database.is_inline,
             "properties": self._schema(source),
             "parent": self.parent(source.parent),
             "database_parent": self.parent(database.parent),
-            "url": _url(_bare(database.id)),
+            "url": _url(_without_dashes(database.id)),
             "public_url": None,
             "in_trash": source.in_trash,
             "is_archived": False,
         }
-        return self._dated(shown)
+        return self._with_archived(fields)
 
     def found(self, entity: DataSource | Page) -> dict[str, Any]:
-        """A search result."""
+        """Return a search result."""
         if isinstance(entity, Page):
             return self.page(entity)
         if self.version < WITH_SOURCES:
@@ -115,22 +118,22 @@ class ResponseBuilder:
         return self.source(entity)
 
     def block(self, block: Block | Page | Database) -> dict[str, Any]:
-        """A block object; pages and databases are shown as the children they are."""
-        shown = {
+        """Return a block object. Pages and databases are child blocks."""
+        fields = {
             "object": "block",
             "id": block.id,
             "parent": self.parent(block.parent),
-            **self._traces(block),
+            **self._audit_fields(block),
             "has_children": bool(isinstance(block, Container) and block.children),
             "in_trash": block.in_trash,
         }
         if isinstance(block, Block):
-            return self._dated(shown | {"type": block.type, block.type: block.content})
+            return self._with_archived(fields | {"type": block.type, block.type: block.content})
         kind = f"child_{type(block).__name__.lower()}"
-        return self._dated(shown | {"type": kind, kind: {"title": block.title}})
+        return self._with_archived(fields | {"type": kind, kind: {"title": block.title}})
 
     def parent(self, parent: Parent) -> dict[str, Any]:
-        """Where an object lies; a row names its database too, and older versions nothing else."""
+        """Return the parent object. A row also names its database, and in older versions only that."""
         if parent.kind == "workspace":
             return {"type": "workspace", "workspace": True}
         if parent.kind != "data_source_id":
@@ -141,22 +144,22 @@ class ResponseBuilder:
         return {"type": "data_source_id", "data_source_id": parent.id, "database_id": database_id}
 
     def items(self, page: Page, prop: Property) -> list[dict[str, Any]] | None:
-        """The values of *prop* one by one, or None for a type that has one value only."""
+        """Return the values of *prop* as a list, or None for a type with a single value."""
         if prop.type not in values.ITEMS and prop.type != "rollup":
             return None
         head = {"object": "property_item", "id": prop.wire_id}
         if prop.type == "rollup":
             return [head | item for item in values.rollup(self._workspace, page, prop).get("array", [])]
-        found = values.ITEMS[prop.type](self._workspace, page, prop)
-        return [head | {"type": prop.type, prop.type: item} for item in found]
+        elements = values.ITEMS[prop.type](self._workspace, page, prop)
+        return [head | {"type": prop.type, prop.type: item} for item in elements]
 
     def item(self, page: Page, prop: Property) -> dict[str, Any]:
-        """The only value of *prop*."""
+        """Return the single value of *prop*."""
         head = {"object": "property_item", "id": prop.wire_id, "type": prop.type}
         return head | values.answered(self._workspace, page, prop)
 
     def about(self, page: Page, prop: Property) -> dict[str, Any]:
-        """What the list of *prop* says about itself."""
+        """Return the ``property_item`` object of the list of values."""
         if prop.type != "rollup":
             return {"id": prop.wire_id, "type": prop.type, prop.type: {}}
         total = values.rollup(self._workspace, page, prop)
@@ -177,7 +180,7 @@ class ResponseBuilder:
     def _schema(self, source: DataSource) -> dict[str, Any]:
         return {prop.name: _column(prop) for prop in source.properties.values()}
 
-    def _traces(self, entity: Entity) -> dict[str, Any]:
+    def _audit_fields(self, entity: Entity) -> dict[str, Any]:
         return {
             "created_time": times.minute(entity.created_at),
             "last_edited_time": times.minute(entity.edited_at),
@@ -185,15 +188,15 @@ class ResponseBuilder:
             "last_edited_by": {"object": "user", "id": entity.edited_by},
         }
 
-    def _dated(self, shown: dict[str, Any]) -> dict[str, Any]:
-        """*shown* with the old name of the trash where the version still has it."""
-        return shown if self.version >= WITHOUT_ARCHIVED else shown | {"archived": shown["in_trash"]}
+    def _with_archived(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Add the old name of the trash flag if the version still has it."""
+        return fields if self.version >= WITHOUT_ARCHIVED else fields | {"archived": fields["in_trash"]}
 
 
-def listing(kind: str, results: Sequence[Any], cursor: str | None, **about: Any) -> dict[str, Any]:
-    """A list object of *kind*."""
+def listing(kind: str, results: Sequence[Any], cursor: str | None, **extra: Any) -> dict[str, Any]:
+    """Return a list object of *kind*."""
     head = {"object": "list", "results": results, "next_cursor": cursor, "has_more": cursor is not None}
-    return head | {"type": kind, kind: {}} | about
+    return head | {"type": kind, kind: {}} | extra
 
 
 def _column(prop: Property) -> dict[str, Any]:
@@ -209,7 +212,7 @@ def _option(option: Option) -> dict[str, Any]:
     return {"id": option.id, "name": option.name, "color": option.color}
 
 
-def _bare(uid: str) -> str:
+def _without_dashes(uid: str) -> str:
     return uid.replace("-", "")
 
 

@@ -1,4 +1,4 @@
-"""A request of a connection, read as far as all requests are alike."""
+"""A request of a connection, with the parsing that all routes share."""
 
 import json
 from collections.abc import Mapping
@@ -15,12 +15,12 @@ from workspace_sandbox.notes.paging import Cursors
 from workspace_sandbox.notes.state import User, Workspace
 from workspace_sandbox.notes.wire import Refusal, invalid
 
-MOST_BYTES = 500 * 1000
+MAX_BYTES = 500 * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """An authenticated request, and what it is made to."""
+    """An authenticated request and the state that it works on."""
 
     workspace: Workspace
     stage: EmulatorContext
@@ -30,15 +30,18 @@ class Call:
     path: Mapping[str, str]
     query: Mapping[str, str]
     filter_properties: list[str]
-    """Of the query string too, where it may be repeated."""
+    """The repeatable parameter ``filter_properties`` of the query string."""
     body: dict[str, Any]
 
     def uid(self, name: str) -> str:
-        """The identifier *name* of the path."""
+        """Return the identifier *name* in the path."""
         return checks.uid(self.path[name], f"path.{name}")
 
     def fields(self, *allowed: str) -> dict[str, Any]:
-        """The body, which may have the *allowed* keys only; older versions call ``in_trash`` by another name too."""
+        """Return the body.
+
+        Raises an error if it has keys that are not *allowed*. Older versions may rename ``in_trash``.
+        """
         body = dict(self.body)
         if self.answers.version < WITHOUT_ARCHIVED and "in_trash" in allowed and "archived" in body:
             body.setdefault("in_trash", body.pop("archived"))
@@ -46,37 +49,37 @@ class Call:
         return checks.obj(body, "body", *allowed)
 
     def require_sources(self) -> None:
-        """Refuse a version that knows no data sources."""
+        """Reject versions without data sources."""
         if self.answers.version < WITH_SOURCES:
             raise wire.bad_url()
 
 
 def scope(*parts: Any) -> str:
-    """What a cursor holds for: the object listed, and what was asked about it."""
+    """Return the scope of a cursor: the listed object and the parameters of the list."""
     return json.dumps(parts, sort_keys=True)
 
 
 def version_of(request: web.Request) -> str:
-    """The version that a request asks for."""
+    """Return the API version of a request."""
     version = request.headers.get("Notion-Version")
     if version is None:
         message = "Notion-Version header should be defined, instead was `undefined`."
         raise Refusal(400, "missing_version", f"Notion-Version header failed validation: {message}")
     if version not in VERSIONS:
-        known = ", ".join(f'`"{known}"`' for known in VERSIONS)
-        shown = json.dumps(version)
+        names = ", ".join(f'`"{names}"`' for names in VERSIONS)
+        value = json.dumps(version)
         raise invalid(
-            f"Notion-Version header failed validation: Notion-Version header should be {known}, instead was `{shown}`."
+            f"Notion-Version header failed validation: Notion-Version header should be {names}, instead was `{value}`."
         )
     return version
 
 
 async def body_of(request: web.Request) -> dict[str, Any]:
-    """The JSON object that a request carries; an empty one where it carries nothing."""
-    sent = await request.read()
-    if len(sent) > MOST_BYTES:
-        raise checks.unfit("body.length", f"≤ `{MOST_BYTES}`", len(sent))
+    """Return the JSON object in the body, empty if there is no body."""
+    content = await request.read()
+    if len(content) > MAX_BYTES:
+        raise checks.unfit("body.length", f"≤ `{MAX_BYTES}`", len(content))
     try:
-        return checks.obj(parse_json(sent) if sent else {}, "body")
-    except (ValueError, RecursionError) as fault:
-        raise Refusal(400, "invalid_json", "Error parsing JSON body.") from fault
+        return checks.obj(parse_json(content) if content else {}, "body")
+    except (ValueError, RecursionError) as error:
+        raise Refusal(400, "invalid_json", "Error parsing JSON body.") from error

@@ -1,4 +1,4 @@
-"""The routes of comments: on pages and blocks, and in discussions that are already there."""
+"""The routes of comments: on pages and blocks, and in existing discussions."""
 
 from typing import Any
 
@@ -12,82 +12,82 @@ from workspace_sandbox.notes.wire import Refusal, invalid
 KEYS = ("parent", "discussion_id", "rich_text")
 
 
-def create_comment(call: Call) -> dict[str, Any]:
+def create_comment(request: Call) -> dict[str, Any]:
     """Comment on a page or block, or in a discussion."""
-    body = call.fields(*KEYS)
+    body = request.fields(*KEYS)
     text = richtext.read(checks.need(body, "rich_text", "body"), "body.rich_text")
     if ("parent" in body) == ("discussion_id" in body):
         raise invalid("body failed validation: body should have either parent or discussion_id.")
-    about, discussion_id = _place(call, body)
-    return _shown(call, edits.comment(call.workspace, about, discussion_id, text, call.bot))
+    subject, discussion_id = _discussion(request, body)
+    return _comment_json(request, edits.comment(request.workspace, subject, discussion_id, text, request.bot))
 
 
-def list_comments(call: Call) -> dict[str, Any]:
-    """The comments on a page or block, oldest first."""
-    about = _about(call, checks.uid(checks.need(dict(call.query), "block_id", "query"), "query.block_id"))
-    found = [comment for comment in call.workspace.comments.values() if comment.parent.id == about.id]
-    shown, cursor = call.cursors.turn(
-        scope("comments", about.id), found, lambda comment: comment.id, window(call.query, "query")
+def list_comments(request: Call) -> dict[str, Any]:
+    """List the comments on a page or block, oldest first."""
+    subject = _subject(request, checks.uid(checks.need(dict(request.query), "block_id", "query"), "query.block_id"))
+    comments = [comment for comment in request.workspace.comments.values() if comment.parent.id == subject.id]
+    items, cursor = request.cursors.turn(
+        scope("comments", subject.id), comments, lambda comment: comment.id, window(request.query, "query")
     )
-    return listing("comment", [_shown(call, comment) for comment in shown], cursor)
+    return listing("comment", [_comment_json(request, comment) for comment in items], cursor)
 
 
-def retrieve_comment(call: Call) -> dict[str, Any]:
-    """One comment."""
-    return _shown(call, _comment(call))
+def retrieve_comment(request: Call) -> dict[str, Any]:
+    """Return a comment."""
+    return _comment_json(request, _comment(request))
 
 
-def update_comment(call: Call) -> dict[str, Any]:
-    """Give a comment of one's own another text."""
-    comment = _own(call)
-    body = call.fields("rich_text")
+def update_comment(request: Call) -> dict[str, Any]:
+    """Change the text of the bot's own comment."""
+    comment = _own_comment(request)
+    body = request.fields("rich_text")
     comment.text = richtext.read(checks.need(body, "rich_text", "body"), "body.rich_text")
-    call.workspace.touch(comment, call.bot.id, "comment.updated")
-    return _shown(call, comment)
+    request.workspace.touch(comment, request.bot.id, "comment.updated")
+    return _comment_json(request, comment)
 
 
-def delete_comment(call: Call) -> dict[str, Any]:
-    """Delete a comment of one's own."""
-    comment = _own(call)
-    del call.workspace.comments[comment.id]
-    call.workspace.touch(comment, call.bot.id, "comment.deleted")
-    return _shown(call, comment)
+def delete_comment(request: Call) -> dict[str, Any]:
+    """Delete the bot's own comment."""
+    comment = _own_comment(request)
+    del request.workspace.comments[comment.id]
+    request.workspace.touch(comment, request.bot.id, "comment.deleted")
+    return _comment_json(request, comment)
 
 
-def _comment(call: Call) -> Comment:
-    uid = call.uid("comment_id")
-    found = call.workspace.comments.get(uid)
-    if found is None or not call.workspace.may_see(call.bot, found):
+def _comment(request: Call) -> Comment:
+    uid = request.uid("comment_id")
+    comment = request.workspace.comments.get(uid)
+    if comment is None or not request.workspace.may_see(request.bot, comment):
         raise Refusal(404, "object_not_found", f"Could not find comment with ID: {uid}.")
-    return found
+    return comment
 
 
-def _own(call: Call) -> Comment:
-    comment = _comment(call)
-    if comment.created_by != call.bot.id:
+def _own_comment(request: Call) -> Comment:
+    comment = _comment(request)
+    if comment.created_by != request.bot.id:
         raise Refusal(403, "restricted_resource", "Connections can change the comments that they made, and no others.")
     return comment
 
 
-def _place(call: Call, body: dict[str, Any]) -> tuple[Block | Page | Database, str]:
-    """What a new comment is about, and the discussion that it goes to."""
+def _discussion(request: Call, body: dict[str, Any]) -> tuple[Block | Page | Database, str]:
+    """Return the subject of a new comment and its discussion id."""
     if "discussion_id" in body:
-        wanted = checks.uid(body["discussion_id"], "body.discussion_id")
-        others = (comment for comment in call.workspace.comments.values() if comment.discussion_id == wanted)
-        known = next(others, None)
-        if known is None:
-            raise Refusal(404, "object_not_found", f"Could not find discussion with ID: {wanted}.")
-        return _about(call, known.parent.id), wanted
+        discussion_id = checks.uid(body["discussion_id"], "body.discussion_id")
+        others = (comment for comment in request.workspace.comments.values() if comment.discussion_id == discussion_id)
+        existing = next(others, None)
+        if existing is None:
+            raise Refusal(404, "object_not_found", f"Could not find discussion with ID: {discussion_id}.")
+        return _subject(request, existing.parent.id), discussion_id
     kind, value = checks.sole(checks.obj(body["parent"], "body.parent", "page_id", "block_id"), "body.parent")
-    return _about(call, checks.uid(value, f"body.parent.{kind}")), call.workspace.new_id()
+    return _subject(request, checks.uid(value, f"body.parent.{kind}")), request.workspace.new_id()
 
 
-def _about(call: Call, uid: str) -> Block | Page | Database:
-    return call.workspace.block(call.bot, uid)
+def _subject(request: Call, uid: str) -> Block | Page | Database:
+    return request.workspace.block(request.bot, uid)
 
 
-def _shown(call: Call, comment: Comment) -> dict[str, Any]:
-    author = call.workspace.users[comment.created_by]
+def _comment_json(request: Call, comment: Comment) -> dict[str, Any]:
+    author = request.workspace.users[comment.created_by]
     kind = "integration" if author.kind == "bot" else "user"
     return {
         "object": "comment",

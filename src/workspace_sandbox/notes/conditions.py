@@ -1,4 +1,4 @@
-"""The operators of filters by kind of value: what each takes, and when it holds."""
+"""The filter operators by kind of value: how the operand is parsed, and when the condition holds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Holds = Callable[[Any], bool]
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """How the operand is read, and how it is held against a value."""
+    """A filter operator: the parser of its operand, and its comparison with a value."""
 
     read: Callable[[Any, str], Any]
     holds: Callable[[Any, Any], bool]
@@ -28,32 +28,32 @@ EMPTINESS = {
 }
 
 
-def _words(holds: Callable[[str, str], bool]) -> Operator:
-    """Text is compared without regard to case."""
+def _text_operator(holds: Callable[[str, str], bool]) -> Operator:
+    """Return an operator that compares text regardless of case."""
     return Operator(checks.string, lambda value, operand: holds((value or "").casefold(), operand.casefold()))
 
 
 TEXT = EMPTINESS | {
-    "equals": _words(lambda value, operand: value == operand),
-    "does_not_equal": _words(lambda value, operand: value != operand),
-    "contains": _words(lambda value, operand: operand in value),
-    "does_not_contain": _words(lambda value, operand: operand not in value),
-    "starts_with": _words(lambda value, operand: value.startswith(operand)),
-    "ends_with": _words(lambda value, operand: value.endswith(operand)),
+    "equals": _text_operator(lambda value, operand: value == operand),
+    "does_not_equal": _text_operator(lambda value, operand: value != operand),
+    "contains": _text_operator(lambda value, operand: operand in value),
+    "does_not_contain": _text_operator(lambda value, operand: operand not in value),
+    "starts_with": _text_operator(lambda value, operand: value.startswith(operand)),
+    "ends_with": _text_operator(lambda value, operand: value.endswith(operand)),
 }
 
 
-def _figures(holds: Callable[[Any, Any], bool]) -> Operator:
+def _number_operator(holds: Callable[[Any, Any], bool]) -> Operator:
     return Operator(checks.number, lambda value, operand: value is not None and holds(value, operand))
 
 
 COUNT = {
-    "equals": _figures(lambda value, operand: value == operand),
+    "equals": _number_operator(lambda value, operand: value == operand),
     "does_not_equal": Operator(checks.number, lambda value, operand: value != operand),
-    "greater_than": _figures(lambda value, operand: value > operand),
-    "less_than": _figures(lambda value, operand: value < operand),
-    "greater_than_or_equal_to": _figures(lambda value, operand: value >= operand),
-    "less_than_or_equal_to": _figures(lambda value, operand: value <= operand),
+    "greater_than": _number_operator(lambda value, operand: value > operand),
+    "less_than": _number_operator(lambda value, operand: value < operand),
+    "greater_than_or_equal_to": _number_operator(lambda value, operand: value >= operand),
+    "less_than_or_equal_to": _number_operator(lambda value, operand: value <= operand),
 }
 NUMBER = EMPTINESS | COUNT
 
@@ -64,7 +64,7 @@ CHECKBOX = {
 
 
 def _names(raw: Any, path: str) -> list[str]:
-    """One option, or an array of them of which any will do."""
+    """Parse an option, or an array of options of which any may match."""
     if isinstance(raw, list):
         return [checks.string(item, f"{path}[{position}]") for position, item in enumerate(checks.array(raw, path))]
     return [checks.string(raw, path)]
@@ -76,32 +76,32 @@ CHOICE = EMPTINESS | {
 }
 
 
-def _holding(read: Callable[[Any, str], Any]) -> Mapping[str, Operator]:
+def _list_operators(read: Callable[[Any, str], Any]) -> Mapping[str, Operator]:
     return EMPTINESS | {
         "contains": Operator(read, lambda value, operand: operand in value),
         "does_not_contain": Operator(read, lambda value, operand: operand not in value),
     }
 
 
-CHOICES = _holding(checks.string)
-MEMBERS = _holding(checks.uid)
+CHOICES = _list_operators(checks.string)
+MEMBERS = _list_operators(checks.uid)
 
 
-def _days(holds: Callable[[int], bool]) -> Operator:
+def _date_operator(holds: Callable[[int], bool]) -> Operator:
     return Operator(times.iso, lambda value, operand: value is not None and holds(times.order(value, operand)))
 
 
-def _nothing(raw: Any, path: str) -> None:
+def _check_no_keys(raw: Any, path: str) -> None:
     for key in checks.obj(raw, path):
         raise checks.unfit(f"{path}.{key}", "not present", raw[key])
 
 
 DATE = EMPTINESS | {
-    "equals": _days(lambda order: order == 0),
-    "before": _days(lambda order: order < 0),
-    "after": _days(lambda order: order > 0),
-    "on_or_before": _days(lambda order: order <= 0),
-    "on_or_after": _days(lambda order: order >= 0),
+    "equals": _date_operator(lambda order: order == 0),
+    "before": _date_operator(lambda order: order < 0),
+    "after": _date_operator(lambda order: order > 0),
+    "on_or_before": _date_operator(lambda order: order <= 0),
+    "on_or_after": _date_operator(lambda order: order >= 0),
 }
 
 VERIFICATION = {
@@ -133,15 +133,15 @@ KINDS: dict[str, Mapping[str, Operator]] = {
     "files": EMPTINESS,
     "verification": VERIFICATION,
 }
-"""The types that can be filtered on directly; formulas and rollups are filtered by what they come out as."""
+"""The types with direct filters. Formulas and rollups are filtered by the type of their result."""
 
 
 def condition(kind: str, raw: Any, path: str, now: float) -> Holds:
-    """What a condition of *kind* asks of a value."""
+    """Return the predicate of a condition on a value of *kind*."""
     name, operand = checks.sole(checks.obj(raw, path), path)
     if KINDS[kind] is DATE and name in times.WINDOWS:
-        _nothing(operand, f"{path}.{name}")
+        _check_no_keys(operand, f"{path}.{name}")
         return lambda value: value is not None and times.within(name, value, now)
     operator = require(KINDS[kind].get(name), checks.unfit(f"{path}.{name}", "not present", operand))
-    read = operator.read(operand, f"{path}.{name}")
-    return lambda value: operator.holds(value, read)
+    parsed = operator.read(operand, f"{path}.{name}")
+    return lambda value: operator.holds(value, parsed)

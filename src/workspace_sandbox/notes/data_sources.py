@@ -1,4 +1,4 @@
-"""The routes of data sources: their schemas, and their rows."""
+"""The routes of data sources: their schemas and rows."""
 
 from typing import Any
 
@@ -14,34 +14,34 @@ KEYS = ("filter", "sorts", "start_cursor", "page_size", "in_trash", "is_archived
 INCOMPLETE = {"request_status": {"type": "incomplete", "incomplete_reason": "query_result_limit_reached"}}
 
 
-def retrieve_source(call: Call) -> dict[str, Any]:
-    """One data source with its schema."""
-    call.require_sources()
-    return call.answers.source(call.workspace.source(call.bot, call.uid("data_source_id")))
+def retrieve_source(request: Call) -> dict[str, Any]:
+    """Return a data source with its schema."""
+    request.require_sources()
+    return request.answers.source(request.workspace.source(request.bot, request.uid("data_source_id")))
 
 
-def query_source(call: Call) -> dict[str, Any]:
-    """Rows of a data source."""
-    call.require_sources()
-    return rows(call, call.workspace.source(call.bot, call.uid("data_source_id")))
+def query_source(request: Call) -> dict[str, Any]:
+    """Query the rows of a data source."""
+    request.require_sources()
+    return rows(request, request.workspace.source(request.bot, request.uid("data_source_id")))
 
 
-def rows(call: Call, source: DataSource) -> dict[str, Any]:
-    """The rows of *source* that a request asks for."""
-    body = call.fields(*KEYS)
-    wanted = window(body, "body")
-    query = Query(call.workspace, source)
-    only = selected(call.workspace, source, call.filter_properties)
-    found = query.run(body, _candidates(call.workspace, body, source))
-    cap = int(call.stage.knobs["row_cap"])
-    asked = {key: body[key] for key in body if key not in {"start_cursor", "page_size"}}
-    size = max(1, wanted.size * 2 // 3) if call.stage.knobs["short_pages"] else wanted.size
-    shown, cursor = call.cursors.turn(
-        scope(source.id, asked), found[:cap], lambda page: page.id, Window(size, wanted.cursor)
+def rows(request: Call, source: DataSource) -> dict[str, Any]:
+    """Return the rows of *source* that a request selects."""
+    body = request.fields(*KEYS)
+    requested = window(body, "body")
+    query = Query(request.workspace, source)
+    only = selected(request.workspace, source, request.filter_properties)
+    matches = query.run(body, _candidates(request.workspace, body, source))
+    cap = int(request.stage.knobs["row_cap"])
+    parameters = {key: body[key] for key in body if key not in {"start_cursor", "page_size"}}
+    size = max(1, requested.size * 2 // 3) if request.stage.knobs["short_pages"] else requested.size
+    pages, cursor = request.cursors.turn(
+        scope(source.id, parameters), matches[:cap], lambda page: page.id, Window(size, requested.cursor)
     )
-    kind = "page_or_data_source" if call.answers.version >= WITH_SOURCES else "page_or_database"
-    about = INCOMPLETE if len(found) > cap else {}
-    return listing(kind, [call.answers.page(page, only) for page in shown], cursor, **about)
+    kind = "page_or_data_source" if request.answers.version >= WITH_SOURCES else "page_or_database"
+    extra = INCOMPLETE if len(matches) > cap else {}
+    return listing(kind, [request.answers.page(page, only) for page in pages], cursor, **extra)
 
 
 def _candidates(workspace: Workspace, body: dict[str, Any], source: DataSource) -> list[Page]:
@@ -54,48 +54,48 @@ def _candidates(workspace: Workspace, body: dict[str, Any], source: DataSource) 
     return [page for page in rows if page.in_trash == in_trash]
 
 
-def create_source(call: Call) -> dict[str, Any]:
-    """Another data source of a database."""
-    call.require_sources()
-    body = call.fields("parent", "properties", "title", "icon")
-    above = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "database_id")
-    uid = checks.uid(checks.need(above, "database_id", "body.parent"), "body.parent.database_id")
-    database = call.workspace.database(call.bot, uid)
-    columns = definitions.first(call, checks.need(body, "properties", "body"), "body.properties")
+def create_source(request: Call) -> dict[str, Any]:
+    """Add a data source to a database."""
+    request.require_sources()
+    body = request.fields("parent", "properties", "title", "icon")
+    parent = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "database_id")
+    uid = checks.uid(checks.need(parent, "database_id", "body.parent"), "body.parent.database_id")
+    database = request.workspace.database(request.bot, uid)
+    columns = definitions.first(request, checks.need(body, "properties", "body"), "body.properties")
     icon = bodies.icon(body.get("icon"), "body.icon")
-    source = tables.add_source(call.workspace, database, titled(body), columns, call.bot)
+    source = tables.add_source(request.workspace, database, titled(body), columns, request.bot)
     source.icon = icon
-    return call.answers.source(source)
+    return request.answers.source(source)
 
 
-def update_source(call: Call) -> dict[str, Any]:
-    """Change title, icon and columns, and move it into the trash or out of it."""
-    call.require_sources()
-    source = call.workspace.source(call.bot, call.uid("data_source_id"))
-    body = call.fields("title", "icon", "properties", "in_trash")
+def update_source(request: Call) -> dict[str, Any]:
+    """Change the title, icon and columns, or move it to the trash or out of it."""
+    request.require_sources()
+    source = request.workspace.source(request.bot, request.uid("data_source_id"))
+    body = request.fields("title", "icon", "properties", "in_trash")
     in_trash = checks.boolean(body.get("in_trash", source.in_trash), "body.in_trash")
     icon, title = bodies.icon(body.get("icon", source.icon), "body.icon"), titled(body)
-    columns = definitions.changes(call, source, body.get("properties", {}), "body.properties")
+    columns = definitions.changes(request, source, body.get("properties", {}), "body.properties")
     if source.in_trash and in_trash and body:
         raise archived()
     if not in_trash:
-        tables.trash(call.workspace, source, call.bot, into=False)
-    tables.reshape(call.workspace, source, columns, call.bot)
+        tables.trash(request.workspace, source, request.bot, into=False)
+    tables.reshape(request.workspace, source, columns, request.bot)
     source.icon = icon
     if "title" in body:
-        tables.retitle(call.workspace, source, title, call.bot)
+        tables.retitle(request.workspace, source, title, request.bot)
     if in_trash:
-        tables.trash(call.workspace, source, call.bot, into=True)
-    return call.answers.source(source)
+        tables.trash(request.workspace, source, request.bot, into=True)
+    return request.answers.source(source)
 
 
-def list_templates(call: Call) -> dict[str, Any]:
-    """Templates of a data source; there are none."""
-    call.require_sources()
-    call.workspace.source(call.bot, call.uid("data_source_id"))
+def list_templates(request: Call) -> dict[str, Any]:
+    """List the templates of a data source, of which there are none."""
+    request.require_sources()
+    request.workspace.source(request.bot, request.uid("data_source_id"))
     return {"templates": [], "has_more": False, "next_cursor": None}
 
 
 def titled(body: dict[str, Any]) -> str:
-    """The title of a request, without its style."""
+    """Return the title in a request, without styles."""
     return richtext.plain(richtext.read(body.get("title", []), "body.title"))

@@ -8,83 +8,86 @@ from workspace_sandbox.notes.call import Call
 from workspace_sandbox.notes.state import Database
 
 
-def retrieve_database(call: Call) -> dict[str, Any]:
-    """One database."""
-    return call.answers.database(call.workspace.database(call.bot, call.uid("database_id")))
+def retrieve_database(request: Call) -> dict[str, Any]:
+    """Return a database."""
+    return request.answers.database(request.workspace.database(request.bot, request.uid("database_id")))
 
 
-def query_database(call: Call) -> dict[str, Any]:
-    """Rows of a database, for the versions that know no data sources."""
-    if call.answers.version >= WITH_SOURCES:
+def query_database(request: Call) -> dict[str, Any]:
+    """Query the rows of a database, in versions without data sources."""
+    if request.answers.version >= WITH_SOURCES:
         raise wire.bad_url()
-    database = call.workspace.database(call.bot, call.uid("database_id"))
-    return data_sources.rows(call, call.workspace.sole_source(database))
+    database = request.workspace.database(request.bot, request.uid("database_id"))
+    return data_sources.rows(request, request.workspace.sole_source(database))
 
 
-NEW = ("parent", "title", "description", "icon", "cover", "is_inline")
-CHANGED = ("title", "description", "icon", "cover", "is_inline", "in_trash")
+CREATE_KEYS = ("parent", "title", "description", "icon", "cover", "is_inline")
+UPDATE_KEYS = ("title", "description", "icon", "cover", "is_inline", "in_trash")
 
 
-def create_database(call: Call) -> dict[str, Any]:
-    """A database on a page; older versions give its columns, newer ones those of its first data source."""
-    older = call.answers.version < WITH_SOURCES
-    body = call.fields(*NEW, "properties" if older else "initial_data_source")
-    above = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "page_id")
-    uid = checks.uid(checks.need(above, "page_id", "body.parent"), "body.parent.page_id")
-    page = call.workspace.page(call.bot, uid)
-    columns = definitions.first(call, *(_columns_of_older(body) if older else _columns(body)))
-    look = _look(body)
-    database = tables.create(call.workspace, page, data_sources.titled(body), columns, call.bot)
-    _show(database, look)
-    return call.answers.database(database)
+def create_database(request: Call) -> dict[str, Any]:
+    """Create a database on a page. Older versions pass its columns, newer ones those of its first data source."""
+    older = request.answers.version < WITH_SOURCES
+    body = request.fields(*CREATE_KEYS, "properties" if older else "initial_data_source")
+    parent = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "page_id")
+    uid = checks.uid(checks.need(parent, "page_id", "body.parent"), "body.parent.page_id")
+    page = request.workspace.page(request.bot, uid)
+    columns = definitions.first(request, *(_legacy_columns(body) if older else _columns(body)))
+    appearance = _read_appearance(body)
+    database = tables.create(request.workspace, page, data_sources.titled(body), columns, request.bot)
+    _set_appearance(database, appearance)
+    return request.answers.database(database)
 
 
-def _columns_of_older(body: dict[str, Any]) -> tuple[Any, str]:
+def _legacy_columns(body: dict[str, Any]) -> tuple[Any, str]:
     return checks.need(body, "properties", "body"), "body.properties"
 
 
 def _columns(body: dict[str, Any]) -> tuple[Any, str]:
-    """Columns of the first data source; without any it has a title alone."""
+    """Return the columns of the first data source. The default is a title column."""
     first = checks.obj(body.get("initial_data_source", {}), "body.initial_data_source", "properties")
     return first.get("properties", {"Name": {"title": {}}}), "body.initial_data_source.properties"
 
 
-def update_database(call: Call) -> dict[str, Any]:
-    """Change title, description and looks, for older versions also the columns, and move it into the trash or out."""
-    older = call.answers.version < WITH_SOURCES
-    database = call.workspace.database(call.bot, call.uid("database_id"))
-    body = call.fields(*CHANGED, *(("properties",) if older else ()))
+def update_database(request: Call) -> dict[str, Any]:
+    """Change the title, description, icon and cover, or trash or restore the database.
+
+    Older versions change columns too.
+    """
+    older = request.answers.version < WITH_SOURCES
+    database = request.workspace.database(request.bot, request.uid("database_id"))
+    body = request.fields(*UPDATE_KEYS, *(("properties",) if older else ()))
     in_trash = checks.boolean(body.get("in_trash", database.in_trash), "body.in_trash")
-    look, title = _look(body), data_sources.titled(body) if "title" in body else None
+    appearance, title = _read_appearance(body), data_sources.titled(body) if "title" in body else None
     if database.in_trash and in_trash and body:
         raise wire.archived()
-    source = call.workspace.sole_source(database) if older else None
-    columns = definitions.changes(call, source, body.get("properties", {}), "body.properties") if source else []
+    source = request.workspace.sole_source(database) if older else None
+    columns = definitions.changes(request, source, body.get("properties", {}), "body.properties") if source else []
     if not in_trash:
-        edits.trash(call.workspace, database, call.bot, into=False)
+        edits.trash(request.workspace, database, request.bot, into=False)
     if source and columns:
-        tables.reshape(call.workspace, source, columns, call.bot)
+        tables.reshape(request.workspace, source, columns, request.bot)
     if title is not None:
-        tables.retitle(call.workspace, database, title, call.bot)
+        tables.retitle(request.workspace, database, title, request.bot)
     if title is not None and source:
-        tables.retitle(call.workspace, source, title, call.bot)
-    _show(database, look)
+        tables.retitle(request.workspace, source, title, request.bot)
+    _set_appearance(database, appearance)
     if in_trash:
-        edits.trash(call.workspace, database, call.bot, into=True)
-    return call.answers.database(database)
+        edits.trash(request.workspace, database, request.bot, into=True)
+    return request.answers.database(database)
 
 
-def _look(body: dict[str, Any]) -> dict[str, Any]:
-    """What is given of all but the title and the columns."""
-    read = {
+def _read_appearance(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the appearance fields of a request: all but the title and the columns."""
+    parsers = {
         "description": lambda raw, path: richtext.plain(richtext.read(raw, path)),
         "icon": bodies.icon,
         "cover": bodies.picture,
         "is_inline": checks.boolean,
     }
-    return {name: of(body[name], f"body.{name}") for name, of in read.items() if name in body}
+    return {name: parse(body[name], f"body.{name}") for name, parse in parsers.items() if name in body}
 
 
-def _show(database: Database, look: dict[str, Any]) -> None:
-    for name, value in look.items():
+def _set_appearance(database: Database, appearance: dict[str, Any]) -> None:
+    for name, value in appearance.items():
         setattr(database, name, value)

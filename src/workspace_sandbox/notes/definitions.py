@@ -1,4 +1,4 @@
-"""Columns as requests define them: each with its type, its options, and what else the type needs."""
+"""Column definitions of requests: type, options and configuration."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,19 +14,23 @@ SIMPLE = (
     *("created_time", "created_by", "last_edited_time", "last_edited_by"),
 )
 CHOSEN = ("select", "multi_select", "status")
-PLAYED = (*SIMPLE, *CHOSEN, "number", "relation", "unique_id")
-ELSEWHERE = ("formula", "rollup", "button", "verification", "place", "location")
-ABOUT = ("id", "name", "type", "description")
-MOST_OPTIONS = 100
-MOST_PROPERTIES = 500
+SUPPORTED = (*SIMPLE, *CHOSEN, "number", "relation", "unique_id")
+UNSUPPORTED = ("formula", "rollup", "button", "verification", "place", "location")
+COMMON_KEYS = ("id", "name", "type", "description")
+MAX_OPTIONS = 100
+MAX_PROPERTIES = 500
 NAME_LENGTH = 100
-STATES = (("To-do", "gray", "Not started"), ("In progress", "blue", "In progress"), ("Complete", "green", "Done"))
+STATUS_GROUPS = (
+    ("To-do", "gray", "Not started"),
+    ("In progress", "blue", "In progress"),
+    ("Complete", "green", "Done"),
+)
 """The groups of a new status, with their colours and first options."""
 
 
 @dataclass(slots=True)
 class Defined:
-    """What a request makes of one column: a new one, or another form of one that there is."""
+    """The definition of a column in a request: a new column or a change of an existing one."""
 
     key: str
     known: Property | None
@@ -38,151 +42,153 @@ class Defined:
     removed: bool = False
 
     def made(self, workspace: Workspace) -> Property:
-        """The new column."""
+        """Return the new column."""
         uid = "title" if self.type == "title" else workspace.new_property_id()
         return Property(uid, self.name, self.type, self.config, self.options or [], self.groups)
 
 
-def first(call: Call, raw: Any, path: str) -> list[Defined]:
-    """The columns of a new data source, one of which is its title."""
-    given = checks.obj(raw, path)
-    found = [_defined(call, None, key, about, f"{path}.{key}") for key, about in given.items()]
-    if sum(one.type == "title" for one in found) != 1:
+def first(request: Call, raw: Any, path: str) -> list[Defined]:
+    """Return the columns of a new data source, exactly one of which must be a title."""
+    fields = checks.obj(raw, path)
+    columns = [_parse_definition(request, None, key, definition, f"{path}.{key}") for key, definition in fields.items()]
+    if sum(column.type == "title" for column in columns) != 1:
         raise invalid("Title is not provided or is provided more than once.")
-    return _distinct(found)
+    return _check_columns(columns)
 
 
-def changes(call: Call, source: DataSource, raw: Any, path: str) -> list[Defined]:
-    """What a request makes of the columns of *source*; null removes one."""
-    found = []
-    for key, about in checks.obj(raw, path).items():
-        known = source.find(key)
-        if about is None:
-            found.append(_removed(known, key))
+def changes(request: Call, source: DataSource, raw: Any, path: str) -> list[Defined]:
+    """Return the changes to the columns of *source*. Null removes a column."""
+    columns = []
+    for key, definition in checks.obj(raw, path).items():
+        existing = source.find(key)
+        if definition is None:
+            columns.append(_parse_removal(existing, key))
         else:
-            found.append(_defined(call, known, key, about, f"{path}.{key}"))
-    kept = {prop.id: prop.name for prop in source.properties.values()}
-    kept |= {one.known.id: one.name for one in found if one.known}
-    kept |= {f"new {one.key}": one.name for one in found if one.known is None}
-    gone = {one.known.id for one in found if one.known and one.removed}
-    _require_different([name for uid, name in kept.items() if uid not in gone])
-    return found
+            columns.append(_parse_definition(request, existing, key, definition, f"{path}.{key}"))
+    names_by_id = {prop.id: prop.name for prop in source.properties.values()}
+    names_by_id |= {column.known.id: column.name for column in columns if column.known}
+    names_by_id |= {f"new {column.key}": column.name for column in columns if column.known is None}
+    removed_ids = {column.known.id for column in columns if column.known and column.removed}
+    _check_unique([name for uid, name in names_by_id.items() if uid not in removed_ids])
+    return columns
 
 
-def _removed(known: Property | None, key: str) -> Defined:
-    if known is None:
+def _parse_removal(existing: Property | None, key: str) -> Defined:
+    if existing is None:
         raise invalid(f"{key} is not a property that exists.")
-    if known.type == "title":
+    if existing.type == "title":
         raise invalid("Cannot delete the title property.")
-    return Defined(key, known, known.name, known.type, removed=True)
+    return Defined(key, existing, existing.name, existing.type, removed=True)
 
 
-def _defined(call: Call, known: Property | None, key: str, raw: Any, path: str) -> Defined:
-    given = checks.obj(raw, path)
-    name = checks.populated(given.get("name", known.name if known else key), f"{path}.name", NAME_LENGTH)
-    before = known.type if known is not None else None
-    kind = next((kind for kind in given if kind not in ABOUT), None) or given.get("type") or before
-    if kind in ELSEWHERE and (kind in given or kind != before):
-        # In the words that pages have for what is not played.
+def _parse_definition(request: Call, existing: Property | None, key: str, raw: Any, path: str) -> Defined:
+    fields = checks.obj(raw, path)
+    name = checks.populated(fields.get("name", existing.name if existing else key), f"{path}.name", NAME_LENGTH)
+    old_type = existing.type if existing is not None else None
+    kind = next((kind for kind in fields if kind not in COMMON_KEYS), None) or fields.get("type") or old_type
+    if kind in UNSUPPORTED and (kind in fields or kind != old_type):
+        # The message follows the error for unsupported page features.
         raise Refusal(400, "invalid_request", f"Unsupported request: properties of type {kind}.")
-    if kind not in {*PLAYED, before}:
+    if kind not in {*SUPPORTED, old_type}:
         raise checks.unfit(f"{path}.{kind or 'title'}", "defined")
-    checks.obj(given, path, *ABOUT, str(kind))
-    if known is not None and (kind == "title") != (before == "title"):
+    checks.obj(fields, path, *COMMON_KEYS, str(kind))
+    if existing is not None and (kind == "title") != (old_type == "title"):
         raise invalid("The title property cannot become another one, and no other property can become the title.")
-    made = Defined(key, known, name, str(kind))
-    if kind in given and kind in READERS:
-        READERS[str(kind)](call, made, checks.obj(given[str(kind)], f"{path}.{kind}"), f"{path}.{kind}")
-    elif known is None or before != kind:
-        READERS.get(str(kind), _plain)(call, made, {}, f"{path}.{kind}")
+    column = Defined(key, existing, name, str(kind))
+    if kind in fields and kind in READERS:
+        READERS[str(kind)](request, column, checks.obj(fields[str(kind)], f"{path}.{kind}"), f"{path}.{kind}")
+    elif existing is None or old_type != kind:
+        READERS.get(str(kind), _no_config)(request, column, {}, f"{path}.{kind}")
     else:
-        made.config, made.groups = known.config, known.groups
-    return made
+        column.config, column.groups = existing.config, existing.groups
+    return column
 
 
-def _plain(_: Call, __: Defined, ___: dict[str, Any], ____: str) -> None:
-    """Nothing more is needed."""
+def _no_config(_: Call, __: Defined, ___: dict[str, Any], ____: str) -> None:
+    """Accept a definition that needs no further fields."""
 
 
-def _number(_: Call, made: Defined, given: dict[str, Any], path: str) -> None:
-    checks.obj(given, path, "format")
-    made.config = {"format": checks.populated(given.get("format", "number"), f"{path}.format", NAME_LENGTH)}
+def _number(_: Call, column: Defined, fields: dict[str, Any], path: str) -> None:
+    checks.obj(fields, path, "format")
+    column.config = {"format": checks.populated(fields.get("format", "number"), f"{path}.format", NAME_LENGTH)}
 
 
-def _unique(_: Call, made: Defined, given: dict[str, Any], path: str) -> None:
-    prefix = checks.obj(given, path, "prefix").get("prefix")
-    made.config = {"prefix": None if prefix is None else checks.string(prefix, f"{path}.prefix", NAME_LENGTH)}
+def _unique(_: Call, column: Defined, fields: dict[str, Any], path: str) -> None:
+    prefix = checks.obj(fields, path, "prefix").get("prefix")
+    column.config = {"prefix": None if prefix is None else checks.string(prefix, f"{path}.prefix", NAME_LENGTH)}
 
 
-def _chosen(call: Call, made: Defined, given: dict[str, Any], path: str) -> None:
-    """Those options that are named stay, with their identifiers; the others go."""
-    checks.obj(given, path, "options", "groups")
-    if "options" not in given and made.known and made.known.type == made.type:
-        made.groups = made.known.groups
+def _read_options(request: Call, column: Defined, fields: dict[str, Any], path: str) -> None:
+    """Set the options. Listed options keep their identifiers, and omitted ones are removed."""
+    checks.obj(fields, path, "options", "groups")
+    if "options" not in fields and column.known and column.known.type == column.type:
+        column.groups = column.known.groups
         return
-    raw = checks.array(given.get("options", []), f"{path}.options", MOST_OPTIONS)
-    known = made.known.options if made.known else []
-    made.options = [_option(call.workspace, known, one, f"{path}.options[{at}]") for at, one in enumerate(raw)]
-    _require_different([option.name for option in made.options])
+    raw = checks.array(fields.get("options", []), f"{path}.options", MAX_OPTIONS)
+    existing = column.known.options if column.known else []
+    column.options = [
+        _option(request.workspace, existing, item, f"{path}.options[{position}]") for position, item in enumerate(raw)
+    ]
+    _check_unique([option.name for option in column.options])
 
 
-def _status(call: Call, made: Defined, given: dict[str, Any], path: str) -> None:
-    """Three groups; options go to the first, and without any each group has one."""
-    _chosen(call, made, given, path)
-    if made.options is None:
+def _status(request: Call, column: Defined, fields: dict[str, Any], path: str) -> None:
+    """Set the three groups. Options go to the first one, and without options each group has a default."""
+    _read_options(request, column, fields, path)
+    if column.options is None:
         return
-    groups = [Option(call.workspace.new_id(), group, color) for group, color, _ in STATES]
-    if made.options:
-        ids = [[option.id for option in made.options], [], []]
+    groups = [Option(request.workspace.new_id(), group, color) for group, color, _ in STATUS_GROUPS]
+    if column.options:
+        ids = [[option.id for option in column.options], [], []]
     else:
-        made.options = [Option(call.workspace.new_id(), name, color) for _, color, name in STATES]
-        ids = [[option.id] for option in made.options]
-    made.groups = list(zip(groups, ids, strict=True))
+        column.options = [Option(request.workspace.new_id(), name, color) for _, color, name in STATUS_GROUPS]
+        ids = [[option.id] for option in column.options]
+    column.groups = list(zip(groups, ids, strict=True))
 
 
-def _option(workspace: Workspace, known: list[Option], raw: Any, path: str) -> Option:
-    given = checks.obj(raw, path, "id", "name", "color", "description")
-    same = next((option for option in known if given.get("id") == option.id), None)
-    same = same or next((option for option in known if given.get("name") == option.name), None)
-    if same is None or "name" in given:
-        name = writes.option_name(checks.need(given, "name", path), f"{path}.name")
+def _option(workspace: Workspace, existing: list[Option], raw: Any, path: str) -> Option:
+    fields = checks.obj(raw, path, "id", "name", "color", "description")
+    match = next((option for option in existing if fields.get("id") == option.id), None)
+    match = match or next((option for option in existing if fields.get("name") == option.name), None)
+    if match is None or "name" in fields:
+        name = writes.option_name(checks.need(fields, "name", path), f"{path}.name")
     else:
-        name = same.name
-    color = checks.one_of(given.get("color", same.color if same else "default"), f"{path}.color", COLORS)
-    return Option(same.id if same else workspace.new_id(), name, color)
+        name = match.name
+    color = checks.one_of(fields.get("color", match.color if match else "default"), f"{path}.color", COLORS)
+    return Option(match.id if match else workspace.new_id(), name, color)
 
 
-def _relation(call: Call, made: Defined, given: dict[str, Any], path: str) -> None:
-    checks.obj(given, path, "data_source_id", "database_id", "type", "single_property", "dual_property")
-    if "dual_property" in given:
+def _relation(request: Call, column: Defined, fields: dict[str, Any], path: str) -> None:
+    checks.obj(fields, path, "data_source_id", "database_id", "type", "single_property", "dual_property")
+    if "dual_property" in fields:
         raise Refusal(400, "invalid_request", "Unsupported request: relations with dual_property.")
-    if "data_source_id" in given:
-        source = call.workspace.source(call.bot, checks.uid(given["data_source_id"], f"{path}.data_source_id"))
+    if "data_source_id" in fields:
+        source = request.workspace.source(request.bot, checks.uid(fields["data_source_id"], f"{path}.data_source_id"))
     else:
-        uid = checks.uid(checks.need(given, "database_id", path), f"{path}.database_id")
-        source = call.workspace.sole_source(call.workspace.database(call.bot, uid))
-    about = {"database_id": source.parent.id, "data_source_id": source.id}
-    made.config = {**about, "type": "single_property", "single_property": {}}
+        uid = checks.uid(checks.need(fields, "database_id", path), f"{path}.database_id")
+        source = request.workspace.sole_source(request.workspace.database(request.bot, uid))
+    ids = {"database_id": source.parent.id, "data_source_id": source.id}
+    column.config = {**ids, "type": "single_property", "single_property": {}}
 
 
 READERS: Mapping[str, Callable[[Call, Defined, dict[str, Any], str], None]] = {
     "number": _number,
     "unique_id": _unique,
-    "select": _chosen,
-    "multi_select": _chosen,
+    "select": _read_options,
+    "multi_select": _read_options,
     "status": _status,
     "relation": _relation,
 }
 
 
-def _distinct(found: list[Defined]) -> list[Defined]:
-    if len(found) > MOST_PROPERTIES:
-        raise checks.unfit("body.properties.length", f"≤ `{MOST_PROPERTIES}`", len(found))
-    _require_different([one.name for one in found])
-    return found
+def _check_columns(columns: list[Defined]) -> list[Defined]:
+    if len(columns) > MAX_PROPERTIES:
+        raise checks.unfit("body.properties.length", f"≤ `{MAX_PROPERTIES}`", len(columns))
+    _check_unique([column.name for column in columns])
+    return columns
 
 
-def _require_different(names: list[str]) -> None:
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-    if twice is not None:
-        raise invalid(f"There is a property or option {twice} already.")
+def _check_unique(names: list[str]) -> None:
+    duplicate = next((name for position, name in enumerate(names) if name in names[:position]), None)
+    if duplicate is not None:
+        raise invalid(f"There is a property or option {duplicate} already.")

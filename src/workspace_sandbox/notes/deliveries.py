@@ -1,4 +1,4 @@
-"""The sender of webhooks: gathers changes of an object, and tells them to the knob ``events_url``."""
+"""The webhook sender, which aggregates changes of an object and posts them to the knob ``events_url``."""
 
 import json
 from collections.abc import Mapping
@@ -15,51 +15,51 @@ from workspace_sandbox.notes.subscription import Subscription
 
 
 class Deliverer:
-    """Sends to the knob ``events_url``, in the background."""
+    """Sends events to the knob ``events_url`` in the background."""
 
-    def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
-        self._stage = stage
+    def __init__(self, context: EmulatorContext, hooks: HookSender) -> None:
+        self._context = context
         self._hooks = hooks
         self._count = 0
         self._windows: dict[str, list[Change]] = {}
-        """Changes of objects whose first change is still waiting for others, by their ids."""
+        """Pending changes by object id, aggregated while the window is open."""
 
     def hand_over(self, subscription: Subscription) -> None:
-        """Send the token of *subscription* to its address: once, and unsigned."""
-        raw = _encoded({"verification_token": subscription.token})
+        """Send the verification token of *subscription* to its URL once, unsigned."""
+        raw = _encode({"verification_token": subscription.token})
         self._send("", "verification", lambda *_: (raw, {}))
 
     def tell(self, subscription: Subscription, change: Change) -> None:
-        """Deliver *change*, with what else happens to the same object within the window."""
-        if not self._stage.knobs["events_url"]:
+        """Deliver *change*, aggregated with other changes of the object within the window."""
+        if not self._context.knobs["events_url"]:
             return
         if change.type in APART:
             self._deliver(subscription, change)
         else:
-            self._hooks.begin(self._gather, subscription, change)
+            self._hooks.begin(self._aggregate, subscription, change)
 
-    async def _gather(self, subscription: Subscription, change: Change) -> None:
-        """Join the window of the object, or open it and tell at its end what is left to tell."""
+    async def _aggregate(self, subscription: Subscription, change: Change) -> None:
+        """Join the object's open window, or open one and deliver its aggregated changes when it ends."""
         window = self._windows.setdefault(change.entity.id, [])
         window.append(change)
         if len(window) > 1:
             return
         try:
-            # Most changes of a page are gathered for a short while first ("Event types & delivery").
-            await self._stage.clock.sleep(self._stage.knobs["webhook_gather_seconds"])
+            # Most changes of a page are aggregated for a short time first ("Event types & delivery").
+            await self._context.clock.sleep(self._context.knobs["webhook_gather_seconds"])
         finally:
             del self._windows[change.entity.id]
-        for left in gathered(window):
-            self._deliver(subscription, left)
+        for merged in gathered(window):
+            self._deliver(subscription, merged)
 
     def _deliver(self, subscription: Subscription, change: Change) -> None:
-        # Made of the instant and the count, so that no id returns after a reset.
+        # Derived from the time and the count, so that no id is reused after a reset.
         self._count += 1
         event_id = str(UUID(int=Random(f"{change.at} {self._count}").getrandbits(128), version=4))
-        knobs = self._stage.knobs
+        knobs = self._context.knobs
 
         def write(attempt: int, _: str | None) -> tuple[bytes, Mapping[str, str]]:
-            raw = _encoded(subscription.body(change, event_id, attempt))
+            raw = _encode(subscription.body(change, event_id, attempt))
             return raw, {"X-Notion-Signature": subscription.signature(raw)}
 
         self._send(
@@ -71,11 +71,11 @@ class Deliverer:
             twice=knobs["deliver_twice"],
         )
 
-    def _send(self, event_id: str, kind: str, write: Any, **more: Any) -> None:
-        knobs = self._stage.knobs
-        letter = partial(OutgoingHook, url=knobs["events_url"], ack_seconds=knobs["webhook_ack_seconds"])
-        self._hooks.send(letter(event_id=event_id, type=kind, write=write, **more))
+    def _send(self, event_id: str, kind: str, write: Any, **options: Any) -> None:
+        knobs = self._context.knobs
+        create_hook = partial(OutgoingHook, url=knobs["events_url"], ack_seconds=knobs["webhook_ack_seconds"])
+        self._hooks.send(create_hook(event_id=event_id, type=kind, write=write, **options))
 
 
-def _encoded(body: dict[str, Any]) -> bytes:
+def _encode(body: dict[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""Notion on HTTP: its routes, and what testers can do to it."""
+"""Notion over HTTP: its routes and test controls."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ from workspace_sandbox.notes.wire import Refusal
 
 
 class NotesEmulator(Emulator):
-    """A workspace of the vendor's with its API, on one address."""
+    """A Notion workspace with its API, on one base URL."""
 
     oauth: Authorisations
 
@@ -56,7 +56,7 @@ class NotesEmulator(Emulator):
     }
 
     def plant(self) -> None:
-        """Hold the seed, with webhooks if there was an address from the start."""
+        """Build the default workspace, with webhooks if a URL is configured at startup."""
         self._subscription: Subscription | None = None
         self.seeded = seed.build_default_workspace(self.stage.now, self.stage.random)
         self.workspace = self.seeded.workspace
@@ -69,22 +69,22 @@ class NotesEmulator(Emulator):
         self.limits = Limits(self.stage)
 
     def credentials(self) -> dict[str, str]:
-        """Return the token of an internal connection, and that of webhooks which are set up from the start."""
+        """Return the token of the internal connection, and the verification token of webhooks configured at startup."""
         return {"token": TOKEN, "verification_token": VERIFICATION_TOKEN}
 
     def examples(self) -> dict[str, Any]:
-        """Return a database with a page of it, and databases with something special."""
+        """Return a database with one of its pages, and databases with special features."""
         return dict(self.seeded.examples)
 
     apply_seed = sowing.apply_seed
 
     @property
     def person(self) -> User:
-        """The person who acts."""
+        """The author of user actions."""
         return self.seeded.person
 
     def subscribe(self, url: str = "", connection: str = "internal") -> dict[str, Any]:
-        """Set up webhooks to the address, or else that of the knob, in place of those there are."""
+        """Replace the webhook subscription. The default URL is the knob ``events_url``."""
         bots = {"internal": self.seeded.internal, "public": self.seeded.public}
         if connection not in bots:
             raise ValueError(f"there is no connection {connection!r}; there are {', '.join(bots)}")
@@ -98,7 +98,7 @@ class NotesEmulator(Emulator):
         return self._subscription.described()
 
     def verify(self, token: Any) -> dict[str, Any]:
-        """Take the token that a person has found at the address."""
+        """Verify the subscription with the token that was sent to its URL."""
         if self._subscription is None:
             raise ValueError("there is no subscription yet; subscribe first")
         self._subscription.verify(token)
@@ -110,10 +110,10 @@ class NotesEmulator(Emulator):
             self._deliverer.tell(subscription, change)
 
     async def serve(self, route: Request, request: web.Request) -> web.Response:
-        """Answer a request of a connection."""
-        home = self._admit(bearer(request))
+        """Serve a request of a connection."""
+        home = self._authenticate(bearer(request))
         await self.stage.admitted()
-        call = Call(
+        api_request = Call(
             workspace=home.workspace,
             stage=self.stage,
             cursors=self._cursors,
@@ -126,9 +126,9 @@ class NotesEmulator(Emulator):
             ],
             body=await body_of(request),
         )
-        return wire.answered(200, route.handler(call), self.stage.request_id())
+        return wire.answered(200, route.handler(api_request), self.stage.request_id())
 
-    def _admit(self, value: str) -> Home:
+    def _authenticate(self, value: str) -> Home:
         token = require(self.oauth.living(value, "access"), Refusal(401, "unauthorized", "API token is invalid."))
         self.limits.spend(value)
         home: Home = token.grant.account

@@ -1,4 +1,4 @@
-"""What is told of changes: the parts that they name, and what is left of several."""
+"""Events about changes: the parts that they list, and the aggregation of several changes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,26 +11,26 @@ PARTS = {
     "page.properties_updated": "updated_properties",
     "data_source.schema_updated": "updated_properties",
 }
-"""Where an event names the parts that are not as they were; values are never told."""
+"""The field in which an event lists the changed parts. Values are never included."""
 
 APART = {"page.locked", "page.unlocked", "comment.created", "comment.updated", "comment.deleted"}
-"""What is told at once, and never gathered."""
+"""The event types that are delivered immediately, without aggregation."""
 
-FATES = {"created", "deleted", "undeleted"}
+LIFECYCLE = {"created", "deleted", "undeleted"}
 
 
 def blocks(kind: str, uids: Iterable[str]) -> Mapping[str, Any]:
-    """Blocks, or what counts as one, as parts of an event."""
+    """Return blocks, or pages in their place, as parts of an event."""
     return {uid: {"id": uid, "type": kind} for uid in uids}
 
 
 def columns(action: str, props: Iterable[Property]) -> Mapping[str, Any]:
-    """Columns as parts of an event, with what was done to them."""
+    """Return columns as parts of an event, with the *action* on them."""
     return {prop.wire_id: {"id": prop.wire_id, "name": prop.name, "action": action} for prop in props}
 
 
 def data(workspace: Workspace, change: Change) -> dict[str, Any]:
-    """What an event says beyond what happened to what: where that lies, and which parts of it changed."""
+    """Return the data of an event: the parent of its object, and the changed parts."""
     parts = PARTS.get(change.type)
     pages = (upper.id for upper in workspace.lineage(change.entity) if isinstance(upper, Page))
     within = {"page_id": next(pages)} if isinstance(change.entity, Comment) else {}
@@ -42,7 +42,7 @@ def data(workspace: Workspace, change: Change) -> dict[str, Any]:
 
 
 def _parent(workspace: Workspace, entity: Entity) -> dict[str, Any]:
-    """Where *entity* lies; a data source, as its database does."""
+    """Return the parent of *entity*. A data source has the parent of its database."""
     parent = entity.parent
     if entity.id in workspace.sources:
         parent = workspace.databases[parent.id].parent
@@ -54,24 +54,24 @@ def _parent(workspace: Workspace, entity: Entity) -> dict[str, Any]:
 
 
 def gathered(changes: Sequence[Change]) -> list[Change]:
-    """What is left to tell of *changes* to one object: one of each type, and nothing that was undone again."""
+    """Aggregate *changes* of one object to one per type, without changes that cancel out."""
     merged: dict[str, Change] = {}
-    for change in _lasting(changes):
+    for change in _without_cancelled(changes):
         earlier = merged.get(change.type)
-        merged[change.type] = _merged(earlier, change) if earlier else change
+        merged[change.type] = _merge(earlier, change) if earlier else change
     return list(merged.values())
 
 
-def _lasting(changes: Sequence[Change]) -> list[Change]:
-    fates = [change for change in changes if change.type.rpartition(".")[2] in FATES]
-    came = bool(fates) and fates[0].type.endswith(".created")
-    if came and fates[-1].type.endswith(".deleted"):
+def _without_cancelled(changes: Sequence[Change]) -> list[Change]:
+    lifecycle = [change for change in changes if change.type.rpartition(".")[2] in LIFECYCLE]
+    is_new = bool(lifecycle) and lifecycle[0].type.endswith(".created")
+    if is_new and lifecycle[-1].type.endswith(".deleted"):
         return []
-    # Trash and restoration alternate: an even number of them leads back to where they began.
-    kept = fates[:1] if came else fates[-1:] if len(fates) % 2 else []
-    return [change for change in changes if change not in fates or change in kept]
+    # Trashing and restoring alternate: an even number of them restores the original state.
+    remaining = lifecycle[:1] if is_new else lifecycle[-1:] if len(lifecycle) % 2 else []
+    return [change for change in changes if change not in lifecycle or change in remaining]
 
 
-def _merged(earlier: Change, later: Change) -> Change:
+def _merge(earlier: Change, later: Change) -> Change:
     authors = tuple(dict.fromkeys(earlier.author_ids + later.author_ids))
     return replace(later, author_ids=authors, updated={**earlier.updated, **later.updated})

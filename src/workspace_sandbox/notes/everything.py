@@ -1,4 +1,4 @@
-"""The seeded database that has a property of every type, some with values that are hard to read."""
+"""The seeded database with a property of every type and some values that are hard to parse."""
 
 from functools import partial
 from typing import Any
@@ -9,10 +9,10 @@ from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
 
 ROWS = 320
 EMPTY_EVERY = 16
-"""Each so-manieth row has a title and nothing else."""
+"""Every 16th row has only a title."""
 
 FUTURE_TYPE = "sentiment"
-"""A type no client of today knows."""
+"""A property type that no current client knows."""
 
 TITLES = (
     "Änderungsantrag",
@@ -30,9 +30,9 @@ PLACES = (("Lisboa", 38.7223, -9.1393), ("Zürich", 47.3769, 8.5417), ("東京",
 TEXTS = ("", "  leading and trailing blanks  ", "Line one\nLine two", "naïve café, 50 % done", "«Ёлка» 👩‍👩‍👧 first")
 
 
-def plant(seeder: DataBuilder, at: float, related: DataSource) -> DataSource:
-    """The database, its rows related to those of *related*."""
-    relation = seeder.property(
+def plant(builder: DataBuilder, at: float, related: DataSource) -> DataSource:
+    """Build the database, with relations to rows of *related*."""
+    relation = builder.property(
         "relation",
         "Relation",
         config={
@@ -42,68 +42,71 @@ def plant(seeder: DataBuilder, at: float, related: DataSource) -> DataSource:
             "single_property": {},
         },
     )
-    properties = _columns(seeder, related, relation)
-    source = seeder.table("Everything", at, properties)
-    named = {prop.name: prop for prop in properties}
+    properties = _columns(builder, related, relation)
+    source = builder.table("Everything", at, properties)
+    by_name = {prop.name: prop for prop in properties}
     for number in range(ROWS):
         row = {"Title": richtext.text(f"{TITLES[number % len(TITLES)]} {number}")}
         if number % EMPTY_EVERY:
-            row |= _row(seeder, named, number, related)
-        seeder.row(source, at - 86_400.0 * 3 - number * 1_733.25, row)
-    _overflow(seeder, source, named, related)
+            row |= _row(builder, by_name, number, related)
+        builder.row(source, at - 86_400.0 * 3 - number * 1_733.25, row)
+    _overflow(builder, source, by_name, related)
     return source
 
 
-def _columns(seeder: DataBuilder, related: DataSource, relation: Property) -> list[Property]:
-    number = seeder.property("number", "Number", config={"format": "number"})
+def _columns(builder: DataBuilder, related: DataSource, relation: Property) -> list[Property]:
+    number = builder.property("number", "Number", config={"format": "number"})
     value = next(prop for prop in related.properties.values() if prop.name == "Value")
     return [
-        seeder.property("title", "Title"),
-        seeder.property("rich_text", "Text"),
+        builder.property("title", "Title"),
+        builder.property("rich_text", "Text"),
         number,
-        seeder.property(
-            "select", "Select", options=seeder.options(("Low", "gray"), ("Mid", "blue"), ("Höchste", "red"))
+        builder.property(
+            "select", "Select", options=builder.options(("Low", "gray"), ("Mid", "blue"), ("Höchste", "red"))
         ),
-        seeder.property(
+        builder.property(
             "multi_select",
             "Multi-select",
-            options=seeder.options(("alpha", "blue"), ("beta", "green"), ("γάμμα", "pink"), ("with space", "brown")),
+            options=builder.options(("alpha", "blue"), ("beta", "green"), ("γάμμα", "pink"), ("with space", "brown")),
         ),
-        seeder.status(
+        builder.status(
             "Status",
             To_do=[("Not started", "default")],
             In_progress=[("In progress", "blue")],
             Complete=[("Done", "green")],
         ),
-        seeder.property("date", "Date"),
-        seeder.property("checkbox", "Checkbox"),
-        seeder.property("url", "URL"),
-        seeder.property("email", "Email"),
-        seeder.property("phone_number", "Phone"),
-        seeder.property("people", "People"),
+        builder.property("date", "Date"),
+        builder.property("checkbox", "Checkbox"),
+        builder.property("url", "URL"),
+        builder.property("email", "Email"),
+        builder.property("phone_number", "Phone"),
+        builder.property("people", "People"),
         relation,
-        seeder.property("files", "Files & media"),
-        seeder.property("place", "Place"),
-        seeder.property("verification", "Verification"),
-        seeder.property(
+        builder.property("files", "Files & media"),
+        builder.property("place", "Place"),
+        builder.property("verification", "Verification"),
+        builder.property(
             "formula", "Formula", config={"expression": 'prop("Number") * 2'}, compute=partial(_doubled, number)
         ),
-        seeder.property(
-            "formula", "Formula text", config={"expression": 'format(prop("Number"))'}, compute=partial(_told, number)
+        builder.property(
+            "formula",
+            "Formula text",
+            config={"expression": 'format(prop("Number"))'},
+            compute=partial(_formula_text, number),
         ),
-        _rollup(seeder, "Rollup", relation, value, "sum"),
-        _rollup(seeder, "Rollup list", relation, value, "show_original"),
-        seeder.property("created_time", "Created time"),
-        seeder.property("created_by", "Created by"),
-        seeder.property("last_edited_time", "Last edited time"),
-        seeder.property("last_edited_by", "Last edited by"),
-        seeder.property("unique_id", "ID", config={"prefix": "EV"}),
-        seeder.property("button", "Button"),
-        seeder.property(FUTURE_TYPE, "Sentiment", config={"scale": 5}),
+        _rollup(builder, "Rollup", relation, value, "sum"),
+        _rollup(builder, "Rollup list", relation, value, "show_original"),
+        builder.property("created_time", "Created time"),
+        builder.property("created_by", "Created by"),
+        builder.property("last_edited_time", "Last edited time"),
+        builder.property("last_edited_by", "Last edited by"),
+        builder.property("unique_id", "ID", config={"prefix": "EV"}),
+        builder.property("button", "Button"),
+        builder.property(FUTURE_TYPE, "Sentiment", config={"scale": 5}),
     ]
 
 
-def _rollup(seeder: DataBuilder, name: str, relation: Property, target: Property, function: str) -> Property:
+def _rollup(builder: DataBuilder, name: str, relation: Property, target: Property, function: str) -> Property:
     config = {
         "relation_property_name": relation.name,
         "relation_property_id": relation.id,
@@ -111,39 +114,39 @@ def _rollup(seeder: DataBuilder, name: str, relation: Property, target: Property
         "rollup_property_id": target.id,
         "function": function,
     }
-    return seeder.property("rollup", name, config=config)
+    return builder.property("rollup", name, config=config)
 
 
 def _doubled(number: Property, _: Workspace, page: Page) -> Any:
     return values.kept(page, number) and values.kept(page, number) * 2
 
 
-def _told(number: Property, _: Workspace, page: Page) -> str | None:
+def _formula_text(number: Property, _: Workspace, page: Page) -> str | None:
     value = values.kept(page, number)
     return None if value is None else f"№ {value}"
 
 
-def _row(seeder: DataBuilder, named: dict[str, Property], number: int, related: DataSource) -> dict[str, Any]:
-    random = seeder.random
-    tags = [option.id for option in named["Multi-select"].options]
-    place = PLACES[number % len(PLACES)]
+def _row(builder: DataBuilder, by_name: dict[str, Property], number: int, related: DataSource) -> dict[str, Any]:
+    random = builder.random
+    tags = [option.id for option in by_name["Multi-select"].options]
+    location = PLACES[number % len(PLACES)]
     row: dict[str, Any] = {
         "Text": richtext.text(TEXTS[number % len(TEXTS)]),
         "Number": (number - 160) / 4 if number % 3 else number,
-        "Select": random.choice(named["Select"].options).id,
+        "Select": random.choice(by_name["Select"].options).id,
         "Multi-select": random.sample(tags, number % 4),
-        "Status": random.choice(named["Status"].options).id,
+        "Status": random.choice(by_name["Status"].options).id,
         "Date": _date(number),
         "Checkbox": number % 2 == 0,
         "URL": f"https://example.com/notes/{number}?q=a%20b",
         "Email": f"reader.{number}@example.com",
         "Phone": f"+49 30 5550 {number:04}",
-        "People": [user.id for user in random.sample(seeder.people, number % 3)],
+        "People": [user.id for user in random.sample(builder.people, number % 3)],
         "Relation": random.sample(related.rows, number % 4),
         "Files & media": _files(number),
-        "Place": {"lat": place[1], "lon": place[2], "name": place[0], "address": None}
+        "Place": {"lat": location[1], "lon": location[2], "name": location[0], "address": None}
         | {"aws_place_id": None, "google_place_id": None},
-        "Verification": _verification(seeder, number),
+        "Verification": _verification(builder, number),
         "Sentiment": {"score": number % 5, "labels": ["calm"] * (number % 2)},
     }
     for name in random.sample(sorted(row.keys() - {"Status", "Checkbox", "Sentiment"}), number % 3):
@@ -169,18 +172,18 @@ def _files(number: int) -> list[dict[str, Any]]:
     return [linked, hosted][: number % 3]
 
 
-def _verification(seeder: DataBuilder, number: int) -> dict[str, Any] | None:
+def _verification(builder: DataBuilder, number: int) -> dict[str, Any] | None:
     if number % 5:
         return None
     date = {"start": "2025-01-07T00:00:00.000+00:00", "end": None, "time_zone": None}
-    return {"state": "verified", "by": seeder.people[0].id, "date": date}
+    return {"state": "verified", "by": builder.people[0].id, "date": date}
 
 
-def _overflow(seeder: DataBuilder, source: DataSource, named: dict[str, Property], related: DataSource) -> None:
-    """One row whose relation, people and text are longer than a page object shows."""
-    page = seeder.workspace.pages[source.rows[1]]
-    page.values[named["Relation"].id] = related.rows[:40]
-    page.values[named["People"].id] = [user.id for user in seeder.people[:30]]
+def _overflow(builder: DataBuilder, source: DataSource, by_name: dict[str, Property], related: DataSource) -> None:
+    """Fill a row with more relations, people and text than a page object contains."""
+    page = builder.workspace.pages[source.rows[1]]
+    page.values[by_name["Relation"].id] = related.rows[:40]
+    page.values[by_name["People"].id] = [user.id for user in builder.people[:30]]
     day = {"start": "2025-03-01", "end": None, "time_zone": None}
     mentions = [richtext.mention("date", day, "2025-03-01") for _ in range(30)]
-    page.values[named["Text"].id] = mentions + richtext.text(" and so on")
+    page.values[by_name["Text"].id] = mentions + richtext.text(" and so on")

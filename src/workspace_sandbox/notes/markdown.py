@@ -1,4 +1,4 @@
-"""Bodies of pages as Markdown: written from blocks, and read as blocks that are not placed yet."""
+"""Page bodies as Markdown: rendered from blocks, and parsed into drafts of blocks."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,19 +10,19 @@ from workspace_sandbox.notes.state import Block, Container, Database, Page, Work
 
 INDENT = "\t"
 FENCE = "```"
-DEEPEST = 20
-"""Levels of children that are read; what is deeper stands beside what it is below."""
+MAX_DEPTH = 20
+"""The levels of children that are parsed. Deeper ones become siblings of their parent."""
 LINE = re.compile(
     r"(?P<heading>#{1,4}) +(?P<of>.+)|- \[(?P<checked>[ xX])\] ?(?P<todo>.*)|[-*] +(?P<bullet>.+)"
     r"|\d+\. +(?P<number>.+)|> ?(?P<quote>.*)|(?P<rule>---+)"
 )
-KIND_OF = {"bullet": "bulleted_list_item", "number": "numbered_list_item", "quote": "quote"}
+BLOCK_TYPES = {"bullet": "bulleted_list_item", "number": "numbered_list_item", "quote": "quote"}
 
 Lines = list[str]
 Content = Mapping[str, Any]
 
 
-def _said(mark: str) -> Callable[[Content], Lines]:
+def _prefixed(mark: str) -> Callable[[Content], Lines]:
     return lambda content: [mark + marks.written(content["rich_text"])]
 
 
@@ -40,12 +40,12 @@ def _callout(content: Content) -> Lines:
     return [f'<callout icon="{icon}">', INDENT + marks.written(content["rich_text"]), "</callout>"]
 
 
-WRITTEN: Mapping[str, Callable[[Content], Lines]] = {
-    "paragraph": _said(""),
-    **{f"heading_{level}": _said("#" * level + " ") for level in range(1, 5)},
-    "bulleted_list_item": _said("- "),
-    "numbered_list_item": _said("1. "),
-    "quote": _said("> "),
+RENDERERS: Mapping[str, Callable[[Content], Lines]] = {
+    "paragraph": _prefixed(""),
+    **{f"heading_{level}": _prefixed("#" * level + " ") for level in range(1, 5)},
+    "bulleted_list_item": _prefixed("- "),
+    "numbered_list_item": _prefixed("1. "),
+    "quote": _prefixed("> "),
     "toggle": lambda content: ["<details>", f"<summary>{marks.written(content['rich_text'])}</summary>", "</details>"],
     "to_do": lambda content: [f"- [{'x' if content['checked'] else ' '}] {marks.written(content['rich_text'])}"],
     "callout": _callout,
@@ -57,11 +57,11 @@ WRITTEN: Mapping[str, Callable[[Content], Lines]] = {
     "table": lambda _: [],
     "table_of_contents": lambda _: ["<table_of_contents/>"],
 }
-"""How each type of block is written; others are unknown to the vendor's Markdown too."""
+"""The renderer of each block type. The vendor's Markdown does not support other types either."""
 
 
 def written(workspace: Workspace, within: Container) -> tuple[str, list[str]]:
-    """What *within* holds, outside the trash, and the blocks that Markdown does not know."""
+    """Return the Markdown of *within* without the trash, and the ids of unsupported blocks."""
     unknown: list[str] = []
     return "\n".join(_lines(workspace, within, unknown)), unknown
 
@@ -71,64 +71,64 @@ def _lines(workspace: Workspace, within: Container, unknown: list[str]) -> Itera
         block = workspace.find(uid)
         if block is None or block.in_trash:
             continue
-        yield from _own(block, unknown)
+        yield from _render_block(block, unknown)
         if isinstance(block, Block):
             yield from (INDENT + line for line in _lines(workspace, block, unknown))
 
 
-def _own(block: Any, unknown: list[str]) -> Lines:
-    address = f"https://app.notion.com/p/{block.id.replace('-', '')}"
+def _render_block(block: Any, unknown: list[str]) -> Lines:
+    url = f"https://app.notion.com/p/{block.id.replace('-', '')}"
     if isinstance(block, Page | Database):
         kind = type(block).__name__.lower()
-        return [f'<{kind} url="{address}">{block.title}</{kind}>']
-    write = WRITTEN.get(block.type)
-    if write is None:
+        return [f'<{kind} url="{url}">{block.title}</{kind}>']
+    renderer = RENDERERS.get(block.type)
+    if renderer is None:
         unknown.append(block.id)
-        return [f'<unknown url="{address}" alt="{block.type}"/>']
-    return write(block.content)
+        return [f'<unknown url="{url}" alt="{block.type}"/>']
+    return renderer(block.content)
 
 
 def read(text: str) -> list[Draft]:
-    """The blocks that *text* tells; what is indented is a child of the line above it."""
+    """Parse *text* into blocks. An indented line is a child of the line above it."""
     return _blocks(text.expandtabs(4).splitlines())
 
 
 def _blocks(lines: Sequence[str], depth: int = 0) -> list[Draft]:
-    made: list[Draft] = []
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        at += 1
+    drafts: list[Draft] = []
+    position = 0
+    while position < len(lines):
+        line = lines[position]
+        position += 1
         if line.startswith(FENCE):
-            end = next((place for place in range(at, len(lines)) if lines[place].startswith(FENCE)), len(lines))
-            made.append(_code(line.removeprefix(FENCE).strip(), "\n".join(lines[at:end])))
-            at = end + 1
-        elif made and line.startswith(" ") and line.strip() and depth < DEEPEST and KINDS[made[-1].type].nests:
-            end = next((place for place in range(at, len(lines)) if not lines[place].startswith(" ")), len(lines))
-            made[-1].children.extend(_blocks(_dedented(lines[at - 1 : end]), depth + 1))
-            at = end
+            end = next((index for index in range(position, len(lines)) if lines[index].startswith(FENCE)), len(lines))
+            drafts.append(_code(line.removeprefix(FENCE).strip(), "\n".join(lines[position:end])))
+            position = end + 1
+        elif drafts and line.startswith(" ") and line.strip() and depth < MAX_DEPTH and KINDS[drafts[-1].type].nests:
+            end = next((index for index in range(position, len(lines)) if not lines[index].startswith(" ")), len(lines))
+            drafts[-1].children.extend(_blocks(_dedent(lines[position - 1 : end]), depth + 1))
+            position = end
         elif line.strip():
-            made.append(_line(line.strip()))
-    return made
+            drafts.append(_line(line.strip()))
+    return drafts
 
 
-def _dedented(lines: Sequence[str]) -> Lines:
+def _dedent(lines: Sequence[str]) -> Lines:
     margin = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
     return [line[margin:] for line in lines]
 
 
 def _line(line: str) -> Draft:
-    found = LINE.fullmatch(line)
-    if found is None:
+    match = LINE.fullmatch(line)
+    if match is None:
         return _draft("paragraph", line)
-    if found["heading"]:
-        return _draft(f"heading_{len(found['heading'])}", found["of"])
-    if found["checked"]:
-        return _draft("to_do", found["todo"], checked=found["checked"] != " ")
-    if found["rule"]:
+    if match["heading"]:
+        return _draft(f"heading_{len(match['heading'])}", match["of"])
+    if match["checked"]:
+        return _draft("to_do", match["todo"], checked=match["checked"] != " ")
+    if match["rule"]:
         return Draft("divider", {}, [])
-    name = next(name for name in KIND_OF if found[name] is not None)
-    return _draft(KIND_OF[name], found[name])
+    name = next(name for name in BLOCK_TYPES if match[name] is not None)
+    return _draft(BLOCK_TYPES[name], match[name])
 
 
 def _draft(kind: str, line: str, **content: Any) -> Draft:
@@ -136,6 +136,6 @@ def _draft(kind: str, line: str, **content: Any) -> Draft:
 
 
 def _code(language: str, text: str) -> Draft:
-    made = _draft("code", "", language=language or "plain text")
-    made.content["rich_text"] = marks.pieces(text)
-    return made
+    draft = _draft("code", "", language=language or "plain text")
+    draft.content["rich_text"] = marks.pieces(text)
+    return draft

@@ -1,4 +1,4 @@
-"""Style within a line of Markdown: written from rich text, and read as such."""
+"""Inline Markdown styles: rendered from rich text, and parsed into rich text."""
 
 import re
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from workspace_sandbox.notes import richtext
 
 STYLES = (("code", "`"), ("bold", "**"), ("italic", "*"), ("strikethrough", "~~"))
-"""Each style with its mark, the innermost first."""
+"""The styles with their Markdown marks, the innermost first."""
 
 INLINE = re.compile(
     r"`(?P<code>[^`\n]+)`|\*\*(?P<bold>[^*\n]+)\*\*|~~(?P<strikethrough>[^~\n]+)~~|\*(?P<italic>[^*\n]+)\*"
@@ -15,7 +15,7 @@ INLINE = re.compile(
 
 
 def written(items: richtext.Items) -> str:
-    """*items* as a line of Markdown."""
+    """Return *items* as a line of Markdown."""
     return "".join(map(_item, items))
 
 
@@ -29,26 +29,28 @@ def _item(item: dict[str, Any]) -> str:
 
 
 def read(line: str) -> richtext.Items:
-    """The rich text of a line of Markdown, of one style at a time."""
-    items, at = [], 0
-    for found in INLINE.finditer(line):
-        items += pieces(line[at : found.start()])
-        items += _styled(found)
-        at = found.end()
-    return items + pieces(line[at:])
+    """Parse a line of Markdown into rich text. Styles cannot be combined."""
+    items, position = [], 0
+    for match in INLINE.finditer(line):
+        items += pieces(line[position : match.start()])
+        items += _parse_style(match)
+        position = match.end()
+    return items + pieces(line[position:])
 
 
-def _styled(found: re.Match[str]) -> richtext.Items:
-    if found["label"]:
-        return richtext.text(found["label"], found["url"])
-    style = str(found.lastgroup)
-    items = pieces(found[style])
+def _parse_style(match: re.Match[str]) -> richtext.Items:
+    if match["label"]:
+        return richtext.text(match["label"], match["url"])
+    style = str(match.lastgroup)
+    items = pieces(match[style])
     for item in items:
         item["annotations"][style] = True
     return items
 
 
 def pieces(text: str) -> richtext.Items:
-    """*text* in pieces that are not too long for one."""
-    most = richtext.CONTENT_LENGTH // 2
-    return [item for at in range(0, len(text), most) for item in richtext.text(text[at : at + most])]
+    """Split *text* into items that do not exceed the maximum length."""
+    max_length = richtext.CONTENT_LENGTH // 2
+    return [
+        item for start in range(0, len(text), max_length) for item in richtext.text(text[start : start + max_length])
+    ]

@@ -20,99 +20,104 @@ UNCOMMITTED: dict[str, Callable[[], wire.Refusal]] = {
     "503_uncommitted": wire.unavailable,
     "529": wire.overloaded,
 }
-"""What the knob ``next_create`` lets happen instead of a page; ``503_committed`` happens after it."""
+"""The errors that the knob ``next_create`` raises instead of creating a page.
+
+``503_committed`` is raised afterwards.
+"""
 
 
-def create_page(call: Call) -> dict[str, Any]:
-    """Create a page; answer 503 afterwards, or instead, where the knob ``next_create`` says so."""
+def create_page(request: Call) -> dict[str, Any]:
+    """Create a page. The knob ``next_create`` can make it fail with 503 before or after the page is stored."""
     for key in ("template", "content", "position"):
-        if key in call.body:
+        if key in request.body:
             raise wire.Refusal(400, "invalid_request", f"Unsupported request: page creation with {key}.")
-    body = call.fields(*CREATE_KEYS)
-    above = _above(call, checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", *PARENTS))
+    body = request.fields(*CREATE_KEYS)
+    parent = _parent(request, checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", *PARENTS))
     icon = bodies.icon(body.get("icon"), "body.icon")
     cover = bodies.picture(body.get("cover"), "body.cover")
-    source = above if isinstance(above, DataSource) else None
-    drafts, properties = _contents(body, source)
-    found = edits.given(call.workspace, source, properties, call.bot)
-    accident, call.stage.knobs["next_create"] = call.stage.knobs["next_create"], ""
-    if refuse := UNCOMMITTED.get(accident):
-        raise refuse()
-    page = edits.create(call.workspace, above, found, drafts, author=call.bot)
+    source = parent if isinstance(parent, DataSource) else None
+    drafts, properties = _read_content(body, source)
+    values = edits.given(request.workspace, source, properties, request.bot)
+    failure, request.stage.knobs["next_create"] = request.stage.knobs["next_create"], ""
+    if create_error := UNCOMMITTED.get(failure):
+        raise create_error()
+    page = edits.create(request.workspace, parent, values, drafts, author=request.bot)
     page.icon, page.cover = icon, cover
-    if accident == "503_committed":
+    if failure == "503_committed":
         raise wire.unavailable(page.id)
-    return call.answers.page(page)
+    return request.answers.page(page)
 
 
-def _contents(body: dict[str, Any], source: DataSource | None) -> tuple[list[bodies.Draft], Any]:
-    """Blocks and properties of a new page; without a title, the first heading of its Markdown becomes it."""
+def _read_content(body: dict[str, Any], source: DataSource | None) -> tuple[list[bodies.Draft], Any]:
+    """Return the blocks and properties of a new page. The first heading of its Markdown is the default title."""
     properties = body.get("properties", {})
     if "markdown" not in body:
         return bodies.read(body.get("children", []), "body.children"), properties
     if "children" in body:
         raise invalid("body failed validation: body should have either children or markdown.")
     drafts = markdown.read(checks.string(body["markdown"], "body.markdown"))
-    named = {"title", *(prop.name for prop in source.of_type("title"))} if source else {"title"}
-    first = next((draft for draft in drafts if draft.type == "heading_1"), None)
-    if first is None or named & set(checks.obj(properties, "body.properties")):
+    title_keys = {"title", *(prop.name for prop in source.of_type("title"))} if source else {"title"}
+    heading = next((draft for draft in drafts if draft.type == "heading_1"), None)
+    if heading is None or title_keys & set(checks.obj(properties, "body.properties")):
         return drafts, properties
-    title = {"title": [{"text": {"content": richtext.plain(first.content["rich_text"])}}]}
-    return [draft for draft in drafts if draft is not first], {**properties, "title": title}
+    title = {"title": [{"text": {"content": richtext.plain(heading.content["rich_text"])}}]}
+    return [draft for draft in drafts if draft is not heading], {**properties, "title": title}
 
 
-def retrieve_markdown(call: Call) -> dict[str, Any]:
-    """What a page says, as Markdown."""
-    return _markdown(call, call.workspace.page(call.bot, call.uid("page_id")))
+def retrieve_markdown(request: Call) -> dict[str, Any]:
+    """Return the content of a page as Markdown."""
+    return _markdown(request, request.workspace.page(request.bot, request.uid("page_id")))
 
 
-def update_markdown(call: Call) -> dict[str, Any]:
-    """Add to what a page says, or say something else."""
-    page = call.workspace.page(call.bot, call.uid("page_id"))
-    body = call.fields("type", *MARKDOWN, "update_content", "replace_content_range")
+def update_markdown(request: Call) -> dict[str, Any]:
+    """Insert Markdown into a page, or replace its content."""
+    page = request.workspace.page(request.bot, request.uid("page_id"))
+    body = request.fields("type", *MARKDOWN, "update_content", "replace_content_range")
     kind = checks.one_of(body.get("type"), "body.type", (*MARKDOWN, "update_content", "replace_content_range"))
     if kind not in MARKDOWN:
         raise wire.Refusal(400, "invalid_request", f"Unsupported request: {kind}.")
-    given = checks.obj(checks.need(body, kind, "body"), f"body.{kind}", MARKDOWN[kind], "allow_deleting_content")
+    fields = checks.obj(checks.need(body, kind, "body"), f"body.{kind}", MARKDOWN[kind], "allow_deleting_content")
     path = f"body.{kind}.{MARKDOWN[kind]}"
-    drafts = markdown.read(checks.string(checks.need(given, MARKDOWN[kind], f"body.{kind}"), path))
-    call.workspace.require_editable(page)
+    drafts = markdown.read(checks.string(checks.need(fields, MARKDOWN[kind], f"body.{kind}"), path))
+    request.workspace.require_editable(page)
     if kind == "replace_content":
-        edits.erase(call.workspace, page, call.bot)
-    edits.extend(call.workspace, page, drafts, call.bot)
-    return _markdown(call, page)
+        edits.erase(request.workspace, page, request.bot)
+    edits.extend(request.workspace, page, drafts, request.bot)
+    return _markdown(request, page)
 
 
 MARKDOWN = {"insert_content": "content", "replace_content": "new_str"}
-"""What can be done with Markdown, and where it stands."""
+"""The Markdown operations with the name of their content field."""
 
 
-def _markdown(call: Call, page: Page) -> dict[str, Any]:
-    text, unknown = markdown.written(call.workspace, page)
-    about = {"truncated": bool(unknown), "unknown_block_ids": unknown}
-    return {"object": "page_markdown", "id": page.id, "markdown": text, **about}
+def _markdown(request: Call, page: Page) -> dict[str, Any]:
+    text, unknown = markdown.written(request.workspace, page)
+    status = {"truncated": bool(unknown), "unknown_block_ids": unknown}
+    return {"object": "page_markdown", "id": page.id, "markdown": text, **status}
 
 
-def _above(call: Call, parent: dict[str, Any]) -> DataSource | Page:
+def _parent(request: Call, parent: dict[str, Any]) -> DataSource | Page:
     kind = next((kind for kind in PARENTS if kind in parent), "data_source_id")
     uid = checks.uid(checks.need(parent, kind, "body.parent"), f"body.parent.{kind}")
     if kind == "page_id":
-        return call.workspace.page(call.bot, uid)
+        return request.workspace.page(request.bot, uid)
     if kind == "database_id":
-        return call.workspace.sole_source(call.workspace.database(call.bot, uid))
-    return call.workspace.source(call.bot, uid)
+        return request.workspace.sole_source(request.workspace.database(request.bot, uid))
+    return request.workspace.source(request.bot, uid)
 
 
-def retrieve_page(call: Call) -> dict[str, Any]:
-    """One page, trashed or not."""
-    page = call.workspace.page(call.bot, call.uid("page_id"))
-    return call.answers.page(page, selected(call.workspace, call.workspace.source_of(page), call.filter_properties))
+def retrieve_page(request: Call) -> dict[str, Any]:
+    """Return a page, including a trashed one."""
+    page = request.workspace.page(request.bot, request.uid("page_id"))
+    return request.answers.page(
+        page, selected(request.workspace, request.workspace.source_of(page), request.filter_properties)
+    )
 
 
-def update_page(call: Call) -> dict[str, Any]:
-    """Update values, icon and cover, and move the page into the trash or out of it."""
-    page = call.workspace.page(call.bot, call.uid("page_id"))
-    body = call.fields(*UPDATE_KEYS)
+def update_page(request: Call) -> dict[str, Any]:
+    """Update the values, icon and cover, or move the page to the trash or out of it."""
+    page = request.workspace.page(request.bot, request.uid("page_id"))
+    body = request.fields(*UPDATE_KEYS)
     in_trash = checks.boolean(body["in_trash"], "body.in_trash") if "in_trash" in body else page.in_trash
     is_locked = checks.boolean(body.get("is_locked", page.is_locked), "body.is_locked")
     icon = bodies.icon(body.get("icon", page.icon), "body.icon")
@@ -120,48 +125,50 @@ def update_page(call: Call) -> dict[str, Any]:
     erase = checks.boolean(body.get("erase_content", False), "body.erase_content")
     if page.in_trash and in_trash and body:
         raise wire.archived()
-    source = call.workspace.source_of(page)
-    found = edits.given(call.workspace, source, body.get("properties", {}), call.bot)
+    source = request.workspace.source_of(page)
+    values = edits.given(request.workspace, source, body.get("properties", {}), request.bot)
     if not in_trash:
-        edits.trash(call.workspace, page, call.bot, into=False)
-    edits.update(call.workspace, page, found, call.bot)
-    edits.lock(call.workspace, page, call.bot, locked=is_locked)
+        edits.trash(request.workspace, page, request.bot, into=False)
+    edits.update(request.workspace, page, values, request.bot)
+    edits.lock(request.workspace, page, request.bot, locked=is_locked)
     page.icon, page.cover = icon, cover
     if body.keys() & {"icon", "cover"}:
-        edits.revise(call.workspace, page, call.bot)
+        edits.revise(request.workspace, page, request.bot)
     if erase:
-        edits.erase(call.workspace, page, call.bot)
+        edits.erase(request.workspace, page, request.bot)
     if in_trash:
-        edits.trash(call.workspace, page, call.bot, into=True)
-    return call.answers.page(page)
+        edits.trash(request.workspace, page, request.bot, into=True)
+    return request.answers.page(page)
 
 
-def move_page(call: Call) -> dict[str, Any]:
-    """Put a page below another one, or into a data source."""
-    page = call.workspace.page(call.bot, call.uid("page_id"))
-    body = call.fields("parent")
-    given = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "page_id", "data_source_id")
-    above = _above(call, given)
-    if any(upper is page for upper in call.workspace.lineage(above)):
+def move_page(request: Call) -> dict[str, Any]:
+    """Move a page below another one, or into a data source."""
+    page = request.workspace.page(request.bot, request.uid("page_id"))
+    body = request.fields("parent")
+    fields = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "page_id", "data_source_id")
+    parent = _parent(request, fields)
+    if any(upper is page for upper in request.workspace.lineage(parent)):
         raise invalid("A page cannot be moved into itself.")
-    tables.move(call.workspace, page, above, call.bot)
-    return call.answers.page(page)
+    tables.move(request.workspace, page, parent, request.bot)
+    return request.answers.page(page)
 
 
-def retrieve_property(call: Call) -> dict[str, Any]:
-    """One property of a page, with all its values."""
-    page = call.workspace.page(call.bot, call.uid("page_id"))
-    prop = _property(call.workspace, page, call.path["property_id"])
-    items = call.answers.items(page, prop)
+def retrieve_property(request: Call) -> dict[str, Any]:
+    """Return a property of a page, with all its values."""
+    page = request.workspace.page(request.bot, request.uid("page_id"))
+    prop = _property(request.workspace, page, request.path["property_id"])
+    items = request.answers.items(page, prop)
     if items is None:
-        return call.answers.item(page, prop)
-    places = list(enumerate(items))
+        return request.answers.item(page, prop)
+    indexed_items = list(enumerate(items))
     bounds = scope(page.id, prop.id)
-    shown, cursor = call.cursors.turn(bounds, places, lambda place: str(place[0]), window(call.query, "query"))
-    about = call.answers.about(page, prop)
-    address = f"{call.stage.addresses['base']}/v1/pages/{page.id}/properties/{prop.wire_id}"
-    about["next_url"] = cursor and f"{address}?start_cursor={cursor}"
-    return listing("property_item", [item for _, item in shown], cursor, property_item=about)
+    page_items, cursor = request.cursors.turn(
+        bounds, indexed_items, lambda entry: str(entry[0]), window(request.query, "query")
+    )
+    list_item = request.answers.about(page, prop)
+    url = f"{request.stage.addresses['base']}/v1/pages/{page.id}/properties/{prop.wire_id}"
+    list_item["next_url"] = cursor and f"{url}?start_cursor={cursor}"
+    return listing("property_item", [item for _, item in page_items], cursor, property_item=list_item)
 
 
 def _property(workspace: Workspace, page: Page, key: str) -> Property:

@@ -1,4 +1,4 @@
-"""Every route of the vendor's that is played; all else is answered like an address that it does not have."""
+"""The routes that the emulator serves. All other paths have the response of an unknown URL."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from workspace_sandbox.notes.call import Call
 
 
 class Request(Route[Callable[[Call], dict[str, Any]]]):
-    """A request with the token of a connection."""
+    """The route of a request with the token of a connection."""
 
 
 on = Request.at("/v1")

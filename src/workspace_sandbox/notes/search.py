@@ -1,4 +1,4 @@
-"""Search by title, over an index that is late."""
+"""Title search over an index that lags behind."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -11,47 +11,47 @@ from workspace_sandbox.notes.call import Call, scope
 from workspace_sandbox.notes.paging import window
 from workspace_sandbox.notes.state import DataSource, Entity, Page, Title, User, Workspace
 
-ALIKE = 0.8
-"""Words this similar count as the same."""
+MIN_SIMILARITY = 0.8
+"""The similarity ratio from which words match."""
 
-SHORT = 4
-"""Words shorter than this must be met to the letter."""
+MIN_FUZZY_LENGTH = 4
+"""Shorter words must match exactly."""
 
 Found = DataSource | Page
 
 KEYS = ("query", "sort", "filter", "start_cursor", "page_size")
 
 
-def search(call: Call) -> dict[str, Any]:
-    """Pages and data sources by title, as far as the index has come."""
-    body = call.fields(*KEYS)
+def search(request: Call) -> dict[str, Any]:
+    """Search pages and data sources by title, up to the lag of the index."""
+    body = request.fields(*KEYS)
     query = checks.string(body.get("query", ""), "body.query")
-    table = "data_source" if call.answers.version >= WITH_SOURCES else "database"
-    wanted = checks.obj(body.get("filter", {}), "body.filter", "property", "value", "in_trash")
-    kinds = _kinds(wanted, table)
-    in_trash = checks.boolean(wanted.get("in_trash", False), "body.filter.in_trash")
-    lag = float(call.stage.knobs["search_lag_seconds"])
-    found = find(call.workspace, call.bot, query, kinds, in_trash=in_trash, lag=lag)
+    table = "data_source" if request.answers.version >= WITH_SOURCES else "database"
+    filters = checks.obj(body.get("filter", {}), "body.filter", "property", "value", "in_trash")
+    kinds = _kinds(filters, table)
+    in_trash = checks.boolean(filters.get("in_trash", False), "body.filter.in_trash")
+    lag = float(request.stage.knobs["search_lag_seconds"])
+    matches = find(request.workspace, request.bot, query, kinds, in_trash=in_trash, lag=lag)
     if _ascending(body):
-        found.reverse()
-    # A version that knows no data sources has no object to show such a one as.
-    if call.answers.version < WITH_SOURCES:
-        found = [entity for entity in found if _is_alone(call.workspace, entity)]
+        matches.reverse()
+    # Versions without data sources have no object type for one of several data sources.
+    if request.answers.version < WITH_SOURCES:
+        matches = [entity for entity in matches if _is_only_source(request.workspace, entity)]
     bounds = scope("search", {key: body[key] for key in body if key not in {"start_cursor", "page_size"}})
-    shown, cursor = call.cursors.turn(bounds, found, lambda entity: entity.id, window(body, "body"))
-    return listing(f"page_or_{table}", [call.answers.found(entity) for entity in shown], cursor)
+    items, cursor = request.cursors.turn(bounds, matches, lambda entity: entity.id, window(body, "body"))
+    return listing(f"page_or_{table}", [request.answers.found(entity) for entity in items], cursor)
 
 
-def _kinds(wanted: dict[str, Any], table: str) -> set[str]:
-    if "value" not in wanted and "property" not in wanted:
+def _kinds(filters: dict[str, Any], table: str) -> set[str]:
+    if "value" not in filters and "property" not in filters:
         return {"page", "data_source"}
-    checks.one_of(wanted.get("property"), "body.filter.property", ("object",))
-    value = checks.one_of(wanted.get("value"), "body.filter.value", ("page", table))
+    checks.one_of(filters.get("property"), "body.filter.property", ("object",))
+    value = checks.one_of(filters.get("value"), "body.filter.value", ("page", table))
     return {"page" if value == "page" else "data_source"}
 
 
-def _is_alone(workspace: Workspace, entity: DataSource | Page) -> bool:
-    """Whether *entity* is no data source beside others, which older versions cannot be told of."""
+def _is_only_source(workspace: Workspace, entity: DataSource | Page) -> bool:
+    """Return False for one of several data sources of a database, which older versions cannot represent."""
     database = workspace.databases.get(entity.parent.id)
     return database is None or len(database.source_ids) == 1
 
@@ -66,15 +66,15 @@ def _ascending(body: dict[str, Any]) -> bool:
 
 
 def find(workspace: Workspace, bot: User, query: str, kinds: set[str], *, in_trash: bool, lag: float) -> list[Found]:
-    """What is listed to *bot*, of the *kinds* ``page`` and ``data_source``, and resembles *query*; newest first."""
-    # Right after a write, a search did not find it in recorded traffic ("Search optimizations and limitations").
+    """Return the objects of *kinds* that *bot* can list and whose title resembles *query*, newest first."""
+    # In recorded traffic a search right after a write does not find it ("Search optimizations and limitations").
     now = workspace.now()
     candidates: list[Found] = []
     if "data_source" in kinds:
         candidates += workspace.sources.values()
     if "page" in kinds:
         candidates += workspace.pages.values()
-    found = [
+    matches = [
         entity
         for entity in candidates
         if (title := _indexed(entity.titles, lag, now)) is not None
@@ -82,7 +82,7 @@ def find(workspace: Workspace, bot: User, query: str, kinds: set[str], *, in_tra
         and _listed(workspace, bot, entity)
         and resembles(title, query)
     ]
-    return sorted(found, key=lambda entity: (entity.edited_at, entity.id), reverse=True)
+    return sorted(matches, key=lambda entity: (entity.edited_at, entity.id), reverse=True)
 
 
 def _indexed(titles: Title, lag: float, now: float) -> str | None:
@@ -94,19 +94,22 @@ def _in_trash(workspace: Workspace, entity: Entity) -> bool:
 
 
 def _listed(workspace: Workspace, bot: User, entity: Found) -> bool:
-    """Databases are listed only when they are shared themselves, though what lies in a shared page may be read."""
+    """Return True if *entity* is listed.
+
+    Databases must be shared directly, although shared pages make them readable.
+    """
     within: Iterator[Entity] = workspace.lineage(entity)
-    # The page on search promises only what was shared directly. What is found by way of a parent is luck.
+    # The search page guarantees only directly shared objects. Results through a parent are not reliable.
     nearest = next((upper.id for upper in within if upper.id in workspace.databases), None)
     return nearest in bot.shared if nearest else workspace.may_see(bot, entity)
 
 
 def resembles(title: str, query: str) -> bool:
-    """Whether each word of *query* is somewhere in *title*, or nearly."""
+    """Return True if each word of *query* occurs in *title*, exactly or approximately."""
     folded = title.casefold()
-    return all(wanted in folded or _nearly(wanted, folded.split()) for wanted in query.casefold().split())
+    return all(word in folded or _is_similar(word, folded.split()) for word in query.casefold().split())
 
 
-def _nearly(wanted: str, words: list[str]) -> bool:
-    # The vendor's search is fuzzy: a client that takes every result for a match must be caught.
-    return len(wanted) >= SHORT and bool(get_close_matches(wanted, words, 1, ALIKE))
+def _is_similar(word: str, words: list[str]) -> bool:
+    # The vendor's search is fuzzy, so that a client which treats every result as a match must fail.
+    return len(word) >= MIN_FUZZY_LENGTH and bool(get_close_matches(word, words, 1, MIN_SIMILARITY))

@@ -1,4 +1,4 @@
-"""The workspace as it is after a reset: the same every time, and long past by any clock."""
+"""The default workspace after a reset. It is always identical, and older than any clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from workspace_sandbox.notes.state import (
 )
 
 EPOCH = datetime(2025, 6, 2, 9, 30, 12, 345_000, tzinfo=UTC).timestamp()
-"""The last edit of the newest object."""
+"""The time of the last edit of the newest object."""
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -53,36 +53,36 @@ LEADS = 54
 
 @dataclass(frozen=True, slots=True)
 class Seeded:
-    """A new workspace, and who and what in it is worth knowing."""
+    """A new workspace and its notable objects."""
 
     workspace: Workspace
     internal: User
-    """The bot of the connection that the fixed token is for."""
+    """The bot of the connection with the fixed token."""
     public: User
     """The bot of the connection that is authorised by OAuth."""
     person: User
-    """Who acts when a tester lets a person act."""
+    """The author of user actions."""
     homes: tuple[Home, ...]
-    """Where the person may let an application in."""
+    """The workspaces in which the person can authorise an OAuth app."""
     examples: dict[str, Any]
 
 
 def build_default_workspace(now: Callable[[], float], random: Random) -> Seeded:
-    """A new workspace, planted with randomness of its own; what happens later uses *random*."""
+    """Build a workspace from a fixed random source. Later changes use *random*."""
     workspace = Workspace("Fernweh Studios", now, Random("notes"))
-    seeder = DataBuilder(workspace)
+    builder = DataBuilder(workspace)
     for name in PEOPLE:
-        seeder.user(name, email=f"{name.split()[0].casefold()}@fernweh.example")
-    person = seeder.people[0]
-    internal = seeder.user("Connector", kind="bot", integration_id=INTEGRATION_ID)
-    public = seeder.user("Connector (public)", kind="bot", owner_id=person.id, integration_id=CLIENT_ID)
+        builder.user(name, email=f"{name.split()[0].casefold()}@fernweh.example")
+    person = builder.people[0]
+    internal = builder.user("Connector", kind="bot", integration_id=INTEGRATION_ID)
+    public = builder.user("Connector (public)", kind="bot", owner_id=person.id, integration_id=CLIENT_ID)
 
-    leads = _leads(seeder)
-    table = everything.plant(seeder, EPOCH - 2 * DAY, leads)
-    projects = _projects(seeder)
-    secret = _salaries(seeder)
-    handbook = _handbook(seeder)
-    shelves = _shelves(seeder)
+    leads = _leads(builder)
+    table = everything.plant(builder, EPOCH - 2 * DAY, leads)
+    projects = _projects(builder)
+    secret = _salaries(builder)
+    handbook = _handbook(builder)
+    shelves = _shelves(builder)
 
     shared = {leads.parent.id, table.parent.id, projects.id, handbook.id, *(shelf.parent.id for shelf in shelves)}
     internal.shared, public.shared = set(shared), set(shared)
@@ -110,54 +110,54 @@ def _all_shelves(shelves: list[DataSource]) -> ShareOption:
 
 
 def _bakery(now: Callable[[], float], random: Random) -> Home:
-    """A second, small workspace, to which the same application may be let in."""
+    """Build a second, small workspace in which the same OAuth app can be authorised."""
     workspace = Workspace("Lantern Bakery", now, Random("bakery"))
-    seeder = DataBuilder(workspace)
-    person = seeder.user("Noor van Dijk", email="noor@lantern.example")
-    bot = seeder.user("Connector (public)", kind="bot", owner_id=person.id, integration_id=CLIENT_ID)
-    minutes = seeder.property("number", "Minutes", config={"format": "number"})
-    recipes = seeder.table("Recipes", EPOCH, [seeder.property("title", "Name"), minutes])
+    builder = DataBuilder(workspace)
+    person = builder.user("Noor van Dijk", email="noor@lantern.example")
+    bot = builder.user("Connector (public)", kind="bot", owner_id=person.id, integration_id=CLIENT_ID)
+    minutes = builder.property("number", "Minutes", config={"format": "number"})
+    recipes = builder.table("Recipes", EPOCH, [builder.property("title", "Name"), minutes])
     for number, name in enumerate(("Rye loaf", "Krentenbollen", "Baguette", "メロンパン")):
-        seeder.row(recipes, EPOCH - number * HOUR, {"Name": richtext.text(name), "Minutes": 40 + 5 * number})
-    notice = seeder.page("Opening hours 🕗", EPOCH - HOUR)
+        builder.row(recipes, EPOCH - number * HOUR, {"Name": richtext.text(name), "Minutes": 40 + 5 * number})
+    notice = builder.page("Opening hours 🕗", EPOCH - HOUR)
     bot.shared = {recipes.parent.id, notice.id}
     workspace.random = random
     offers = [ShareOption("Recipes", frozenset({recipes.parent.id})), ShareOption(notice.title, frozenset({notice.id}))]
     return Home(workspace, bot, tuple(offers))
 
 
-def _leads(seeder: DataBuilder) -> DataSource:
-    value = seeder.property("number", "Value", config={"format": "euro"})
-    hot = seeder.property("checkbox", "Hot")
-    stages = seeder.options(
+def _leads(builder: DataBuilder) -> DataSource:
+    value = builder.property("number", "Value", config={"format": "euro"})
+    hot = builder.property("checkbox", "Hot")
+    stages = builder.options(
         ("Open", "blue"), ("Qualified", "yellow"), ("Proposal", "orange"), ("Won", "green"), ("Lost", "red")
     )
-    status = seeder.status(
+    status = builder.status(
         "Status",
         To_do=[("Not started", "default")],
         In_progress=[("In progress", "blue"), ("Waiting", "purple")],
         Complete=[("Done", "green")],
     )
-    tags = seeder.options(("eu", "blue"), ("us", "red"), ("apac", "pink"), ("key account", "yellow"), ("Öko", "green"))
+    tags = builder.options(("eu", "blue"), ("us", "red"), ("apac", "pink"), ("key account", "yellow"), ("Öko", "green"))
     properties = [
-        seeder.property("title", "Name"),
-        seeder.property("select", "Stage", options=stages),
+        builder.property("title", "Name"),
+        builder.property("select", "Stage", options=stages),
         status,
         value,
-        seeder.property("date", "Due"),
-        seeder.property("multi_select", "Tags", options=tags),
-        seeder.property("email", "Email"),
+        builder.property("date", "Due"),
+        builder.property("multi_select", "Tags", options=tags),
+        builder.property("email", "Email"),
         hot,
-        seeder.property("people", "Owner"),
-        seeder.property("formula", "Score", config={"expression": SCORE}, compute=partial(_score, value, hot)),
+        builder.property("people", "Owner"),
+        builder.property("formula", "Score", config={"expression": SCORE}, compute=partial(_score, value, hot)),
     ]
-    source = seeder.table("Leads", EPOCH, properties)
+    source = builder.table("Leads", EPOCH, properties)
     names = [f"{company}: {deal}" for deal, company in product(KINDS_OF_DEAL, COMPANIES)]
     for number, name in enumerate(names[:LEADS]):
-        page = seeder.row(source, EPOCH - number * 5 * HOUR, _lead(seeder, properties, number, name))
+        page = builder.row(source, EPOCH - number * 5 * HOUR, _lead(builder, properties, number, name))
         page.in_trash = number % 18 == 17
-    seeder.row(source, EPOCH - 400 * HOUR, {"Status": status.options[0].id})
-    seeder.body(seeder.workspace.pages[source.rows[0]], LEAD_BODY)
+    builder.row(source, EPOCH - 400 * HOUR, {"Status": status.options[0].id})
+    builder.body(builder.workspace.pages[source.rows[0]], LEAD_BODY)
     return source
 
 
@@ -174,80 +174,80 @@ def _score(value: Property, hot: Property, _: Workspace, page: Page) -> Any:
     return round((values.kept(page, value) or 0) / 1000) + 10 * values.kept(page, hot)
 
 
-def _lead(seeder: DataBuilder, properties: list[Property], number: int, name: str) -> dict[str, Any]:
-    random = seeder.random
-    named = {prop.name: prop for prop in properties}
-    tags = [option.id for option in named["Tags"].options]
+def _lead(builder: DataBuilder, properties: list[Property], number: int, name: str) -> dict[str, Any]:
+    random = builder.random
+    by_name = {prop.name: prop for prop in properties}
+    tags = [option.id for option in by_name["Tags"].options]
     due = {"start": f"2025-{number % 6 + 6:02}-{number % 27 + 1:02}", "end": None, "time_zone": None}
     domain = name.split(maxsplit=1)[0].casefold().encode("ascii", "ignore").decode() or "lead"
     return {
         "Name": richtext.text(name),
-        "Stage": random.choice(named["Stage"].options).id,
-        "Status": random.choice(named["Status"].options).id,
+        "Stage": random.choice(by_name["Stage"].options).id,
+        "Status": random.choice(by_name["Status"].options).id,
         "Value": None if number % 9 == 8 else random.randrange(500, 90_000, 250) + (0.5 if number % 7 == 6 else 0),
         "Due": None if number % 5 == 4 else due,
         "Tags": random.sample(tags, number % 4),
         "Email": None if number % 6 == 5 else f"contact{number}@{domain}.example",
         "Hot": random.random() < 0.3,
-        "Owner": [random.choice(seeder.people).id] if number % 4 else [],
+        "Owner": [random.choice(builder.people).id] if number % 4 else [],
     }
 
 
-def _projects(seeder: DataBuilder) -> Database:
-    """A database of two data sources, both unlike it in title."""
-    projects = [seeder.property("title", "Project"), seeder.property("number", "Budget", config={"format": "number"})]
-    clients = [seeder.property("title", "Client"), seeder.property("email", "Email"), seeder.property("url", "Site")]
-    database = seeder.database("Projects & clients", EPOCH - 3 * HOUR, {"Projects": projects, "Clients": clients})
-    first, second = (seeder.workspace.sources[uid] for uid in database.source_ids)
+def _projects(builder: DataBuilder) -> Database:
+    """Build a database with two data sources whose titles differ from its own."""
+    projects = [builder.property("title", "Project"), builder.property("number", "Budget", config={"format": "number"})]
+    clients = [builder.property("title", "Client"), builder.property("email", "Email"), builder.property("url", "Site")]
+    database = builder.database("Projects & clients", EPOCH - 3 * HOUR, {"Projects": projects, "Clients": clients})
+    first, second = (builder.workspace.sources[uid] for uid in database.source_ids)
     for number, company in enumerate(COMPANIES[:8]):
-        seeder.row(
+        builder.row(
             first, EPOCH - number * DAY, {"Project": richtext.text(f"{company} relaunch"), "Budget": number * 1000}
         )
-        seeder.row(second, EPOCH - number * DAY, {"Client": richtext.text(company), "Site": "https://example.com"})
+        builder.row(second, EPOCH - number * DAY, {"Client": richtext.text(company), "Site": "https://example.com"})
     return database
 
 
-def _salaries(seeder: DataBuilder) -> DataSource:
-    """A database that is shared with no connection."""
-    money = seeder.property("number", "Salary", config={"format": "euro"})
-    source = seeder.table("Salaries 2025", EPOCH - DAY, [seeder.property("title", "Name"), money])
-    for person in seeder.people[:5]:
-        seeder.row(source, EPOCH - DAY, {"Name": richtext.text(person.name), "Salary": 60_000})
+def _salaries(builder: DataBuilder) -> DataSource:
+    """Build a database that is not shared with any connection."""
+    money = builder.property("number", "Salary", config={"format": "euro"})
+    source = builder.table("Salaries 2025", EPOCH - DAY, [builder.property("title", "Name"), money])
+    for person in builder.people[:5]:
+        builder.row(source, EPOCH - DAY, {"Name": richtext.text(person.name), "Salary": 60_000})
     return source
 
 
-def _handbook(seeder: DataBuilder) -> Page:
-    """A shared page outside databases; the database in it may be read, yet is not listed by a search."""
-    page = seeder.page("Team handbook 📘", EPOCH - 6 * HOUR)
-    seeder.body(
+def _handbook(builder: DataBuilder) -> Page:
+    """Build a shared page outside databases. Its child database is readable, but not listed by a search."""
+    page = builder.page("Team handbook 📘", EPOCH - 6 * HOUR)
+    builder.body(
         page, [("heading_1", "Willkommen"), ("paragraph", "How we work, in one place."), ("callout", "Read me first")]
     )
     for title in ("Onboarding", "Travel & expenses", "Vieux brouillon"):
-        seeder.page(title, EPOCH - 7 * HOUR, Parent("page_id", page.id))
-    seeder.workspace.pages[page.children[-1]].in_trash = True
-    room = [seeder.property("title", "Room"), seeder.property("number", "Seats", config={"format": "number"})]
-    rooms = seeder.table("Meeting rooms", EPOCH - 8 * HOUR, room, Parent("page_id", page.id))
+        builder.page(title, EPOCH - 7 * HOUR, Parent("page_id", page.id))
+    builder.workspace.pages[page.children[-1]].in_trash = True
+    room = [builder.property("title", "Room"), builder.property("number", "Seats", config={"format": "number"})]
+    rooms = builder.table("Meeting rooms", EPOCH - 8 * HOUR, room, Parent("page_id", page.id))
     page.children.append(rooms.parent.id)
-    seeder.row(rooms, EPOCH - 8 * HOUR, {"Room": richtext.text("Aquarium"), "Seats": 6})
+    builder.row(rooms, EPOCH - 8 * HOUR, {"Room": richtext.text("Aquarium"), "Seats": 6})
     return page
 
 
-def _shelves(seeder: DataBuilder) -> list[DataSource]:
-    """Ordinary databases, enough for several pages of any list; one has no title, two the same."""
+def _shelves(builder: DataBuilder) -> list[DataSource]:
+    """Build plain databases, enough for several pages of any list. One has no title, and two have the same title."""
     titles = [f"{team} {thing}" for thing, team in product(THINGS, TEAMS)]
-    return [_shelf(seeder, title, number) for number, title in enumerate([*titles, "", titles[0]])]
+    return [_shelf(builder, title, number) for number, title in enumerate([*titles, "", titles[0]])]
 
 
-def _shelf(seeder: DataBuilder, title: str, number: int) -> DataSource:
-    tags = seeder.options(("new", "blue"), ("later", "gray"))
+def _shelf(builder: DataBuilder, title: str, number: int) -> DataSource:
+    tags = builder.options(("new", "blue"), ("later", "gray"))
     properties = [
-        seeder.property("title", "Name" if number % 3 else "Titel"),
-        seeder.property("select", "Priority", options=seeder.options(("P1", "red"), ("P2", "yellow"))),
-        seeder.property("date", "When"),
-        seeder.property("multi_select", "Tags", options=tags),
+        builder.property("title", "Name" if number % 3 else "Titel"),
+        builder.property("select", "Priority", options=builder.options(("P1", "red"), ("P2", "yellow"))),
+        builder.property("date", "When"),
+        builder.property("multi_select", "Tags", options=tags),
     ]
     at = EPOCH - 3 * DAY - number * 5_417.25
-    source = seeder.table(title, at, properties[: 2 + number % 3])
+    source = builder.table(title, at, properties[: 2 + number % 3])
     for entry in range(number % 3):
-        seeder.row(source, at - entry * HOUR, {properties[0].name: richtext.text(f"{title} {entry + 1}".strip())})
+        builder.row(source, at - entry * HOUR, {properties[0].name: richtext.text(f"{title} {entry + 1}".strip())})
     return source

@@ -1,4 +1,4 @@
-"""Databases with their rows, and pages, from the plain words of a seed."""
+"""Databases with their rows, and pages, from a seed file."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,54 +10,54 @@ from workspace_sandbox.notes.state import DataSource, Property
 if TYPE_CHECKING:
     from workspace_sandbox.notes.emulator import NotesEmulator
 
-CHOSEN = ("select", "multi_select")
+OPTION_TYPES = ("select", "multi_select")
 
 
 def apply_seed(notion: "NotesEmulator", given: SeedValue) -> dict[str, Any]:
-    """Create what *given* tells, shared with both connections; the identifiers by title."""
+    """Create the objects of *given*, shared with both connections. Returns the identifiers by title."""
     given.object_of("databases", "pages")
-    seeder = DataBuilder(notion.workspace)
-    seeder.people = [user for user in notion.workspace.users.values() if user.kind == "person"]
-    databases = dict(_database(notion, seeder, one) for one in given.each("databases"))
-    pages = dict(_page(notion, seeder, one) for one in given.each("pages"))
+    builder = DataBuilder(notion.workspace)
+    builder.people = [user for user in notion.workspace.users.values() if user.kind == "person"]
+    databases = dict(_database(notion, builder, item) for item in given.each("databases"))
+    pages = dict(_page(notion, builder, item) for item in given.each("pages"))
     for bot in (notion.seeded.internal, notion.seeded.public):
         bot.shared |= {*databases.values(), *pages.values()}
     return {"databases": databases, "pages": pages}
 
 
-def _database(notion: "NotesEmulator", seeder: DataBuilder, given: SeedValue) -> tuple[str, str]:
-    given.object_of("title", "properties", "rows", needs="title")
-    title, properties = given.text("title"), SeedValue(given.value.get("properties", {}), (*given.path, "properties"))
-    made = [_property(seeder, name, kind) for name, kind in properties.items()]
-    if [prop.type for prop in made].count("title") > 1:
+def _database(notion: "NotesEmulator", builder: DataBuilder, seed: SeedValue) -> tuple[str, str]:
+    seed.object_of("title", "properties", "rows", needs="title")
+    title, properties = seed.text("title"), SeedValue(seed.value.get("properties", {}), (*seed.path, "properties"))
+    columns = [_property(builder, name, kind) for name, kind in properties.items()]
+    if [prop.type for prop in columns].count("title") > 1:
         raise properties.wrong("A database has one title.")
-    if not any(prop.type == "title" for prop in made):
-        made.insert(0, seeder.property("title", "Name"))
-    source = seeder.table(title, notion.stage.now(), made)
-    for row in given.each("rows"):
+    if not any(prop.type == "title" for prop in columns):
+        columns.insert(0, builder.property("title", "Name"))
+    source = builder.table(title, notion.stage.now(), columns)
+    for row in seed.each("rows"):
         _row(notion, source, row)
     return title, source.parent.id
 
 
-def _property(seeder: DataBuilder, name: str, given: SeedValue) -> Property:
-    kind, options = given.value, []
+def _property(builder: DataBuilder, name: str, seed: SeedValue) -> Property:
+    kind, options = seed.value, []
     if isinstance(kind, dict) and len(kind) == 1:
         kind = next(iter(kind))
-        options = [one.as_text() for one in given.each(kind)]
-    if kind not in {"title", *acts.ADDED} or (options and kind not in CHOSEN):
-        raise given.wrong(f"No such type of property; there are title, {', '.join(acts.ADDED)}.")
-    made = seeder.options(*((one, "default") for one in options))
-    return seeder.property(kind, name, config=acts.number_config(kind), options=made)
+        options = [item.as_text() for item in seed.each(kind)]
+    if kind not in {"title", *acts.ADDED} or (options and kind not in OPTION_TYPES):
+        raise seed.wrong(f"No such type of property; there are title, {', '.join(acts.ADDED)}.")
+    new_options = builder.options(*((item, "default") for item in options))
+    return builder.property(kind, name, config=acts.number_config(kind), options=new_options)
 
 
-def _row(notion: "NotesEmulator", source: DataSource, given: SeedValue) -> None:
-    properties = {name: value.value for name, value in given.items()}
-    with given.locate_errors():
+def _row(notion: "NotesEmulator", source: DataSource, seed: SeedValue) -> None:
+    properties = {name: value.value for name, value in seed.items()}
+    with seed.locate_errors():
         notion.perform({"action": "create_page", "database_id": source.parent.id, "properties": properties})
 
 
-def _page(notion: "NotesEmulator", seeder: DataBuilder, given: SeedValue) -> tuple[str, str]:
-    given.object_of("title", "text", needs="title")
-    page = seeder.page(given.text("title"), notion.stage.now())
-    seeder.body(page, [("paragraph", line.as_text()) for line in given.each("text")])
-    return given.text("title"), page.id
+def _page(notion: "NotesEmulator", builder: DataBuilder, seed: SeedValue) -> tuple[str, str]:
+    seed.object_of("title", "text", needs="title")
+    page = builder.page(seed.text("title"), notion.stage.now())
+    builder.body(page, [("paragraph", line.as_text()) for line in seed.each("text")])
+    return seed.text("title"), page.id

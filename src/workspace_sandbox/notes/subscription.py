@@ -1,4 +1,4 @@
-"""The webhooks of one connection: when they are sent, and what is in them."""
+"""The webhook subscription of a connection, and the content of its events."""
 
 import hashlib
 import hmac
@@ -9,13 +9,14 @@ from workspace_sandbox.notes.state import Change, User, Workspace
 
 API_VERSION = "2026-03-11"
 TOKEN_LENGTH = 43
-VERIFICATION_TOKEN = "secret_NotesSandb0xWebh00ksSetUpFromTheStart42"  # noqa: S105  # signs only the stand-in's events
+VERIFICATION_TOKEN = "secret_NotesSandb0xWebh00ksSetUpFromTheStart42"  # noqa: S105  # signs only the emulator's events
 
 
 class Subscription:
-    """What was set up in the settings of a connection; its token is the proof of the address, and then the key.
+    """A webhook subscription. Its token verifies the URL, and then signs the events.
 
-    With a *token* that was brought back long ago, it is active from the start.
+    With a *token* that was verified earlier, it is active from the start.
+
     """
 
     def __init__(self, workspace: Workspace, bot: User, token: str | None = None) -> None:
@@ -26,21 +27,21 @@ class Subscription:
         self.state = "active" if token else "pending_verification"
 
     def verify(self, token: Any) -> None:
-        """Become active, for a person has brought the token that was sent to the address."""
+        """Activate the subscription with the token that was sent to its URL."""
         if token != self.token:
             raise ValueError("that is not the verification token which was sent to the address")
         self.state = "active"
 
     def hears(self, change: Change) -> bool:
-        """Whether the connection is told of *change*, as it is once active of what is shared with it."""
+        """Return True if *change* is sent: the subscription is active, and the object is shared with its connection."""
         return self.state == "active" and self._workspace.may_see(self.bot, change.entity)
 
     def signature(self, raw: bytes) -> str:
-        """The proof that a body comes from here."""
+        """Return the signature of a body."""
         return "sha256=" + hmac.new(self.token.encode(), raw, hashlib.sha256).hexdigest()
 
     def body(self, change: Change, event_id: str, attempt: int) -> dict[str, Any]:
-        """What is sent of *change*."""
+        """Return the body of the event about *change*."""
         return {
             "id": event_id,
             "timestamp": times.event(change.at),
@@ -58,11 +59,11 @@ class Subscription:
         }
 
     def described(self) -> dict[str, Any]:
-        """What the settings show of it."""
+        """Return the subscription's public fields."""
         return {"subscription_id": self.id, "state": self.state}
 
     def _accessible_by(self) -> dict[str, Any]:
-        """Through which authorisations the object can be seen, of which only a public connection may have several."""
+        """Return the authorisations that can access the object. Only a public connection may have several."""
         owner_id = self.bot.owner_id
         return {"accessible_by": [self._user(owner_id), self._user(self.bot.id)]} if owner_id else {}
 

@@ -1,4 +1,4 @@
-"""What a connection does to databases and data sources, once the request has been read."""
+"""Changes of databases and data sources by a connection, after the request has been parsed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,16 +7,16 @@ from workspace_sandbox.notes import edits, events
 from workspace_sandbox.notes.definitions import CHOSEN, Defined
 from workspace_sandbox.notes.state import Database, DataSource, Page, Parent, Property, User, Workspace
 
-OWN = (*CHOSEN, "unique_id")
-"""Types whose values mean nothing in another data source."""
+NOT_TRANSFERABLE = (*CHOSEN, "unique_id")
+"""The types whose values are meaningless in another data source."""
 
 
 def create(workspace: Workspace, above: Page, title: str, columns: Sequence[Defined], author: User) -> Database:
-    """A new database on a page, with one data source of the same title."""
+    """Create a database on a page, with one data source of the same title."""
     workspace.require_editable(above)
     now = workspace.now()
-    place = Parent("page_id", above.id)
-    database = Database(workspace.new_id(), place, now, now, author.id, author.id, title=title)
+    parent = Parent("page_id", above.id)
+    database = Database(workspace.new_id(), parent, now, now, author.id, author.id, title=title)
     workspace.databases[database.id] = database
     above.children.append(database.id)
     workspace.touch(database, author.id, "database.created")
@@ -27,7 +27,7 @@ def create(workspace: Workspace, above: Page, title: str, columns: Sequence[Defi
 def add_source(
     workspace: Workspace, database: Database, title: str, columns: Sequence[Defined], author: User
 ) -> DataSource:
-    """Another data source of *database*."""
+    """Add a data source to *database*."""
     workspace.require_editable(database)
     now = workspace.now()
     source = DataSource(workspace.new_id(), Parent("database_id", database.id), now, now, author.id, author.id)
@@ -40,7 +40,7 @@ def add_source(
 
 
 def retitle(workspace: Workspace, entity: Database | DataSource, title: str, author: User) -> None:
-    """Give it another title."""
+    """Change the title."""
     if isinstance(entity, Database):
         entity.title = title
         workspace.touch(entity, author.id, "database.content_updated")
@@ -50,7 +50,7 @@ def retitle(workspace: Workspace, entity: Database | DataSource, title: str, aut
 
 
 def trash(workspace: Workspace, source: DataSource, author: User, *, into: bool) -> None:
-    """Move a data source into the trash or out of it."""
+    """Move a data source to the trash or out of it."""
     if source.in_trash != into:
         source.in_trash = into
         workspace.touch(source, author.id, f"data_source.{'deleted' if into else 'undeleted'}")
@@ -74,7 +74,7 @@ def _add(workspace: Workspace, source: DataSource, prop: Property, author: User)
 
 
 def _prefill(workspace: Workspace, source: DataSource, prop: Property) -> None:
-    """Give the rows that there are what every row has."""
+    """Set the initial values of *prop* in existing rows."""
     for number, uid in enumerate(source.rows, 1):
         if prop.type == "unique_id":
             workspace.pages[uid].values[prop.id] = number
@@ -90,68 +90,76 @@ def _remove(workspace: Workspace, source: DataSource, prop: Property, author: Us
 
 
 def _change(workspace: Workspace, source: DataSource, prop: Property, column: Defined, author: User) -> None:
-    """Another name, type or set of options; values that no longer fit go."""
+    """Change the name, type or options of a column. Values that become invalid are removed."""
     if prop.type != column.type:
         for uid in source.rows:
             workspace.pages[uid].values.pop(prop.id, None)
-    was = prop.type
+    old_type = prop.type
     prop.name, prop.type, prop.config, prop.groups = column.name, column.type, column.config, column.groups
     if column.options is not None:
         prop.options = column.options
-        _forget(workspace, source, prop)
-    if was != prop.type:
+        _remove_options(workspace, source, prop)
+    if old_type != prop.type:
         _prefill(workspace, source, prop)
     workspace.touch(source, author.id, "data_source.schema_updated", events.columns("updated", [prop]))
 
 
-def _forget(workspace: Workspace, source: DataSource, prop: Property) -> None:
-    """Take options that are no longer there off the rows."""
-    there = {option.id for option in prop.options}
+def _remove_options(workspace: Workspace, source: DataSource, prop: Property) -> None:
+    """Remove deleted options from the rows."""
+    option_ids = {option.id for option in prop.options}
     for uid in source.rows if prop.type in CHOSEN else ():
         values = workspace.pages[uid].values
-        held = values.get(prop.id)
-        if isinstance(held, list):
-            values[prop.id] = [one for one in held if one in there]
-        elif held is not None and held not in there:
+        value = values.get(prop.id)
+        if isinstance(value, list):
+            values[prop.id] = [option_id for option_id in value if option_id in option_ids]
+        elif value is not None and value not in option_ids:
             values[prop.id] = prop.options[0].id if prop.type == "status" else None
 
 
-def move(workspace: Workspace, page: Page, above: DataSource | Page, author: User) -> None:
-    """Put *page* elsewhere; in a data source it keeps the values of columns of the same name and type."""
+def move(workspace: Workspace, page: Page, target: DataSource | Page, author: User) -> None:
+    """Move *page*. In a data source it keeps the values of columns with the same name and type."""
     workspace.require_editable(page)
-    workspace.require_editable(above)
-    before = workspace.source_of(page)
-    _take_out(workspace, page)
-    fitting = _fitting(page, before, above) if before is not None and isinstance(above, DataSource) else {}
+    workspace.require_editable(target)
+    old_source = workspace.source_of(page)
+    _detach(workspace, page)
+    transferable = (
+        _transferable_values(page, old_source, target)
+        if old_source is not None and isinstance(target, DataSource)
+        else {}
+    )
     title = page.values.get("title", [])
-    page.values = {**fitting, "title": title}
-    if isinstance(above, DataSource):
-        page.parent = Parent("data_source_id", above.id)
-        above.rows.append(page.id)
-        edits.prefill(above, page)
+    page.values = {**transferable, "title": title}
+    if isinstance(target, DataSource):
+        page.parent = Parent("data_source_id", target.id)
+        target.rows.append(page.id)
+        edits.prefill(target, page)
     else:
-        page.parent = Parent("page_id", above.id)
-        above.children.append(page.id)
+        page.parent = Parent("page_id", target.id)
+        target.children.append(page.id)
     workspace.touch(page, author.id, "page.moved")
 
 
-def _fitting(page: Page, before: DataSource, after: DataSource) -> dict[str, Any]:
-    """What a row keeps in another data source: values whose columns are the same there, but for options."""
-    pairs = ((prop, before.find(prop.name)) for prop in after.properties.values() if prop.type not in OWN)
+def _transferable_values(page: Page, old_source: DataSource, new_source: DataSource) -> dict[str, Any]:
+    """Return the values that a row keeps in another data source: those of equal columns without options."""
+    pairs = (
+        (prop, old_source.find(prop.name))
+        for prop in new_source.properties.values()
+        if prop.type not in NOT_TRANSFERABLE
+    )
     return {
-        prop.id: page.values[known.id]
-        for prop, known in pairs
-        if known is not None and _is_alike(prop, known) and known.id in page.values
+        prop.id: page.values[match.id]
+        for prop, match in pairs
+        if match is not None and _is_compatible(prop, match) and match.id in page.values
     }
 
 
-def _is_alike(one: Property, other: Property) -> bool:
-    """Whether the values of one column may stand in another: those of a relation belong to one data source."""
-    return one.type == other.type and (one.type != "relation" or one.config == other.config)
+def _is_compatible(prop: Property, other: Property) -> bool:
+    """Return True if values of one column are valid in the other. A relation belongs to one data source."""
+    return prop.type == other.type and (prop.type != "relation" or prop.config == other.config)
 
 
-def _take_out(workspace: Workspace, page: Page) -> None:
-    holder = workspace.find(page.parent.id)
-    held = holder.rows if isinstance(holder, DataSource) else getattr(holder, "children", [])
-    if page.id in held:
-        held.remove(page.id)
+def _detach(workspace: Workspace, page: Page) -> None:
+    parent = workspace.find(page.parent.id)
+    siblings = parent.rows if isinstance(parent, DataSource) else getattr(parent, "children", [])
+    if page.id in siblings:
+        siblings.remove(page.id)

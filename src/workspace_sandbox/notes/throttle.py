@@ -1,4 +1,4 @@
-"""How many requests a connection may make."""
+"""The rate limit of a connection."""
 
 import math
 
@@ -8,19 +8,19 @@ from workspace_sandbox.notes import wire
 
 RATE = 3.0
 BURST = 10.0
-"""Requests of a connection: three a second on average, and so many at once."""
+"""The burst size. The average rate is three requests per second."""
 
 
 class Limits:
-    """What every connection has left."""
+    """The token buckets of all connections."""
 
-    def __init__(self, stage: EmulatorContext) -> None:
-        self._stage = stage
+    def __init__(self, context: EmulatorContext) -> None:
+        self._context = context
         self.buckets: dict[str, TokenBucket] = {}
 
     def spend(self, token: str) -> None:
-        """Count a request with *token*."""
-        if self._stage.knobs["limits"]:
-            wait = self.buckets.setdefault(token, TokenBucket(RATE, BURST)).take(self._stage.clock.now())
+        """Charge a request to *token*."""
+        if self._context.knobs["limits"]:
+            wait = self.buckets.setdefault(token, TokenBucket(RATE, BURST)).take(self._context.clock.now())
             if wait:
                 raise wire.rate_limited(math.ceil(wait))

@@ -1,4 +1,4 @@
-"""How the vendor writes instants and dates."""
+"""The vendor's formats of timestamps and dates."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -15,40 +15,40 @@ DAY_LENGTH = len("2026-10-05")
 
 
 def minute(at: float) -> str:
-    """An instant of a page, a block or a data source: floored to the minute."""
-    # Notion's changelog says that page times are floored to the minute. Two edits within one cannot be told apart.
+    """Return a timestamp of a page, block or data source, floored to the minute."""
+    # Notion's changelog says that page times are floored to the minute, so two edits within one look simultaneous.
     return instant(at).strftime("%Y-%m-%dT%H:%M:00.000Z")
 
 
 def exact(at: float) -> str:
-    """An instant of a database: not floored, and with an offset."""
-    # Databases kept the older form when pages went over to minutes, as recorded traffic shows.
+    """Return a timestamp of a database, with milliseconds and an offset."""
+    # Databases kept the older format when pages changed to minutes, as recorded traffic shows.
     return instant(at).isoformat(timespec="milliseconds")
 
 
 def event(at: float) -> str:
-    """An instant of an event: not floored, and with a Z."""
+    """Return a timestamp of an event, with milliseconds and a Z."""
     return exact(at).removesuffix("+00:00") + "Z"
 
 
 def read(raw: Any, path: str) -> dict[str, Any] | None:
-    """The date of a request, in the form it is answered in."""
+    """Parse the date of a request into the format of responses."""
     if raw is None:
         return None
-    given = checks.obj(raw, path, "start", "end", "time_zone")
-    zone = given.get("time_zone")
+    fields = checks.obj(raw, path, "start", "end", "time_zone")
+    zone = fields.get("time_zone")
     if zone is not None and not ZONE.fullmatch(checks.string(zone, f"{path}.time_zone")):
         raise checks.unfit(f"{path}.time_zone", "a valid time zone", zone)
-    start = _written(checks.need(given, "start", path), f"{path}.start", zone)
-    end = given.get("end")
-    end = None if end is None else _written(end, f"{path}.end", zone)
+    start = _normalise(checks.need(fields, "start", path), f"{path}.start", zone)
+    end = fields.get("end")
+    end = None if end is None else _normalise(end, f"{path}.end", zone)
     if end is not None and moment(end) < moment(start):
         raise invalid("Invalid date range: the end date is before the start date.")
     return {"start": start, "end": end, "time_zone": zone}
 
 
 def iso(raw: Any, path: str) -> str:
-    """A date or date-time of a request, as it came."""
+    """Return a valid date or date-time of a request, unchanged."""
     if isinstance(raw, str) and (DAY.fullmatch(raw) or MOMENT.fullmatch(raw)):
         try:
             datetime.fromisoformat(raw)
@@ -60,27 +60,27 @@ def iso(raw: Any, path: str) -> str:
 
 
 def moment(value: str) -> datetime:
-    """*value* as an instant; a day begins at midnight UTC, and so does a time without an offset."""
+    """Parse *value*. A day means midnight UTC, and a time without an offset is UTC."""
     parsed = datetime.fromisoformat(value)
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 def order(value: str, operand: str) -> int:
-    """Below, at or above 0, as *value* is before, at or after *operand*; a day is at all its times."""
+    """Return -1, 0 or 1 if *value* is before, at or after *operand*. A day equals all of its times."""
     if len(operand) == DAY_LENGTH:
         day = value[:DAY_LENGTH]
         return (day > operand) - (day < operand)
     return (moment(value) > moment(operand)) - (moment(value) < moment(operand))
 
 
-def _written(raw: Any, path: str, zone: str | None) -> str:
+def _normalise(raw: Any, path: str, zone: str | None) -> str:
     value = iso(raw, path)
     if len(value) == DAY_LENGTH:
         return value
     parsed = datetime.fromisoformat(value)
     if zone is None:
         return moment(value).isoformat(timespec="milliseconds")
-    # The zone already says the offset; Notion refuses to hear both, which might disagree.
+    # The zone determines the offset. Notion rejects both together, because they might disagree.
     if parsed.tzinfo is not None:
         raise invalid(f"{path} should not have a UTC offset when time_zone is given.")
     return parsed.isoformat(timespec="milliseconds")
@@ -91,7 +91,7 @@ def _monday(day: datetime) -> datetime:
 
 
 def within(window: str, value: str, now: float) -> bool:
-    """Whether *value* lies in the relative *window*, counted in days around *now*."""
+    """Return True if *value* lies in the relative *window* of days around *now*."""
     today = instant(now).replace(hour=0, minute=0, second=0, microsecond=0)
     day = moment(value[:DAY_LENGTH])
     if window == "this_week":

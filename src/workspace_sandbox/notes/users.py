@@ -11,34 +11,36 @@ from workspace_sandbox.notes.state import User
 from workspace_sandbox.notes.wire import Refusal
 
 
-def me(call: Call) -> dict[str, Any]:
-    """The bot of the connection."""
-    return call.answers.user(call.bot)
+def me(request: Call) -> dict[str, Any]:
+    """Return the bot of the connection."""
+    return request.answers.user(request.bot)
 
 
-def list_users(call: Call) -> dict[str, Any]:
-    """Everybody in the workspace: people, and the bot that asks."""
-    _require_capability(call)
-    found = [user for user in call.workspace.users.values() if user.kind == "person" or user is call.bot]
-    shown, cursor = call.cursors.turn("users", found, lambda user: user.id, window(call.query, "query"))
-    return listing("user", [_shown(call, user) for user in shown], cursor)
+def list_users(request: Call) -> dict[str, Any]:
+    """List the people in the workspace, and the connection's own bot."""
+    _require_capability(request)
+    users = [user for user in request.workspace.users.values() if user.kind == "person" or user is request.bot]
+    items, cursor = request.cursors.turn("users", users, lambda user: user.id, window(request.query, "query"))
+    return listing("user", [_user_json(request, user) for user in items], cursor)
 
 
-def retrieve_user(call: Call) -> dict[str, Any]:
-    """One user."""
-    _require_capability(call)
-    uid = call.uid("user_id")
-    found = require(call.workspace.users.get(uid), wire.not_shared("user", uid, call.bot.integration_id, call.bot.name))
-    return _shown(call, found)
+def retrieve_user(request: Call) -> dict[str, Any]:
+    """Return a user."""
+    _require_capability(request)
+    uid = request.uid("user_id")
+    user = require(
+        request.workspace.users.get(uid), wire.not_shared("user", uid, request.bot.integration_id, request.bot.name)
+    )
+    return _user_json(request, user)
 
 
-def _require_capability(call: Call) -> None:
-    if call.stage.knobs["user_information"] == "none":
+def _require_capability(request: Call) -> None:
+    if request.stage.knobs["user_information"] == "none":
         raise Refusal(403, "restricted_resource", "Insufficient permissions for this endpoint.")
 
 
-def _shown(call: Call, user: User) -> dict[str, Any]:
-    """Return the user object, without the address if the integration may not read it."""
-    shown = call.answers.user(user)
-    hidden = call.stage.knobs["user_information"] == "without_email" and user.kind == "person"
-    return {**shown, "person": {}} if hidden else shown
+def _user_json(request: Call, user: User) -> dict[str, Any]:
+    """Return the user object, without the email if the integration is not allowed to read it."""
+    fields = request.answers.user(user)
+    hidden = request.stage.knobs["user_information"] == "without_email" and user.kind == "person"
+    return {**fields, "person": {}} if hidden else fields

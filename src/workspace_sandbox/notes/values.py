@@ -1,7 +1,8 @@
-"""What the properties of a page hold: answered, and read out for filters and sorts.
+"""Property values of pages, for responses and for filters and sorts.
 
-A page keeps, by property id: rich text items, numbers, option ids, dates, user ids, page ids, and so on.
-Types that keep nothing are worked out here.
+A page stores, by property id: rich text items, numbers, option ids, dates, user ids, page ids, and so on.
+Types without stored values are computed here.
+
 """
 
 from collections.abc import Callable
@@ -10,34 +11,34 @@ from typing import Any
 from workspace_sandbox.notes import richtext, times
 from workspace_sandbox.notes.state import Page, Property, User, Workspace
 
-REFERENCES_SHOWN = 25
-"""Page objects show so many pages of a relation and people; the rest is had by the property endpoint."""
+MAX_REFERENCES = 25
+"""The number of relations and people in a page object. The property endpoint returns the rest."""
 
-Read = Callable[[Workspace, Page, Property], Any]
+ValueReader = Callable[[Workspace, Page, Property], Any]
 
 LISTS = ("title", "rich_text", "multi_select", "people", "relation", "files")
 """The types whose empty value is an empty array."""
 
 
 def kept(page: Page, prop: Property) -> Any:
-    """What *page* keeps for *prop*, or the empty value of its type."""
+    """Return the stored value of *prop*, or the empty value of its type."""
     empty: Any = [] if prop.type in LISTS else False if prop.type == "checkbox" else None
     return page.values.get(prop.id, empty)
 
 
-def user(found: User | None, uid: str, workspace: Workspace) -> dict[str, Any]:
-    """A user object; of somebody unknown, only the id."""
-    if found is None:
+def user(account: User | None, uid: str, workspace: Workspace) -> dict[str, Any]:
+    """Return a user object. An unknown user has only an id."""
+    if account is None:
         return {"object": "user", "id": uid}
-    shown = {"object": "user", "id": uid, "name": found.name, "avatar_url": None, "type": found.kind}
-    if found.kind == "person":
-        return shown | {"person": {"email": found.email, "email_verified": True}}
+    fields = {"object": "user", "id": uid, "name": account.name, "avatar_url": None, "type": account.kind}
+    if account.kind == "person":
+        return fields | {"person": {"email": account.email, "email_verified": True}}
     owner: dict[str, Any] = {"type": "workspace", "workspace": True}
-    if found.owner_id:
-        owner = {"type": "user", "user": user(workspace.users[found.owner_id], found.owner_id, workspace)}
+    if account.owner_id:
+        owner = {"type": "user", "user": user(workspace.users[account.owner_id], account.owner_id, workspace)}
     limits = {"max_file_upload_size_in_bytes": 5 * 1024 * 1024}
     names = {"workspace_name": workspace.name, "workspace_id": workspace.id}
-    return shown | {"bot": {"owner": owner} | names | {"workspace_limits": limits}}
+    return fields | {"bot": {"owner": owner} | names | {"workspace_limits": limits}}
 
 
 def _person(workspace: Workspace, uid: str) -> dict[str, Any]:
@@ -45,8 +46,8 @@ def _person(workspace: Workspace, uid: str) -> dict[str, Any]:
 
 
 def _option(prop: Property, uid: str | None) -> dict[str, Any] | None:
-    found = next((option for option in prop.options if option.id == uid), None)
-    return {"id": found.id, "name": found.name, "color": found.color} if found else None
+    match = next((option for option in prop.options if option.id == uid), None)
+    return {"id": match.id, "name": match.name, "color": match.color} if match else None
 
 
 def _name(prop: Property, uid: str | None) -> str | None:
@@ -64,7 +65,7 @@ def _verification(workspace: Workspace, page: Page, prop: Property) -> dict[str,
 
 
 def formula(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]:
-    """The value of a formula, with the type it came out as."""
+    """Return the value of a formula with the type of its result."""
     value = prop.compute(workspace, page) if prop.compute else None
     kinds: dict[type, str] = {bool: "boolean", int: "number", float: "number", dict: "date"}
     kind = kinds.get(type(value), "string")
@@ -72,13 +73,13 @@ def formula(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]:
 
 
 def _related(workspace: Workspace, page: Page, prop: Property) -> list[Page]:
-    """The pages a rollup looks at; like the vendor, no more than a page object shows."""
-    # A rollup over more pages than that comes out wrong on the wire, and clients must know it.
-    uids = page.values.get(prop.config["relation_property_id"], [])[:REFERENCES_SHOWN]
+    """Return the pages of a rollup, limited like the vendor's to the relations of a page object."""
+    # A rollup over more pages is wrong in the response, as with the vendor, and clients must handle it.
+    uids = page.values.get(prop.config["relation_property_id"], [])[:MAX_REFERENCES]
     return [workspace.pages[uid] for uid in uids]
 
 
-def _rolled(workspace: Workspace, page: Page, prop: Property) -> list[tuple[Page, Property]]:
+def _rollup_targets(workspace: Workspace, page: Page, prop: Property) -> list[tuple[Page, Property]]:
     pairs = []
     for related in _related(workspace, page, prop):
         source = workspace.source_of(related)
@@ -89,18 +90,18 @@ def _rolled(workspace: Workspace, page: Page, prop: Property) -> list[tuple[Page
 
 
 def rollup(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]:
-    """The value of a rollup: a count, a sum, the latest date, or all values as they are."""
+    """Return the value of a rollup: a count, a sum, the latest date, or all values unchanged."""
     function = prop.config["function"]
-    pairs = _rolled(workspace, page, prop)
-    found = [plain(workspace, related, target) for related, target in pairs]
+    pairs = _rollup_targets(workspace, page, prop)
+    plain_values = [plain(workspace, related, target) for related, target in pairs]
     if function == "show_original":
-        shown = [{"type": target.type} | answered(workspace, related, target) for related, target in pairs]
-        return {"type": "array", "array": shown, "function": function}
+        items = [{"type": target.type} | answered(workspace, related, target) for related, target in pairs]
+        return {"type": "array", "array": items, "function": function}
     if function == "latest_date":
-        latest = max(filter(None, found), default=None)
+        latest = max(filter(None, plain_values), default=None)
         date = latest and {"start": latest, "end": None, "time_zone": None}
         return {"type": "date", "date": date, "function": function}
-    count = len(pairs) if function == "count" else sum(value or 0 for value in found)
+    count = len(pairs) if function == "count" else sum(value or 0 for value in plain_values)
     return {"type": "number", "number": count, "function": function}
 
 
@@ -108,14 +109,14 @@ def _stored(_: Workspace, page: Page, prop: Property) -> Any:
     return kept(page, prop)
 
 
-READ: dict[str, Read] = {
+READ: dict[str, ValueReader] = {
     "title": lambda _, page, prop: richtext.shortened(kept(page, prop)),
     "rich_text": lambda _, page, prop: richtext.shortened(kept(page, prop)),
     "select": lambda _, page, prop: _option(prop, kept(page, prop)),
     "status": lambda _, page, prop: _option(prop, kept(page, prop)),
     "multi_select": _options,
-    "people": lambda workspace, page, prop: [_person(workspace, uid) for uid in kept(page, prop)[:REFERENCES_SHOWN]],
-    "relation": lambda _, page, prop: [{"id": uid} for uid in kept(page, prop)[:REFERENCES_SHOWN]],
+    "people": lambda workspace, page, prop: [_person(workspace, uid) for uid in kept(page, prop)[:MAX_REFERENCES]],
+    "relation": lambda _, page, prop: [{"id": uid} for uid in kept(page, prop)[:MAX_REFERENCES]],
     "verification": _verification,
     "formula": formula,
     "rollup": rollup,
@@ -126,9 +127,9 @@ READ: dict[str, Read] = {
     "unique_id": lambda _, page, prop: {"prefix": prop.config["prefix"], "number": kept(page, prop)},
     "button": lambda *_: {},
 }
-"""What a page object shows under the key of the type; other types show what is kept."""
+"""The values of a page object under the key of their type. Other types return the stored value."""
 
-PLAIN: dict[str, Read] = {
+PLAIN: dict[str, ValueReader] = {
     "title": lambda _, page, prop: richtext.plain(kept(page, prop)),
     "rich_text": lambda _, page, prop: richtext.plain(kept(page, prop)),
     "select": lambda _, page, prop: _name(prop, kept(page, prop)),
@@ -136,38 +137,38 @@ PLAIN: dict[str, Read] = {
     "multi_select": lambda _, page, prop: [_name(prop, uid) for uid in kept(page, prop)],
     "date": lambda _, page, prop: (kept(page, prop) or {}).get("start"),
     "verification": lambda _, page, prop: (kept(page, prop) or {}).get("state"),
-    "formula": lambda workspace, page, prop: _unwrapped(formula(workspace, page, prop)),
-    "rollup": lambda workspace, page, prop: _unwrapped(rollup(workspace, page, prop)),
+    "formula": lambda workspace, page, prop: _unwrap(formula(workspace, page, prop)),
+    "rollup": lambda workspace, page, prop: _unwrap(rollup(workspace, page, prop)),
     "created_time": READ["created_time"],
     "last_edited_time": READ["last_edited_time"],
     "created_by": lambda _, page, __: [page.created_by],
     "last_edited_by": lambda _, page, __: [page.edited_by],
 }
-"""What filters and sorts look at; of other types, what is kept."""
+"""The values for filters and sorts. Other types use the stored value."""
 
 
-def _unwrapped(shown: dict[str, Any]) -> Any:
-    value = shown[shown["type"]]
-    return value["start"] if shown["type"] == "date" and value else value
+def _unwrap(result: dict[str, Any]) -> Any:
+    value = result[result["type"]]
+    return value["start"] if result["type"] == "date" and value else value
 
 
 def plain(workspace: Workspace, page: Page, prop: Property) -> Any:
-    """The value of *prop* as text, number, boolean, ISO date, or list of names or ids."""
+    """Return the value of *prop* as text, number, boolean, ISO date, or list of names or ids."""
     return PLAIN.get(prop.type, _stored)(workspace, page, prop)
 
 
 def answered(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]:
-    """The value of *prop* under the key of its type, and whether a relation has more."""
-    shown = {prop.type: READ.get(prop.type, _stored)(workspace, page, prop)}
+    """Return the value of *prop* under the key of its type, and whether a relation has more."""
+    field = {prop.type: READ.get(prop.type, _stored)(workspace, page, prop)}
     if prop.type == "relation":
-        shown["has_more"] = len(kept(page, prop)) > REFERENCES_SHOWN
-    return shown
+        field["has_more"] = len(kept(page, prop)) > MAX_REFERENCES
+    return field
 
 
-ITEMS: dict[str, Read] = {
+ITEMS: dict[str, ValueReader] = {
     "title": _stored,
     "rich_text": _stored,
     "people": lambda workspace, page, prop: [_person(workspace, uid) for uid in kept(page, prop)],
     "relation": lambda _, page, prop: [{"id": uid} for uid in kept(page, prop)],
 }
-"""The types whose values the property endpoint gives one by one, none held back."""
+"""The types whose values the property endpoint lists in full."""

@@ -1,4 +1,4 @@
-"""How the vendor answers, and what it says when it turns a request down."""
+"""The vendor's responses and errors."""
 
 import math
 from functools import partial
@@ -11,7 +11,7 @@ from workspace_sandbox.kit.stage import EmulatorContext
 
 
 class Refusal(Refused):
-    """A request turned down, with everything its error object and headers say."""
+    """An error with all fields of its error object and its headers."""
 
     def __init__(
         self, status: int, code: str, message: str, *, additional: dict[str, Any] | None = None, retry_after: int = 0
@@ -23,11 +23,11 @@ class Refusal(Refused):
         self.additional = additional
         self.retry_after = retry_after
 
-    def response(self, stage: EmulatorContext) -> web.Response:
+    def response(self, context: EmulatorContext) -> web.Response:
         """Return the error object."""
         error = {"object": "error", "status": self.status, "code": self.code, "message": self.message}
-        more = {"additional_data": self.additional} if self.additional else {}
-        response = answered(self.status, error | more, stage.request_id())
+        details = {"additional_data": self.additional} if self.additional else {}
+        response = answered(self.status, error | details, context.request_id())
         if self.retry_after:
             response.headers["Retry-After"] = str(self.retry_after)
         return response
@@ -42,7 +42,7 @@ overloaded = partial(
 
 
 def invalid(message: str, **additional: Any) -> Refusal:
-    """A request that does not fit what it is about."""
+    """Return the error of a request that is invalid for its object."""
     return Refusal(400, "validation_error", message, additional=additional or None)
 
 
@@ -51,8 +51,8 @@ too_large = partial(invalid, "body failed validation: body.length is too large."
 
 
 def not_shared(kind: str, uid: str, integration_id: str, name: str) -> Refusal:
-    """An object that is absent or not shared, which look alike."""
-    # Absent and not shared answer alike, on purpose: otherwise anybody could find out what there is.
+    """Return the error of an object that is absent or not shared. The two are indistinguishable."""
+    # Both causes have the same response on purpose, so that a bot cannot probe which objects exist.
     message = (
         f"Could not find {kind} with ID: {uid}. Make sure the relevant pages and databases are shared "
         f'with your integration "{name}".'
@@ -61,10 +61,10 @@ def not_shared(kind: str, uid: str, integration_id: str, name: str) -> Refusal:
 
 
 def several_sources(database_id: str, source_ids: list[str]) -> Refusal:
-    """A request by database id where the database has several data sources."""
+    """Return the error of a request by database id if the database has several data sources."""
     return invalid(
         "Databases with multiple data sources are not supported in this API version.",
-        # The upgrade guide to 2025-09-03 has this error in all its fields. Clients find the data sources by it.
+        # The upgrade guide to 2025-09-03 documents this error with all fields. Clients find the data sources by it.
         error_type="multiple_data_sources_for_database",
         database_id=database_id,
         child_data_source_ids=source_ids,
@@ -73,17 +73,17 @@ def several_sources(database_id: str, source_ids: list[str]) -> Refusal:
 
 
 def unknown(_: web.Request, __: int) -> Refusal:
-    """A path or method the API does not have."""
+    """Return the error of an unknown path or method."""
     return bad_url()
 
 
 def throttled(_: EmulatorContext, seconds: float) -> Refusal:
-    """A connection that has spent its budget of requests."""
+    """Return the error of an exceeded rate limit."""
     return rate_limited(math.ceil(seconds))
 
 
 def rate_limited(seconds: int) -> Refusal:
-    """A connection that has spent its budget of requests."""
+    """Return the error of an exceeded rate limit, with the seconds to wait."""
     return Refusal(
         429,
         "rate_limited",
@@ -94,24 +94,24 @@ def rate_limited(seconds: int) -> Refusal:
 
 
 def unavailable(committed_id: str | None = None) -> Refusal:
-    """A 503; with *committed_id* when the object was saved all the same."""
+    """Return a 503 error. With *committed_id*, the object was stored nevertheless."""
     message = "Notion is unavailable. Please try again later."
     if committed_id is None:
         guidance = {"retry_guidance": ["Use exponential backoff with jitter"]}
         return Refusal(503, "service_unavailable", message, additional=guidance)
-    # A 503 may come after the write succeeded. Then it names what was saved (page "Status codes").
-    saved = {
+    # A 503 may follow a successful write. It then names the stored object (page "Status codes").
+    details = {
         "retry_guidance": ["Read the object again", "Do not repeat the write"],
         "committed_resource_id": committed_id,
     }
-    return Refusal(503, "service_unavailable", message, additional=saved)
+    return Refusal(503, "service_unavailable", message, additional=details)
 
 
-# 529 is no registered status. Libraries that know only those of the standard library fail on it.
+# 529 is not a registered status. Libraries that only know those of the standard library fail on it.
 
 
-def answered(status: int, shown: dict[str, Any], request_id: str) -> web.Response:
-    """An answer."""
-    # In the header and in the body, of refusals too: recorded traffic shows both.
+def answered(status: int, body: dict[str, Any], request_id: str) -> web.Response:
+    """Return a JSON response."""
+    # Recorded traffic shows the id in the header and in the body, of errors too.
     headers = {"x-notion-request-id": request_id}
-    return web.json_response(shown | {"request_id": request_id}, status=status, headers=headers)
+    return web.json_response(body | {"request_id": request_id}, status=status, headers=headers)

@@ -1,4 +1,4 @@
-"""A stand-in for Airtable: its Web API, its content host, its consent and token pages."""
+"""An emulator of Airtable: its Web API, content host, consent page and token endpoint."""
 
 from workspace_sandbox.tables.emulator import TablesEmulator
 

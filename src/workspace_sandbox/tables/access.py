@@ -1,4 +1,4 @@
-"""Who may call: the personal access token, and the clients that were authorised with OAuth."""
+"""Authorisation: the personal access token, and OAuth clients with their tokens."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ TOKEN = "patQ7mWc2VxK9dLtR4.6f1c0e5a9b3d478e2f60c1d7a84b95e3f2071c6d8ba94e5f30d2
 CLIENT_ID = "7c1e4f02-93ab-4d58-8e6f-b20d5a7c9143"
 CLIENT_SECRET = "4be1d7a0956c3f28e1b07d94a6c5f3820e9b1d47c6a8f503"  # noqa: S105 - the same
 PUBLIC_CLIENT_ID = "e05b8a36-2f7d-4c19-a4d0-61f3c8b7e952"
-"""A client without a secret, as applications on people's own machines are."""
+"""A client without a secret, for apps on people's own machines."""
 
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43,128}")
 VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
@@ -51,20 +51,20 @@ REASONS = {
 
 
 class OAuthRefusal(Refused):
-    """A refusal in the words of RFC 6749."""
+    """An error in the words of RFC 6749."""
 
     def __init__(self, error: str, description: str) -> None:
         super().__init__(description)
         self.body = {"error": error, "error_description": description}
 
     def response(self, _: EmulatorContext) -> web.Response:
-        """Return it: unknown clients are unauthorised, everything else is a bad request."""
+        """Return the error. An unknown client has status 401, everything else 400."""
         return web.json_response(self.body, status=401 if self.body["error"] == "invalid_client" else 400)
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a token opens."""
+    """The permissions of a token."""
 
     token: str
     grant: Grant
@@ -72,23 +72,23 @@ class Access:
 
     @property
     def user(self) -> User:
-        """The user whose token it is."""
+        """The user to whom the token belongs."""
         user: User = self.grant.account
         return user
 
     @property
     def client_id(self) -> str:
-        """The client of an OAuth token, empty for a personal one."""
+        """The client of an OAuth token, empty for a personal token."""
         return self.grant.client_id
 
     def role(self, base: Base) -> str:
-        """Return what its user may do in *base* by it. Later bases are shared too if none were picked."""
+        """Return the user's role in *base* with this token. Without picked bases, future bases are included."""
         picked = self.grant.picked
         return base.role(self.user) if picked is None or base.id in picked else "none"
 
 
 class Authorisations(OAuth):
-    """Everything that users have authorised, by a personal token or with OAuth."""
+    """The grants of all users, by personal token or OAuth."""
 
     shapes: ClassVar = {"code": "{:64}", "access": "oaa{0:14}.v1.{0:64}", "refresh": "oar{0:14}.v1.{0:64}"}
     code_seconds = 300.0
@@ -96,36 +96,39 @@ class Authorisations(OAuth):
     client_by = "header"
     clients: ClassVar = {CLIENT_ID: CLIENT_SECRET, PUBLIC_CLIENT_ID: None}
 
-    def __init__(self, stage: EmulatorContext, workspace: Workspace) -> None:
-        super().__init__(stage, {user.id: user for user in workspace.users})
+    def __init__(self, context: EmulatorContext, workspace: Workspace) -> None:
+        super().__init__(context, {user.id: user for user in workspace.users})
         self.workspace = workspace
         self.keep(TOKEN, "access", Grant("", workspace.users[0]))
 
     def authenticate(self, request: web.Request) -> Access:
-        """Return what the token of *request* opens. Refuses one that opens nothing."""
+        """Return the access of the token in *request*. Raises an error if the token is invalid."""
         value = bearer(request)
         token = require(self.living(value, "access"), unauthenticated(value))
         scopes = token.scopes if token.grant.client_id else self.stage.knobs["scopes"].split()
         return Access(value, token.grant, frozenset(scopes))
 
-    def check(self, asked: dict[str, str]) -> None:
-        """Refuse a consent. The user is told of a wrong client or address, the client of everything else."""
-        if asked.get("client_id") not in self.clients:
-            raise _page("The client_id is not known.")
-        if not self.allows(asked.get("redirect_uri", "")):
-            raise _page("The redirect_uri is not registered for this client.")
-        scopes = set(asked.get("scope", "").split())
-        if asked.get("response_type") != "code":
-            raise _sent_back(asked, "unsupported_response_type", "response_type must be code.")
-        # Required even of clients with a secret ("OAuth reference").
-        if asked.get("code_challenge_method") != "S256" or not CHALLENGE.fullmatch(asked.get("code_challenge", "")):
-            described = "A code_challenge with code_challenge_method S256 is required."
-            raise _sent_back(asked, "invalid_request", described)
-        if not scopes or not scopes <= set(SCOPES):
-            raise _sent_back(asked, "invalid_scope", "At least one scope is required, and all must be known.")
+    def check(self, params: dict[str, str]) -> None:
+        """Reject an invalid consent request.
 
-    def question(self, asked: Mapping[str, str]) -> Question:
-        """Ask which user, and which of the bases in which they may do anything."""
+        The user sees errors about the client or the URL, the client gets all others.
+        """
+        if params.get("client_id") not in self.clients:
+            raise _error_page("The client_id is not known.")
+        if not self.allows(params.get("redirect_uri", "")):
+            raise _error_page("The redirect_uri is not registered for this client.")
+        scopes = set(params.get("scope", "").split())
+        if params.get("response_type") != "code":
+            raise _error_redirect(params, "unsupported_response_type", "response_type must be code.")
+        # Required even of clients with a secret ("OAuth reference").
+        if params.get("code_challenge_method") != "S256" or not CHALLENGE.fullmatch(params.get("code_challenge", "")):
+            description = "A code_challenge with code_challenge_method S256 is required."
+            raise _error_redirect(params, "invalid_request", description)
+        if not scopes or not scopes <= set(SCOPES):
+            raise _error_redirect(params, "invalid_scope", "At least one scope is required, and all must be known.")
+
+    def question(self, params: Mapping[str, str]) -> Question:
+        """Return the consent page's question: which user, and which of the user's bases."""
         bases = self.workspace.bases
         accounts = [
             Account(
@@ -133,65 +136,65 @@ class Authorisations(OAuth):
             )
             for uid, user in self.accounts.items()
         ]
-        wants = [MEANINGS[scope] for scope in sorted(set(asked["scope"].split()))]
+        wants = [MEANINGS[scope] for scope in sorted(set(params["scope"].split()))]
         return Question(vendor="Airtable", app="Connector Gateway", wants=wants, accounts=accounts)
 
     def decided(self, fields: Fields) -> Decision | None:
-        """Return the decision. At least one base has to be picked, so the page is shown again without."""
-        decided = super().decided(fields)
-        return None if decided and decided.allowed and decided.granted == frozenset() else decided
+        """Return the decision. The page is shown again unless at least one base is picked."""
+        decision = super().decided(fields)
+        return None if decision and decision.allowed and decision.granted == frozenset() else decision
 
-    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant:
+    def grant(self, params: Mapping[str, str], decision: Decision) -> Grant:
         """Return the grant of the chosen user."""
-        scopes = tuple(sorted(set(asked["scope"].split())))
-        return Grant(asked["client_id"], self.chosen(decided.account), scopes, decided.granted)
+        scopes = tuple(sorted(set(params["scope"].split())))
+        return Grant(params["client_id"], self.chosen(decision.account), scopes, decision.granted)
 
-    def agree(self, asked: Mapping[str, str], decided: Decision) -> Mapping[str, str] | None:
-        """Return the code with its challenge."""
-        challenge = {name: asked[name] for name in ("code_challenge", "code_challenge_method")}
-        return {**(super().agree(asked, decided) or {}), **challenge}
+    def agree(self, params: Mapping[str, str], decision: Decision) -> Mapping[str, str] | None:
+        """Return the authorisation code with its challenge."""
+        challenge = {name: params[name] for name in ("code_challenge", "code_challenge_method")}
+        return {**(super().agree(params, decision) or {}), **challenge}
 
     def denial(self) -> Mapping[str, str]:
-        """Return the refusal of a user."""
+        """Return the response of a user who denies consent."""
         return {"error": "access_denied", "error_description": "The user denied the request."}
 
     async def form(self, request: web.Request) -> Mapping[str, str]:
-        """Return the form, and nothing else."""
+        """Return the form fields. Other content types are rejected."""
         if request.content_type != "application/x-www-form-urlencoded":
             raise OAuthRefusal("invalid_request", "The body must be application/x-www-form-urlencoded.")
         return await super().form(request)
 
     def identify(self, request: web.Request, form: Mapping[str, str]) -> str:
-        """Return the id of the client. One without a secret says it in the body."""
+        """Return the client id. A client without a secret sends it in the body."""
         client_id = form.get("client_id", "")
         is_public = client_id in self.clients and self.clients[client_id] is None
         return client_id if is_public and not basic(request) else super().identify(request, form)
 
     def redeem(self, client_id: str, form: Mapping[str, str]) -> Token:
-        """Return the code, which wants its verifier in any case."""
+        """Return the code. A verifier is always required."""
         for name in ("code", "redirect_uri", "code_verifier"):
-            _need(form, name)
-        proved = form if VERIFIER.fullmatch(form["code_verifier"]) else {**form, "code_verifier": ""}
-        return super().redeem(client_id, proved)
+            _require_parameter(form, name)
+        checked_form = form if VERIFIER.fullmatch(form["code_verifier"]) else {**form, "code_verifier": ""}
+        return super().redeem(client_id, checked_form)
 
     def renew(self, client_id: str, form: Mapping[str, str]) -> Token:
-        """Return the refresh token. One that was used before ends its whole grant."""
-        token = self.tokens.get(_need(form, "refresh_token"))
+        """Return the refresh token. Reusing one ends its grant."""
+        token = self.tokens.get(_require_parameter(form, "refresh_token"))
         if token and token.kind == "refresh":
-            # One that comes twice was perhaps stolen, so the vendor ends everything that came of it.
+            # A token that is used twice may be stolen, so the vendor ends its whole grant.
             token.grant.ended |= token.ended
             if not set(form.get("scope", "").split()) <= set(token.grant.scopes):
                 raise self.refusal("scope")
         return super().renew(client_id, form)
 
-    def issued(self, spent: Token, form: Mapping[str, str]) -> dict[str, Any]:
-        """Return a new pair, for fewer scopes if a refresh asks for fewer."""
+    def issued(self, exchanged: Token, form: Mapping[str, str]) -> dict[str, Any]:
+        """Return a new pair of tokens. A refresh may request fewer scopes."""
         seconds, refresh_seconds = (self.stage.knobs[name] for name in ("token_seconds", "refresh_seconds"))
-        asked = form.get("scope", "").split() if spent.kind == "refresh" else ()
-        scopes = tuple(sorted(asked)) or spent.grant.scopes
+        requested = form.get("scope", "").split() if exchanged.kind == "refresh" else ()
+        scopes = tuple(sorted(requested)) or exchanged.grant.scopes
         return {
-            "access_token": self.issue("access", spent.grant, seconds, scopes=scopes).value,
-            "refresh_token": self.issue("refresh", spent.grant, refresh_seconds).value,
+            "access_token": self.issue("access", exchanged.grant, seconds, scopes=scopes).value,
+            "refresh_token": self.issue("refresh", exchanged.grant, refresh_seconds).value,
             "token_type": "Bearer",
             "scope": " ".join(scopes),
             "expires_in": seconds,
@@ -199,19 +202,19 @@ class Authorisations(OAuth):
         }
 
     def refusal(self, reason: str) -> OAuthRefusal:
-        """Return the refusal of a token request."""
+        """Return the error of a token request."""
         return OAuthRefusal(*REASONS[reason])
 
 
-def _need(form: Mapping[str, str], name: str) -> str:
+def _require_parameter(form: Mapping[str, str], name: str) -> str:
     if not form.get(name):
         raise OAuthRefusal("invalid_request", f"The parameter {name} is missing.")
     return form[name]
 
 
-def _page(described: str) -> RefusedWith:
-    return RefusedWith(told("Airtable", "This request cannot be met", f"<p>{escape(described)}</p>", 400))
+def _error_page(description: str) -> RefusedWith:
+    return RefusedWith(told("Airtable", "This request cannot be met", f"<p>{escape(description)}</p>", 400))
 
 
-def _sent_back(asked: Mapping[str, str], error: str, described: str) -> RefusedWith:
-    return RefusedWith(back(asked, {"error": error, "error_description": described}))
+def _error_redirect(params: Mapping[str, str], error: str, description: str) -> RefusedWith:
+    return RefusedWith(back(params, {"error": error, "error_description": description}))

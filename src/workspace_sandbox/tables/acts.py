@@ -1,4 +1,4 @@
-"""What a colleague does in the application."""
+"""User actions: what a colleague does in Airtable."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,44 +14,48 @@ from workspace_sandbox.tables.workspace import WriteOptions
 if TYPE_CHECKING:
     from workspace_sandbox.tables.emulator import TablesEmulator
 
-Done = dict[str, Any]
-BY_HAND = WriteOptions(seed.COLLEAGUE, typecast=True)
+ActionResult = dict[str, Any]
+MANUAL = WriteOptions(seed.COLLEAGUE, typecast=True)
 
 
-def _create_record(airtable: "TablesEmulator", base: Base, key: str, fields: Mapping[str, Any]) -> Done:
+def _create_record(airtable: "TablesEmulator", base: Base, key: str, fields: Mapping[str, Any]) -> ActionResult:
     table = _table(base, key)
-    (record,) = airtable.workspace.create(base, table, [fields], BY_HAND)
+    (record,) = airtable.workspace.create(base, table, [fields], MANUAL)
     return airtable.reader(base).record(table, record)
 
 
-def _update_record(airtable: "TablesEmulator", base: Base, key: str, record_id: str, fields: Mapping[str, Any]) -> Done:
+def _update_record(
+    airtable: "TablesEmulator", base: Base, key: str, record_id: str, fields: Mapping[str, Any]
+) -> ActionResult:
     table = _table(base, key)
-    (record,) = airtable.workspace.update(base, table, [(record_id, fields)], BY_HAND)
+    (record,) = airtable.workspace.update(base, table, [(record_id, fields)], MANUAL)
     return airtable.reader(base).record(table, record)
 
 
-def _delete_record(airtable: "TablesEmulator", base: Base, key: str, record_id: str) -> Done:
+def _delete_record(airtable: "TablesEmulator", base: Base, key: str, record_id: str) -> ActionResult:
     airtable.workspace.delete(base, _table(base, key), [record_id])
     return {"id": record_id, "deleted": True}
 
 
-def _rename_field(_: "TablesEmulator", base: Base, key: str, column: str, name: str) -> Done:
-    found = queries.column_of(_table(base, key), column)
+def _rename_field(_: "TablesEmulator", base: Base, key: str, column: str, name: str) -> ActionResult:
+    match = queries.column_of(_table(base, key), column)
     if not name.strip():
         raise wire.invalid_request("A field must have a name")
-    found.name = name
-    return {"field_id": found.id, "name": found.name}
+    match.name = name
+    return {"field_id": match.id, "name": match.name}
 
 
-def _add_field(airtable: "TablesEmulator", base: Base, key: str, name: str, kind: str, *, options: Any = None) -> Done:
-    given = {"name": name, "type": kind, "options": options}
-    return Definitions(airtable.workspace, base).field(_table(base, key), given).shape()
+def _add_field(
+    airtable: "TablesEmulator", base: Base, key: str, name: str, kind: str, *, options: Any = None
+) -> ActionResult:
+    definition = {"name": name, "type": kind, "options": options}
+    return Definitions(airtable.workspace, base).field(_table(base, key), definition).shape()
 
 
-def _comment(airtable: "TablesEmulator", base: Base, key: str, record_id: str, said: str) -> Done:
+def _comment(airtable: "TablesEmulator", base: Base, key: str, record_id: str, content: str) -> ActionResult:
     record = require(_table(base, key).records.get(record_id), ValueError(f"no record {record_id!r}"))
-    made = comments.add(record, airtable.workspace.new_id("com"), seed.COLLEAGUE, said, airtable.stage.now())
-    return {"comment_id": made.id}
+    new_comment = comments.add(record, airtable.workspace.new_id("com"), seed.COLLEAGUE, content, airtable.stage.now())
+    return {"comment_id": new_comment.id}
 
 
 def _base(airtable: "TablesEmulator", value: Any) -> Base:

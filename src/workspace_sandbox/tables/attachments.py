@@ -1,4 +1,4 @@
-"""Attachments: uploaded, and had from addresses that are good for a while."""
+"""Attachments: uploads, and downloads from URLs that expire."""
 
 import hashlib
 from collections.abc import Iterator
@@ -16,60 +16,60 @@ from workspace_sandbox.tables.state import Attachment, Base
 from workspace_sandbox.tables.wire import Refusal, forbidden, not_found
 
 SAMPLE_PATH = "/samples/arrivals.csv"
-"""A public file for clients to attach, which the vendor does not have."""
+"""The path of a public sample file that clients can attach. Airtable has no such file."""
 
 SAMPLE = "container,port,arrives\r\nBFJU4410927,Bergen,2026-11-22\r\nBFJU4410931,Ålesund,2026-11-24\r\n"
 PATH = "/v3/u/{until}/{attachment}/{signature}/{filename}"
 
 
-def upload_attachment(call: Call) -> dict[str, Any]:
-    """Append a file to a cell, wherever in the base the record is; answered with field ids."""
-    home = require(call.base.home(call.path["record"]), not_found())
-    table, record = home
+def upload_attachment(request: Call) -> dict[str, Any]:
+    """Append a file to a cell of any record in the base. The response has field ids."""
+    location = require(request.base.home(request.path["record"]), not_found())
+    table, record = location
     if table.synced:
         raise forbidden()
-    column = queries.column_of(table, call.path["field"])
-    call.workspace.upload(call.base, table, record, column, call.body, user=call.access.user)
-    # The sample of this route has identifiers where all other routes answer with names.
-    return call.reader.record(table, record, by_id=True, only=[column])
+    column = queries.column_of(table, request.path["field"])
+    request.workspace.upload(request.base, table, record, column, request.body, user=request.access.user)
+    # The documented response of this route has ids where all other routes have names.
+    return request.reader.record(table, record, by_id=True, only=[column])
 
 
-def address(stage: EmulatorContext, attachment: Attachment) -> str:
-    """Where *attachment* can be had from, until it expires; nobody is asked for a token there."""
-    until = int((stage.clock.now() + stage.knobs["url_seconds"]) * 1000)
+def address(context: EmulatorContext, attachment: Attachment) -> str:
+    """Return the URL of *attachment* until it expires. It works without a token."""
+    expires_at = int((context.clock.now() + context.knobs["url_seconds"]) * 1000)
     path = PATH.format(
-        until=until,
+        until=expires_at,
         attachment=attachment.id,
-        signature=_signature(until, attachment.id),
-        filename=_quoted(attachment.filename),
+        signature=_signature(expires_at, attachment.id),
+        filename=_quote(attachment.filename),
     )
-    return stage.addresses.get("content", "https://content.airtable.com") + path
+    return context.addresses.get("content", "https://content.airtable.com") + path
 
 
 async def serve(authorisations: Authorisations, request: web.Request) -> web.Response:
-    """The bytes of a file whose address is genuine and has not expired."""
-    given, stage = request.match_info, authorisations.stage
-    if not given["until"].isdecimal() or given["signature"] != _signature(int(given["until"]), given["attachment"]):
+    """Return the bytes of a file if its URL is genuine and has not expired."""
+    params, context = request.match_info, authorisations.stage
+    if not params["until"].isdecimal() or params["signature"] != _signature(int(params["until"]), params["attachment"]):
         raise not_found()
-    # The vendor's addresses end after some hours ("Attachments"): whoever stores them finds them dead.
-    if stage.clock.now() * 1000 >= int(given["until"]):
+    # The vendor's URLs expire after some hours ("Attachments"), so a stored one stops working.
+    if context.clock.now() * 1000 >= int(params["until"]):
         raise Refusal(410, "GONE", envelope="bare")
-    attachment = _find(authorisations.workspace.bases, given["attachment"])
-    headers = {"Content-Disposition": f"inline; filename*=UTF-8''{_quoted(attachment.filename)}"}
+    attachment = _find(authorisations.workspace.bases, params["attachment"])
+    headers = {"Content-Disposition": f"inline; filename*=UTF-8''{_quote(attachment.filename)}"}
     return web.Response(body=attachment.bytes(), headers=headers | {"Content-Type": attachment.type})
 
 
 async def serve_sample(_: web.Request) -> web.Response:
-    """The file at ``SAMPLE_PATH``."""
+    """Return the file at ``SAMPLE_PATH``."""
     return web.Response(text=SAMPLE, content_type="text/csv", charset="utf-8")
 
 
-def _quoted(filename: str) -> str:
+def _quote(filename: str) -> str:
     return quote(filename, safe="", errors="replace")
 
 
-def _signature(until: int, identifier: str) -> str:
-    return hashlib.sha256(f"{until}/{identifier}".encode()).hexdigest()[:32]
+def _signature(expires_at: int, identifier: str) -> str:
+    return hashlib.sha256(f"{expires_at}/{identifier}".encode()).hexdigest()[:32]
 
 
 def _find(bases: list[Base], identifier: str) -> Attachment:

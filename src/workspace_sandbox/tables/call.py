@@ -1,4 +1,4 @@
-"""A request that was let in."""
+"""An authorised request."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from workspace_sandbox.tables.workspace import Workspace, WriteOptions
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request that was let in."""
+    """An authorised request and the state that it works on."""
 
     workspace: Workspace
     iterators: queries.Iterators
@@ -26,49 +26,49 @@ class Call:
     query: MultiMapping[str]
     body: Mapping[str, Any]
     reader: Reader
-    """Shows what is in ``base``."""
+    """The reader of the records in ``base``."""
 
     permission: Callable[[Base], str]
-    """What the caller may do in a base."""
+    """The function that returns the caller's role in a base."""
 
     replaces: bool
-    """Whether it is a PUT."""
+    """Whether the method is PUT, which clears omitted fields."""
 
     ping: Callable[[Webhook], None]
-    """Pings a webhook."""
+    """The function that pings a webhook."""
 
     @property
     def base(self) -> Base:
-        """The base of the path."""
+        """The base in the path."""
         return self.reader.base
 
     def table(self) -> Table:
-        """The table of the path, by id or name."""
+        """Return the table in the path, by id or name."""
         return require(find(self.base.tables, self.path["table"]), wire.no_such_model())
 
     def written_table(self) -> Table:
-        """The table of the path, if it takes writes."""
+        """Return the table in the path. Raises an error if it is read-only."""
         table = self.table()
         if table.synced:
             raise wire.forbidden()
         return table
 
     def own_record(self, table: Table) -> Record:
-        """The record of the path, which must be one of *table*."""
+        """Return the record in the path. Raises an error if it does not belong to *table*."""
         return require(table.records.get(self.path["record"]), wire.no_such_record(self.path["record"]))
 
     def manner(self) -> WriteOptions:
-        """How it is to be written."""
+        """Return the options for writing."""
         creates = PERMISSIONS.index(self.permission(self.base)) >= PERMISSIONS.index("create")
         return WriteOptions(self.access.user, self.flag("typecast"), creates, self.replaces)
 
     def flag(self, name: str) -> bool:
-        """A yes or no of the body; absent and null are no."""
+        """Return a boolean of the body. Absent and null mean False."""
         value = self.body.get(name)
         if value is not None and not isinstance(value, bool):
             raise wire.invalid_request()
         return bool(value)
 
     def shown(self, table: Table, record: Record) -> dict[str, Any]:
-        """A record that was written."""
+        """Return a written record as the response shows it."""
         return self.reader.record(table, record, by_id=self.flag("returnFieldsByFieldId"))

@@ -1,4 +1,4 @@
-"""What ``typecast`` makes of a value before the strict rule sees it: best effort, and nothing where none helps."""
+"""Conversion of loose values for ``typecast``, before strict validation: best effort, or None."""
 
 import re
 from typing import Any
@@ -8,7 +8,7 @@ from workspace_sandbox.tables.draft import Cell, Write
 from workspace_sandbox.tables.state import plain
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-MANY = 1e9
+MAX_STARS_INPUT = 1e9
 CHECKED = frozenset({"true", "checked", "yes", "1"})
 
 
@@ -23,14 +23,14 @@ def _text(_: Cell, raw: Any) -> Any:
 def _number(_: Cell, raw: Any) -> Any:
     if not isinstance(raw, str):
         return raw
-    share = 100 if raw.strip().endswith("%") else 1
-    found = NUMBER.search(raw.replace(",", ""))
-    return float(found.group()) / share if found else None
+    divisor = 100 if raw.strip().endswith("%") else 1
+    match = NUMBER.search(raw.replace(",", ""))
+    return float(match.group()) / divisor if match else None
 
 
 def _rating(cell: Cell, raw: Any) -> Any:
     stars = _number(cell, raw)
-    if isinstance(stars, int | float) and -MANY < stars < MANY:
+    if isinstance(stars, int | float) and -MAX_STARS_INPUT < stars < MAX_STARS_INPUT:
         return max(0, min(int(stars), cell.field.option("max"))) or None
     return stars
 
@@ -54,9 +54,9 @@ def _selects(cell: Cell, raw: Any) -> Any:
 def _collaborator(cell: Cell, raw: Any) -> Any:
     if not isinstance(raw, str):
         return raw
-    wanted = raw.strip()
-    known = (user for user in cell.draft.base.users if wanted in {user.id, user.email, user.name})
-    return next(({"id": user.id} for user in known), None)
+    name = raw.strip()
+    matches = (user for user in cell.draft.base.users if name in {user.id, user.email, user.name})
+    return next(({"id": user.id} for user in matches), None)
 
 
 def _collaborators(cell: Cell, raw: Any) -> Any:
@@ -69,8 +69,8 @@ def _collaborators(cell: Cell, raw: Any) -> Any:
 def _date(_: Cell, raw: Any) -> Any:
     if not isinstance(raw, str):
         return raw
-    at = times.read_instant(raw, "utc")
-    return None if at is None else times.written(at)[:10]
+    timestamp = times.read_instant(raw, "utc")
+    return None if timestamp is None else times.written(timestamp)[:10]
 
 
 def _date_time(cell: Cell, raw: Any) -> Any:
@@ -98,7 +98,7 @@ def _barcode(cell: Cell, raw: Any) -> Any:
 
 
 def _parts(raw: Any) -> Any:
-    """The items of a text that lists them with commas."""
+    """Split a text with commas into items."""
     return [part.strip() for part in raw.split(",") if part.strip()] if isinstance(raw, str) else raw
 
 
@@ -117,4 +117,4 @@ LOOSE: dict[str, Write] = {
     "multipleAttachments": _attachments,
     "barcode": _barcode,
 }
-"""One for each type that can be written; None where no value comes of it."""
+"""The converter of each writable type. It returns None if a value cannot be converted."""

@@ -1,4 +1,4 @@
-"""Writing cells: what each type of field takes, strictly."""
+"""Strict validation of cell values, by field type."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,17 +11,17 @@ from workspace_sandbox.tables.draft import Cell, PendingWrite, Write
 from workspace_sandbox.tables.state import Attachment, Field, Record, User, plain
 from workspace_sandbox.tables.wire import computed_field, invalid_attachment, invalid_record_id, no_such_row
 
-LARGEST = 1e300
-"""Beyond this, and not being a number at all, is refused."""
+MAX_NUMBER = 1e300
+"""The largest absolute value of a number."""
 
 
 def write(draft: PendingWrite, field: Field, record: Record | None, raw: Any) -> Any:
-    """The value that is kept for *raw*; None where the cell becomes empty."""
+    """Return the stored value of *raw*, or None if the cell becomes empty."""
     if field.type not in STRICT:
         raise computed_field(field.name)
     cell = Cell(draft, field, record)
-    given = LOOSE[field.type](cell, raw) if draft.typecast and raw is not None else raw
-    return None if given is None else STRICT[field.type](cell, given)
+    value = LOOSE[field.type](cell, raw) if draft.typecast and raw is not None else raw
+    return None if value is None else STRICT[field.type](cell, value)
 
 
 def _text(cell: Cell, raw: Any) -> str:
@@ -31,8 +31,8 @@ def _text(cell: Cell, raw: Any) -> str:
 
 
 def _number(cell: Cell, raw: Any) -> int | float:
-    # True is a number to Python, and none to Airtable.
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or not -LARGEST <= raw <= LARGEST:
+    # Python counts True as a number, Airtable does not.
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not -MAX_NUMBER <= raw <= MAX_NUMBER:
         raise cell.refused()
     number: int | float = plain(raw)
     return number
@@ -66,9 +66,9 @@ def _collaborator(cell: Cell, raw: Any) -> User:
 
 
 def _people(cell: Cell, raw: Mapping[str, Any]) -> User | None:
-    wanted = {name: raw[name] for name in ("id", "email") if name in raw}
-    for user in cell.draft.base.users if wanted else ():
-        if all(getattr(user, name) == value for name, value in wanted.items()):
+    criteria = {name: raw[name] for name in ("id", "email") if name in raw}
+    for user in cell.draft.base.users if criteria else ():
+        if all(getattr(user, name) == value for name, value in criteria.items()):
             return user
     return None
 
@@ -84,17 +84,17 @@ def _date(cell: Cell, raw: Any) -> str:
 
 def _date_time(cell: Cell, raw: Any) -> float | None:
     text = _text(cell, raw)
-    at = times.read_instant(text, cell.field.option("timeZone")) if text else None
-    if text and at is None:
+    timestamp = times.read_instant(text, cell.field.option("timeZone")) if text else None
+    if text and timestamp is None:
         raise cell.refused()
-    return at
+    return timestamp
 
 
 def _links(cell: Cell, raw: Any) -> list[str]:
     linked = cell.linked()
     identifiers = list(dict.fromkeys(_text(cell, identifier) for identifier in _list(cell, raw)))
     for identifier in identifiers:
-        # Two refusals: recorded traffic has one for what is no identifier, and another for what names no record.
+        # Recorded traffic has two errors: one for an invalid id, and one for an unknown record.
         if not identifier.startswith("rec"):
             raise invalid_record_id(identifier)
         if not cell.draft.has(linked, identifier):
@@ -110,20 +110,20 @@ def _attachment(cell: Cell, raw: Any) -> Attachment:
     if not isinstance(raw, Mapping):
         raise invalid_attachment(cell.field.name)
     if "id" in raw:
-        return _kept(cell, raw)
+        return _existing_attachment(cell, raw)
     url, filename = raw.get("url"), raw.get("filename")
     if not isinstance(url, str) or not isinstance(filename, str | None) or not _is_fetchable(url):
         raise invalid_attachment(cell.field.name)
     return cell.draft.new_attachment(url, filename or None)
 
 
-def _kept(cell: Cell, raw: Mapping[str, Any]) -> Attachment:
-    """The attachment of that id that the cell already has."""
-    held: list[Attachment] = cell.record.cells.get(cell.field.id, []) if cell.record else []
-    known = next((attachment for attachment in held if attachment.id == raw["id"]), None)
-    if known is None:
+def _existing_attachment(cell: Cell, raw: Mapping[str, Any]) -> Attachment:
+    """Return the attachment with that id in the cell."""
+    attachments: list[Attachment] = cell.record.cells.get(cell.field.id, []) if cell.record else []
+    match = next((attachment for attachment in attachments if attachment.id == raw["id"]), None)
+    if match is None:
         raise invalid_attachment(cell.field.name)
-    return known
+    return match
 
 
 def _is_fetchable(url: str) -> bool:
@@ -134,12 +134,12 @@ def _is_fetchable(url: str) -> bool:
 
 
 def host_of(url: str) -> str:
-    """The host of an address."""
+    """Return the host of a URL."""
     return urlsplit(url).hostname or ""
 
 
 def filename_of(url: str) -> str:
-    """The name of a file that is given by its address only."""
+    """Return the file name in a URL."""
     return unquote(urlsplit(url).path.rsplit("/", 1)[-1]) or "file"
 
 
@@ -172,4 +172,4 @@ STRICT: dict[str, Write] = {
     "multipleAttachments": _attachments,
     "barcode": _barcode,
 }
-"""The types that can be written, and how; whatever is not here is computed, or unknown, and is not written."""
+"""The validators of writable types. Other types are computed or unknown, and cannot be written."""

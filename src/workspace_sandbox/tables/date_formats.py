@@ -1,4 +1,4 @@
-"""Instants written and read in the form of the vendor's format specifiers, with English names."""
+"""Formatting and parsing of dates with the vendor's format specifiers and English names."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ TOKEN = re.compile(
     r"\[([^\]]*)\]|(LTS|LT|L{1,4}|l{1,4}|M{1,4}|Q|Do|D{1,4}|d{1,4}|E|e|w{1,2}|W{1,2}|YYYY|YY|A|a|H{1,2}|h{1,2}"
     r"|m{1,2}|s{1,2}|S{1,3}|Z{1,2}|X|x)"
 )
-LOCAL = {
+ALIASES = {
     "LT": "h:mm A",
     "LTS": "h:mm:ss A",
     "L": "MM/DD/YYYY",
@@ -23,11 +23,11 @@ LOCAL = {
     "lll": "MMM D, YYYY h:mm A",
     "llll": "ddd, MMM D, YYYY h:mm A",
 }
-"""Forms that stand for others."""
+"""Format specifiers that stand for others."""
 
 Write = Callable[[datetime], object]
 
-WRITTEN: Mapping[str, Write] = {
+FORMATTERS: Mapping[str, Write] = {
     "M": lambda at: at.month,
     "MM": lambda at: f"{at.month:02}",
     "MMM": lambda at: MONTHS[at.month - 1][:3],
@@ -69,7 +69,7 @@ WRITTEN: Mapping[str, Write] = {
     "x": lambda at: int(at.timestamp() * 1000),
 }
 
-READ: Mapping[str, str] = {
+PATTERNS: Mapping[str, str] = {
     **dict.fromkeys(("YYYY",), r"(?P<year>\d{4})"),
     **dict.fromkeys(("YY",), r"(?P<short>\d{2})"),
     **dict.fromkeys(("M", "MM"), r"(?P<month>\d{1,2})"),
@@ -95,82 +95,82 @@ SPANS = (
     (320 * 86_400, 2_629_746, "", "months"),
     (548 * 86_400, 31_556_952, "a year", ""),
 )
-"""Up to how many seconds a span is told so: in words, or as a number of units of so many seconds."""
+"""The wording of time spans: maximum seconds, seconds per unit, fixed words and unit."""
 
 
 def formatted(at: datetime, form: str) -> str:
-    """*at* in the *form*; what stands in brackets is kept."""
+    """Format *at*. Text in brackets is copied."""
 
-    def one(found: re.Match[str]) -> str:
-        kept, token = found[1], found[2]
+    def replace(match: re.Match[str]) -> str:
+        literal, token = match[1], match[2]
         if token is None:
-            return str(kept)
-        return formatted(at, LOCAL[token]) if token in LOCAL else str(WRITTEN[token](at))
+            return str(literal)
+        return formatted(at, ALIASES[token]) if token in ALIASES else str(FORMATTERS[token](at))
 
-    return TOKEN.sub(one, form)
+    return TOKEN.sub(replace, form)
 
 
 def parsed(text: str, form: str) -> datetime | None:
-    """The instant, in UTC, that *text* tells in the *form*; None where it does not."""
-    for short, long in sorted(LOCAL.items(), key=lambda pair: -len(pair[0])):
+    """Parse *text* as a time in UTC. Returns None if it does not match the format."""
+    for short, long in sorted(ALIASES.items(), key=lambda pair: -len(pair[0])):
         form = long if form == short else form
     try:
-        found = re.fullmatch(_reading(form), text.strip())
-        return _told(found.groupdict()) if found else None
+        match = re.fullmatch(_pattern(form), text.strip())
+        return _to_datetime(match.groupdict()) if match else None
     except (re.error, ValueError):
         return None
 
 
-def _reading(form: str) -> str:
-    """The pattern of *form*."""
-    made, at = "", 0
-    for found in TOKEN.finditer(form):
-        made += re.escape(form[at : found.start()])
-        made += re.escape(found[1]) if found[2] is None else READ.get(found[2], r"\S+")
-        at = found.end()
-    return made + re.escape(form[at:])
+def _pattern(form: str) -> str:
+    """Return the pattern of *form*."""
+    pattern, position = "", 0
+    for match in TOKEN.finditer(form):
+        pattern += re.escape(form[position : match.start()])
+        pattern += re.escape(match[1]) if match[2] is None else PATTERNS.get(match[2], r"\S+")
+        position = match.end()
+    return pattern + re.escape(form[position:])
 
 
-def _told(parts: Mapping[str, str | None]) -> datetime:
-    """The instant of what was read; today's year would make tests depend on the day, so a year is needed."""
-    given = {name: value for name, value in parts.items() if value is not None}
-    if "short" in given:
-        # As most programs do: 69 is of the last century.
-        given["year"] = str(int(given["short"]) + (1900 if int(given["short"]) > 68 else 2000))
-    if "name" in given:
-        given["month"] = str(1 + [month[:3] for month in MONTHS].index(given["name"][:3].capitalize()))
-    hour = int(given.get("hour", 0))
-    if "half" in given:
-        hour = hour % 12 + (12 if given["half"] in "Pp" else 0)
-    if "year" not in given:
-        raise ValueError(given)
-    day = datetime(int(given["year"]), int(given.get("month", 1)), int(given.get("day", 1)), hour, tzinfo=UTC)
-    return day.replace(minute=int(given.get("minute", 0)), second=int(given.get("second", 0)))
+def _to_datetime(parts: Mapping[str, str | None]) -> datetime:
+    """Return the time of the parsed parts. The year is required, because a default would depend on the current day."""
+    fields = {name: value for name, value in parts.items() if value is not None}
+    if "short" in fields:
+        # As in most programs, 69 and above mean the last century.
+        fields["year"] = str(int(fields["short"]) + (1900 if int(fields["short"]) > 68 else 2000))
+    if "name" in fields:
+        fields["month"] = str(1 + [month[:3] for month in MONTHS].index(fields["name"][:3].capitalize()))
+    hour = int(fields.get("hour", 0))
+    if "half" in fields:
+        hour = hour % 12 + (12 if fields["half"] in "Pp" else 0)
+    if "year" not in fields:
+        raise ValueError(fields)
+    day = datetime(int(fields["year"]), int(fields.get("month", 1)), int(fields.get("day", 1)), hour, tzinfo=UTC)
+    return day.replace(minute=int(fields.get("minute", 0)), second=int(fields.get("second", 0)))
 
 
 def week_of(day: date, start: int) -> tuple[int, int]:
-    """Year and week of *day*; the first week has the first of January, and weeks start at weekday *start*."""
-    begun = day - timedelta(days=(day.weekday() - start) % 7)
-    year = (begun + timedelta(days=6)).year
-    first = date(year, 1, 1)
-    first -= timedelta(days=(first.weekday() - start) % 7)
-    return year, (begun - first).days // 7 + 1
+    """Return year and week of *day*. Weeks start on weekday *start*, and the first week contains January 1."""
+    week_start = day - timedelta(days=(day.weekday() - start) % 7)
+    year = (week_start + timedelta(days=6)).year
+    first_week = date(year, 1, 1)
+    first_week -= timedelta(days=(first_week.weekday() - start) % 7)
+    return year, (week_start - first_week).days // 7 + 1
 
 
 def ordinal(number: int) -> str:
-    """A number as a place: ``1st``, ``2nd``."""
+    """Return an ordinal number: ``1st``, ``2nd``."""
     ending = "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
 def told(seconds: float) -> str:
-    """A span in words."""
-    for most, unit, words, plural in SPANS:
-        if seconds < most:
+    """Return a time span in words."""
+    for max_seconds, unit, words, plural in SPANS:
+        if seconds < max_seconds:
             return words or f"{max(2, int(seconds / unit + 0.5))} {plural}"
     return f"{max(2, int(seconds / 31_556_952 + 0.5))} years"
 
 
-def _offset(at: datetime, between: str) -> str:
+def _offset(at: datetime, separator: str) -> str:
     minutes = int((at.utcoffset() or timedelta()).total_seconds() // 60)
-    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}{between}{abs(minutes) % 60:02}"
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}{separator}{abs(minutes) % 60:02}"

@@ -1,4 +1,4 @@
-"""Tables and fields as requests define them: what is missing or not possible is refused before anything is made."""
+"""Definitions of tables and fields in requests. All of a request is validated before anything is created."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ from workspace_sandbox.tables.draft import COLOURS
 from workspace_sandbox.tables.state import Base, Field, Table, View, find
 from workspace_sandbox.tables.workspace import Workspace
 
-LONGEST_NAME = 255
-LONGEST_DESCRIPTION = 20_000
+MAX_NAME_LENGTH = 255
+MAX_DESCRIPTION_LENGTH = 20_000
 PLAIN = ("singleLineText", "multilineText", "richText", "email", "url", "phoneNumber", "barcode")
 PEOPLE = ("singleCollaborator", "multipleCollaborators")
-NEEDED: Mapping[str, Sequence[str]] = {
+REQUIRED_OPTIONS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys((*PLAIN, *PEOPLE, "multipleAttachments"), ()),
     **dict.fromkeys(("number", "percent"), ("precision",)),
     "currency": ("precision", "symbol"),
@@ -25,213 +25,220 @@ NEEDED: Mapping[str, Sequence[str]] = {
     "dateTime": ("dateFormat", "timeFormat", "timeZone"),
     "multipleRecordLinks": ("linkedTableId",),
 }
-"""The types that requests can make, and the options that each must have."""
+"""The types that requests can create, with their required options."""
 
-PRIMARY = frozenset({*PLAIN, "number", "percent", "currency", "duration", "date", "dateTime"})
-"""What the first field of a table may be."""
+PRIMARY_TYPES = frozenset({*PLAIN, "number", "percent", "currency", "duration", "date", "dateTime"})
+"""The allowed types of a table's first field."""
 
 COMPUTED = frozenset({*values.COMPUTED, "aiText", "externalSyncSource"})
-"""What is made in the application only."""
+"""The types that can only be created in Airtable itself."""
 
 FORMATS: Mapping[str, Mapping[str, str]] = {
     "dateFormat": {"local": "l", "friendly": "LL", "us": "M/D/YYYY", "european": "D/M/YYYY", "iso": "YYYY-MM-DD"},
     "timeFormat": {"12hour": "h:mma", "24hour": "HH:mm"},
 }
 BOUNDS = {"precision": (0, 8), "max": (1, 10)}
-TEXTS = ("symbol", "icon", "color", "durationFormat", "timeZone")
-LINK = ("linkedTableId", "viewIdForRecordSelection")
+TEXT_OPTIONS = ("symbol", "icon", "color", "durationFormat", "timeZone")
+LINK_OPTIONS = ("linkedTableId", "viewIdForRecordSelection")
 
 
 @dataclass(slots=True)
 class Definitions:
-    """What one request makes in a base: nothing of it is kept before all of it was read."""
+    """The tables and fields of one request. Nothing is stored until all of it has been parsed."""
 
     workspace: Workspace
     base: Base
-    _back: list[tuple[Table, Field]] = field(default_factory=list)
+    _inverse_fields: list[tuple[Table, Field]] = field(default_factory=list)
 
-    def table(self, given: Mapping[str, Any]) -> Table:
-        """A new table of the base, with a view of all."""
-        name = named(given)
-        if any(known.name.casefold() == name.casefold() for known in self.base.tables):
+    def table(self, definition: Mapping[str, Any]) -> Table:
+        """Return a new table of the base, with a view of all records."""
+        name = named(definition)
+        if any(existing.name.casefold() == name.casefold() for existing in self.base.tables):
             raise wire.duplicate_table(name)
-        columns = given.get("fields")
+        columns = definition.get("fields")
         if not isinstance(columns, list) or not columns:
             raise wire.invalid_request("A table must have at least one field")
-        about = self.workspace
-        table = Table(about.new_id("tbl"), name, [], [View(about.new_id("viw"), "Grid view")])
-        table.description = described(given)
+        workspace = self.workspace
+        table = Table(workspace.new_id("tbl"), name, [], [View(workspace.new_id("viw"), "Grid view")])
+        table.description = described(definition)
         for column in columns:
             table.fields.append(self._field(table, column))
-        if table.primary.type not in PRIMARY:
+        if table.primary.type not in PRIMARY_TYPES:
             raise wire.invalid_options(f"{table.primary.name}: a primary field cannot be a {table.primary.type} field")
         return table
 
     def keep(self, *tables: Table) -> None:
-        """Add *tables* to the base, and the other sides of new links to the tables that they lead to."""
+        """Add *tables* to the base, and the inverse fields of new links to the linked tables."""
         self.base.tables.extend(tables)
-        for table, column in self._back:
+        for table, column in self._inverse_fields:
             column.name = free_name(table, column.name)
             table.fields.append(column)
 
-    def field(self, table: Table, given: Any) -> Field:
-        """A new field of *table*, which has it from now on."""
-        made = self._field(table, given)
-        table.fields.append(made)
+    def field(self, table: Table, definition: Any) -> Field:
+        """Add a new field to *table*."""
+        column = self._field(table, definition)
+        table.fields.append(column)
         self.keep()
-        return made
+        return column
 
-    def _field(self, table: Table, given: Any) -> Field:
-        if not isinstance(given, Mapping):
+    def _field(self, table: Table, definition: Any) -> Field:
+        if not isinstance(definition, Mapping):
             raise wire.invalid_request()
-        name, kind, options = named_field(table, given.get("name")), given.get("type"), given.get("options")
-        if not isinstance(kind, str) or kind not in {*NEEDED, *COMPUTED}:
+        name, kind, options = (
+            named_field(table, definition.get("name")),
+            definition.get("type"),
+            definition.get("options"),
+        )
+        if not isinstance(kind, str) or kind not in {*REQUIRED_OPTIONS, *COMPUTED}:
             raise wire.invalid_request(f"Invalid field type for {name}")
         if kind in COMPUTED:
             raise wire.unsupported_field(f"{table.name}.{name}", kind)
-        read = self._options(f"{table.name}.{name}", kind, options)
-        made = Field(self.workspace.new_id("fld"), name, kind, read or None, described(given))
+        parsed = self._options(f"{table.name}.{name}", kind, options)
+        column = Field(self.workspace.new_id("fld"), name, kind, parsed or None, described(definition))
         if kind == "multipleRecordLinks":
-            self._link(table, made)
-        return made
+            self._link(table, column)
+        return column
 
-    def _options(self, place: str, kind: str, options: Any) -> dict[str, Any]:
-        if options is None and NEEDED[kind]:
-            raise wire.invalid_options(f"Failed schema validation: {place}.options is missing")
+    def _options(self, path: str, kind: str, options: Any) -> dict[str, Any]:
+        if options is None and REQUIRED_OPTIONS[kind]:
+            raise wire.invalid_options(f"Failed schema validation: {path}.options is missing")
         if not isinstance(options, Mapping | None):
-            raise wire.invalid_options(f"Failed schema validation: {place}.options is not an object")
-        given = dict(options or {})
-        for name in NEEDED[kind]:
-            if name not in given:
-                raise wire.invalid_options(f"Failed schema validation: {place}.options.{name} is missing")
-        # What links show of themselves cannot be given when they are made: people report it of ``isReversed`` too.
-        known = LINK if kind == "multipleRecordLinks" else NEEDED[kind]
-        for name in given:
-            if name not in known:
-                raise wire.invalid_options(f"Invalid options for {place}: {name} is not supported here")
-        return self._completed(place, given, kind)
+            raise wire.invalid_options(f"Failed schema validation: {path}.options is not an object")
+        parsed = dict(options or {})
+        for name in REQUIRED_OPTIONS[kind]:
+            if name not in parsed:
+                raise wire.invalid_options(f"Failed schema validation: {path}.options.{name} is missing")
+        # Derived link options cannot be set on creation. People report this of ``isReversed`` too.
+        allowed = LINK_OPTIONS if kind == "multipleRecordLinks" else REQUIRED_OPTIONS[kind]
+        for name in parsed:
+            if name not in allowed:
+                raise wire.invalid_options(f"Invalid options for {path}: {name} is not supported here")
+        return self._complete(path, parsed, kind)
 
-    def _completed(self, place: str, given: dict[str, Any], kind: str) -> dict[str, Any]:
-        """The options as the schema shows them."""
+    def _complete(self, path: str, parsed: dict[str, Any], kind: str) -> dict[str, Any]:
+        """Return the options in the form of the schema."""
         for name, formats in FORMATS.items():
-            if name in given:
-                given[name] = _format(place, given[name], formats)
-        for name, (least, most) in BOUNDS.items():
-            if name in given and not _is_within(given[name], least, most):
-                raise wire.invalid_options(f"Invalid options for {place}: {name} must be from {least} to {most}")
-        for name in (*TEXTS, *LINK):
-            if not isinstance(given.get(name, ""), str):
-                raise wire.invalid_options(f"Invalid options for {place}: {name} must be a text")
-        if "choices" in given:
-            given["choices"] = self._choices(place, given["choices"])
+            if name in parsed:
+                parsed[name] = _format(path, parsed[name], formats)
+        for name, (minimum, maximum) in BOUNDS.items():
+            if name in parsed and not _is_within(parsed[name], minimum, maximum):
+                raise wire.invalid_options(f"Invalid options for {path}: {name} must be from {minimum} to {maximum}")
+        for name in (*TEXT_OPTIONS, *LINK_OPTIONS):
+            if not isinstance(parsed.get(name, ""), str):
+                raise wire.invalid_options(f"Invalid options for {path}: {name} must be a text")
+        if "choices" in parsed:
+            parsed["choices"] = self._choices(path, parsed["choices"])
         if kind == "multipleAttachments":
-            given["isReversed"] = False
-        return given
+            parsed["isReversed"] = False
+        return parsed
 
-    def _choices(self, place: str, choices: Any) -> list[dict[str, Any]]:
-        listed = choices if isinstance(choices, list) else [choices]
-        names = [choice.get("name") if isinstance(choice, Mapping) else None for choice in listed]
+    def _choices(self, path: str, choices: Any) -> list[dict[str, Any]]:
+        items = choices if isinstance(choices, list) else [choices]
+        names = [choice.get("name") if isinstance(choice, Mapping) else None for choice in items]
         if not all(isinstance(name, str) and name for name in names):
-            raise wire.invalid_options(f"Invalid options for {place}: choices must be objects with a name")
+            raise wire.invalid_options(f"Invalid options for {path}: choices must be objects with a name")
         if len(set(names)) < len(names):
-            raise wire.invalid_options(f"Invalid options for {place}: choices must have different names")
+            raise wire.invalid_options(f"Invalid options for {path}: choices must have different names")
         return [
             {
                 "id": self.workspace.new_id("sel"),
                 "name": choice["name"],
-                "color": _colour(place, choice.get("color", COLOURS[number % len(COLOURS)])),
+                "color": _colour(path, choice.get("color", COLOURS[number % len(COLOURS)])),
             }
-            for number, choice in enumerate(listed)
+            for number, choice in enumerate(items)
         ]
 
-    def _link(self, table: Table, made: Field) -> None:
-        """Let *made* lead to the table that it names, and back from there."""
-        linked = next((one for one in (*self.base.tables, table) if one.id == made.option("linkedTableId")), None)
+    def _link(self, table: Table, column: Field) -> None:
+        """Resolve the linked table of a link field and create the inverse field."""
+        linked = next(
+            (candidate for candidate in (*self.base.tables, table) if candidate.id == column.option("linkedTableId")),
+            None,
+        )
         if linked is None:
-            raise wire.invalid_options(f"Invalid options for {table.name}.{made.name}: linkedTableId is unknown")
-        shown = {"isReversed": False, "prefersSingleRecordLink": False}
-        made.options = (made.options or {}) | shown
-        # Links within a table have one side.
+            raise wire.invalid_options(f"Invalid options for {table.name}.{column.name}: linkedTableId is unknown")
+        common = {"isReversed": False, "prefersSingleRecordLink": False}
+        column.options = (column.options or {}) | common
+        # Links within a table have no inverse field.
         if linked is not table:
-            back = {"linkedTableId": table.id, **shown, "inverseLinkFieldId": made.id}
-            inverse = Field(self.workspace.new_id("fld"), table.name, made.type, back)
-            made.options["inverseLinkFieldId"] = inverse.id
-            self._back.append((linked, inverse))
+            inverse_options = {"linkedTableId": table.id, **common, "inverseLinkFieldId": column.id}
+            inverse = Field(self.workspace.new_id("fld"), table.name, column.type, inverse_options)
+            column.options["inverseLinkFieldId"] = inverse.id
+            self._inverse_fields.append((linked, inverse))
 
 
-def rename_table(base: Base, table: Table, given: Mapping[str, Any]) -> None:
-    """Give *table* the name and the description that a request has."""
-    _require_known(given, {"name", "description", "dateDependencySettings"})
-    if "name" in given:
-        name = named(given)
-        known = next((one for one in base.tables if one.name.casefold() == name.casefold()), table)
-        if known is not table:
+def rename_table(base: Base, table: Table, fields: Mapping[str, Any]) -> None:
+    """Set the name and description of *table* from a request."""
+    _check_keys(fields, {"name", "description", "dateDependencySettings"})
+    if "name" in fields:
+        name = named(fields)
+        existing = next((other for other in base.tables if other.name.casefold() == name.casefold()), table)
+        if existing is not table:
             raise wire.duplicate_table(name)
         table.name = name
-    if "description" in given:
-        table.description = described(given)
+    if "description" in fields:
+        table.description = described(fields)
 
 
-def rename_field(table: Table, column: Field, given: Mapping[str, Any]) -> None:
-    """Give *column* the name and the description that a request has; options are not changed by requests."""
-    _require_known(given, {"name", "description"})
-    if "name" in given:
-        column.name = named_field(table, given["name"], column)
-    if "description" in given:
-        column.description = described(given)
+def rename_field(table: Table, column: Field, fields: Mapping[str, Any]) -> None:
+    """Set the name and description of *column* from a request. Options cannot be changed."""
+    _check_keys(fields, {"name", "description"})
+    if "name" in fields:
+        column.name = named_field(table, fields["name"], column)
+    if "description" in fields:
+        column.description = described(fields)
 
 
-def _require_known(given: Mapping[str, Any], known: set[str]) -> None:
-    if not set(given) <= known:
+def _check_keys(fields: Mapping[str, Any], allowed: set[str]) -> None:
+    if not set(fields) <= allowed:
         raise wire.invalid_request()
 
 
-def named(given: Mapping[str, Any]) -> str:
-    """The name of a base or table."""
-    name = given.get("name")
-    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
+def named(fields: Mapping[str, Any]) -> str:
+    """Return the name of a base or table."""
+    name = fields.get("name")
+    if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME_LENGTH:
         raise wire.invalid_request("A name must be a text of 1 to 255 characters")
     return name
 
 
-def described(given: Mapping[str, Any]) -> str | None:
-    """The description in a request, if it has one."""
-    text = given.get("description")
-    if not isinstance(text, str | None) or len(text or "") > LONGEST_DESCRIPTION:
+def described(fields: Mapping[str, Any]) -> str | None:
+    """Return the description in a request, or None."""
+    text = fields.get("description")
+    if not isinstance(text, str | None) or len(text or "") > MAX_DESCRIPTION_LENGTH:
         raise wire.invalid_request("A description must be a text of at most 20000 characters")
     return text or None
 
 
 def named_field(table: Table, name: Any, column: Field | None = None) -> str:
-    """The name of a field, which no other of *table* may have."""
-    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
+    """Return the name of a field. It must be unique in *table*."""
+    if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME_LENGTH:
         raise wire.duplicate_field()
-    if any(known is not column and known.name.casefold() == name.casefold() for known in table.fields):
+    if any(existing is not column and existing.name.casefold() == name.casefold() for existing in table.fields):
         raise wire.duplicate_field()
     return name
 
 
 def free_name(table: Table, name: str) -> str:
-    """*name*, with a number behind it if *table* has such a field."""
-    number, wanted = 1, name
-    while find(table.fields, wanted):
+    """Return *name*, with a number appended if *table* has such a field."""
+    number, candidate = 1, name
+    while find(table.fields, candidate):
         number += 1
-        wanted = f"{name} {number}"
-    return wanted
+        candidate = f"{name} {number}"
+    return candidate
 
 
-def _colour(place: str, given: Any) -> str:
-    if not isinstance(given, str) or not given:
-        raise wire.invalid_options(f"Invalid options for {place}: the color of a choice must be a text")
-    return given
+def _colour(path: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise wire.invalid_options(f"Invalid options for {path}: the color of a choice must be a text")
+    return value
 
 
-def _is_within(given: Any, least: int, most: int) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool) and least <= given <= most
+def _is_within(value: Any, minimum: int, maximum: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= maximum
 
 
-def _format(place: str, given: Any, formats: Mapping[str, str]) -> dict[str, str]:
-    name = given.get("name") if isinstance(given, Mapping) else None
+def _format(path: str, value: Any, formats: Mapping[str, str]) -> dict[str, str]:
+    name = value.get("name") if isinstance(value, Mapping) else None
     if not isinstance(name, str) or name not in formats:
-        raise wire.invalid_options(f"Invalid options for {place}: a format must be one of {', '.join(formats)}")
+        raise wire.invalid_options(f"Invalid options for {path}: a format must be one of {', '.join(formats)}")
     return {"name": name, "format": formats[name]}

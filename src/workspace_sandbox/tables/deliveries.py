@@ -1,4 +1,4 @@
-"""Webhooks hear of changes: a payload to fetch, and a signed ping that says so, tried again after pauses."""
+"""Webhook notifications: stored payloads, and signed pings with retries."""
 
 import hashlib
 import hmac
@@ -14,12 +14,12 @@ from workspace_sandbox.tables.changes import Comparison
 from workspace_sandbox.tables.state import Base, User
 from workspace_sandbox.tables.webhooks import Webhook
 
-TAKEN = frozenset({200, 204})
+ACCEPTED_STATUSES = frozenset({200, 204})
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Who changed a base, and by what: ``client`` is the application, ``publicApi`` a program."""
+    """The author and source of a change: ``client`` is the Airtable app, ``publicApi`` a program."""
 
     base: Base
     source: str
@@ -27,38 +27,40 @@ class Action:
     permission: str
 
     def shape(self) -> dict[str, Any]:
-        """As payloads tell it."""
+        """Return the action in the format of payloads."""
         user = {**self.user.shape(), "permissionLevel": self.permission}
         return {"source": self.source, "sourceMetadata": {"user": user}}
 
 
 class Deliverer:
-    """Keeps payloads and sends pings."""
+    """Stores payloads and sends pings."""
 
-    def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
-        self._stage = stage
+    def __init__(self, context: EmulatorContext, hooks: HookSender) -> None:
+        self._context = context
         self._hooks = hooks
 
-    def tell(self, webhooks: Mapping[str, Webhook], action: Action, compared: Comparison) -> None:
-        """Let those of *webhooks* that listen to the base know what changed in it."""
-        now = self._stage.clock.now()
+    def tell(self, webhooks: Mapping[str, Webhook], action: Action, comparison: Comparison) -> None:
+        """Notify those *webhooks* that listen to the base of its changes."""
+        now = self._context.clock.now()
         for webhook in list(webhooks.values()):
             listens = webhook.base_id == action.base.id and webhook.is_enabled(now) and webhook.hears(action.source)
-            seen = compared.told(webhook.wanted) if listens else {}
-            if seen:
-                about = {"baseTransactionNumber": action.base.transactions, "payloadFormat": "v0"}
-                webhook.keep({"timestamp": times.written(now), **about, "actionMetadata": action.shape(), **seen}, now)
+            changes = comparison.told(webhook.wanted) if listens else {}
+            if changes:
+                metadata = {"baseTransactionNumber": action.base.transactions, "payloadFormat": "v0"}
+                webhook.keep(
+                    {"timestamp": times.written(now), **metadata, "actionMetadata": action.shape(), **changes}, now
+                )
                 self.ping(webhooks, webhook)
 
     def ping(self, webhooks: Mapping[str, Webhook], webhook: Webhook) -> None:
-        """Ping *webhook*, if it wants that; after the last failure it is pinged no more until somebody turns it on."""
+        """Ping *webhook* if notifications are on. After the last failed retry they are turned off."""
         if webhook.url is None or not webhook.notifies:
             return
-        knobs = self._stage.knobs
+        knobs = self._context.knobs
         pauses = tuple(knobs["webhook_retry_seconds"])
 
-        def tried(delivery: Delivery) -> bool:
-            self._note(webhook, delivery, is_last=delivery.attempt > len(pauses))
+        def on_attempt(delivery: Delivery) -> bool:
+            self._record_attempt(webhook, delivery, is_last=delivery.attempt > len(pauses))
             return webhooks.get(webhook.id) is webhook and webhook.notifies
 
         self._hooks.send(
@@ -66,28 +68,28 @@ class Deliverer:
                 event_id=webhook.id,
                 type="ping",
                 url=webhook.url,
-                write=lambda *_: self._written(webhook),
+                write=lambda *_: self._signed_ping(webhook),
                 pauses=pauses,
                 ack_seconds=knobs["webhook_ack_seconds"],
-                tried=tried,
+                tried=on_attempt,
             )
         )
 
-    def _written(self, webhook: Webhook) -> tuple[bytes, Mapping[str, str]]:
+    def _signed_ping(self, webhook: Webhook) -> tuple[bytes, Mapping[str, str]]:
         ids = {"base": {"id": webhook.base_id}, "webhook": {"id": webhook.id}}
-        raw = json.dumps({**ids, "timestamp": times.written(self._stage.clock.now())}, separators=(",", ":")).encode()
+        raw = json.dumps({**ids, "timestamp": times.written(self._context.clock.now())}, separators=(",", ":")).encode()
         digest = hmac.new(webhook.secret, raw, hashlib.sha256).hexdigest()
         return raw, {"X-Airtable-Content-MAC": f"hmac-sha256={digest}"}
 
-    def _note(self, webhook: Webhook, delivery: Delivery, *, is_last: bool) -> None:
-        now = self._stage.clock.now()
-        about = {"completionTimestamp": times.written(now), "durationMs": 1.0, "retryNumber": delivery.attempt - 1}
-        if delivery.status in TAKEN:
+    def _record_attempt(self, webhook: Webhook, delivery: Delivery, *, is_last: bool) -> None:
+        now = self._context.clock.now()
+        attempt = {"completionTimestamp": times.written(now), "durationMs": 1.0, "retryNumber": delivery.attempt - 1}
+        if delivery.status in ACCEPTED_STATUSES:
             webhook.last_success_at = now
-            webhook.last_result = {"success": True, **about}
+            webhook.last_result = {"success": True, **attempt}
             return
         reason = delivery.reason if delivery.status is None else f"The address answered with {delivery.status}"
-        # Any other success of HTTP is none to the vendor, and is not tried again here.
-        again = delivery.reason is not None and not is_last
-        webhook.last_result = {"success": False, "error": {"message": reason}, **about, "willBeRetried": again}
+        # The vendor accepts only certain success codes. Other 2xx responses are failures without retry here.
+        will_retry = delivery.reason is not None and not is_last
+        webhook.last_result = {"success": False, "error": {"message": reason}, **attempt, "willBeRetried": will_retry}
         webhook.notifies = webhook.notifies and not is_last

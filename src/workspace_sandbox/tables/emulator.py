@@ -1,4 +1,4 @@
-"""Airtable on HTTP: who is let in, what is answered, and what testers can do to it."""
+"""Airtable over HTTP: authorisation, requests and test controls."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ DAY = 86_400
 
 
 class TablesEmulator(Emulator):
-    """A stand-in for Airtable: three bases, one of which the token does not see."""
+    """An emulator of Airtable with three bases, one of which is hidden from the token."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
         "auto_approve": False,
@@ -61,13 +61,13 @@ class TablesEmulator(Emulator):
     }
 
     def applications(self) -> Mapping[str, web.Application]:
-        """Return a new application per host name; that of the files also serves a file to attach."""
-        made = super().applications()
-        made["content"].router.add_get(attachments.SAMPLE_PATH, attachments.serve_sample)
-        return made
+        """Return a new application per host name. The content host also serves the sample file."""
+        applications = super().applications()
+        applications["content"].router.add_get(attachments.SAMPLE_PATH, attachments.serve_sample)
+        return applications
 
     def plant(self) -> None:
-        """Hold the seed."""
+        """Build the default bases."""
         self.limits = Limits(self.stage)
         self.iterators = queries.Iterators()
         self.workspace = seed.workspace(self.stage)
@@ -75,53 +75,53 @@ class TablesEmulator(Emulator):
         self._deliverer = Deliverer(self.stage, self.hooks)
 
     def credentials(self) -> dict[str, str]:
-        """The personal access token."""
+        """Return the personal access token."""
         return {"token": TOKEN}
 
     def examples(self) -> dict[str, Any]:
-        """A table with everything in it, a record of it, the other bases, and a file to attach."""
+        """Return a table with all field types, one of its records, the other bases, and a file to attach."""
         file_url = self.stage.addresses.get("content", "") + attachments.SAMPLE_PATH
         return {**seed.examples(self.workspace), "file_url": file_url}
 
     def perform(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what somebody does in the application, which webhooks of the base hear of."""
+        """Perform a user action and notify the webhooks of its base."""
         base = self.workspace.base(str(action.get("base_id")))
         if base is None:
             return super().perform(action)
-        with self._told(Action(base, "client", seed.COLLEAGUE, base.role(seed.COLLEAGUE))):
+        with self._notify_webhooks(Action(base, "client", seed.COLLEAGUE, base.role(seed.COLLEAGUE))):
             return super().perform(action)
 
     apply_seed = sowing.sow
 
     async def serve(self, route: Endpoint, request: web.Request) -> web.StreamResponse:
-        """Let a request in, or not, and answer it: who it is of, how often, where, whether, what."""
+        """Authorise, throttle and serve a request."""
         access = self.oauth.authenticate(request)
         self.limits.spend_token(access.token)
         base = self._base(access, request.match_info.get("base"))
         if "base" in request.match_info:
             self.limits.spend_base(base.id)
         await self.stage.admitted()
-        self._require(route, access, base)
-        call = self._call(request, access, base, await wire.body_of(request))
-        self._fail_writing(route)
+        self._check_permission(route, access, base)
+        api_request = self._create_request(request, access, base, await wire.body_of(request))
+        self._fail_next_write(route)
         if not route.writes:
-            return wire.answer(request, route.handler(call))
-        with self._told(Action(base, "publicApi", access.user, self._permission(access, base))):
-            return wire.answer(request, route.handler(call))
+            return wire.answer(request, route.handler(api_request))
+        with self._notify_webhooks(Action(base, "publicApi", access.user, self._permission(access, base))):
+            return wire.answer(request, route.handler(api_request))
 
     @contextmanager
-    def _told(self, action: Action) -> Iterator[None]:
-        """Lets webhooks hear of what is changed inside; what is refused changes nothing."""
+    def _notify_webhooks(self, action: Action) -> Iterator[None]:
+        """Notify webhooks of the changes made inside. A rejected request changes nothing."""
         webhooks, base = self.workspace.webhooks, action.base
-        listened = any(webhook.base_id == base.id for webhook in webhooks.values())
-        before = picture(base) if listened else {}
+        has_webhooks = any(webhook.base_id == base.id for webhook in webhooks.values())
+        before = picture(base) if has_webhooks else {}
         yield
         base.transactions += 1
-        if listened:
+        if has_webhooks:
             self._deliverer.tell(webhooks, action, Comparison(self.reader(base), before, picture(base)))
 
     def _base(self, access: Access, identifier: str | None) -> Base:
-        """The base of a path; without one, it does not matter which."""
+        """Return the base in the path. Without a base in the path, any base will do."""
         if identifier is None:
             return self.workspace.bases[0]
         if not identifier.startswith("app"):
@@ -132,16 +132,16 @@ class TablesEmulator(Emulator):
         return base
 
     def _permission(self, access: Access, base: Base) -> str:
-        """What the token's user may do in *base*; a knob changes it in the bases that the token sees."""
+        """Return the user's role in *base*. The knob ``permission_level`` overrides it in accessible bases."""
         role = access.role(base)
         return role if role == "none" else self.stage.knobs["permission_level"] or role
 
-    def _require(self, route: Endpoint, access: Access, base: Base) -> None:
-        held = PERMISSIONS.index(self._permission(access, base))
-        if (route.scope and route.scope not in access.scopes) or held < PERMISSIONS.index(route.permission):
+    def _check_permission(self, route: Endpoint, access: Access, base: Base) -> None:
+        role_index = PERMISSIONS.index(self._permission(access, base))
+        if (route.scope and route.scope not in access.scopes) or role_index < PERMISSIONS.index(route.permission):
             raise wire.forbidden()
 
-    def _call(self, request: web.Request, access: Access, base: Base, body: Mapping[str, Any]) -> Call:
+    def _create_request(self, request: web.Request, access: Access, base: Base, body: Mapping[str, Any]) -> Call:
         return Call(
             workspace=self.workspace,
             iterators=self.iterators,
@@ -156,11 +156,11 @@ class TablesEmulator(Emulator):
         )
 
     def reader(self, base: Base) -> Reader:
-        """Return what shows the records of *base*."""
+        """Return the reader of the records in *base*."""
         return Reader(base, self.stage.clock.now(), partial(attachments.address, self.stage))
 
-    def _fail_writing(self, route: Endpoint) -> None:
-        """Refuse one write that nothing is wrong with, if a knob says so."""
+    def _fail_next_write(self, route: Endpoint) -> None:
+        """Fail a valid write once, if the knob ``next_write`` requests it."""
         if route.writes and self.stage.knobs["next_write"] == "503_retriable":
             self.stage.knobs["next_write"] = ""
             raise wire.retriable()

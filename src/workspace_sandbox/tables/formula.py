@@ -1,4 +1,4 @@
-"""The vendor's formulas, in which filters are written: fields, operators, and functions."""
+"""The vendor's formulas, used as filters: fields, operators and functions."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -31,41 +31,41 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-MOST_NESTED = 50
+MAX_NESTING = 50
 
 Token = tuple[str, str]
 END: Token = ("end", "")
 
 
 def parse(text: str, table: Table) -> Callable[[Row], bool]:
-    """The filter that *text* says; refused if it is not understood."""
+    """Parse *text* into a filter. Raises an error if it is invalid."""
     tokens = list(_tokens(text))
     parser = _Parser(tokens, table)
     formula = parser.expression(0)
     if parser.next() != END:
         raise misunderstood()
 
-    def keeps(row: Row) -> bool:
+    def matches(row: Row) -> bool:
         try:
             return is_true(formula(row))
         except FormulaError:
             return False
 
-    return keeps
+    return matches
 
 
 def _tokens(text: str) -> Iterator[Token]:
-    at = 0
-    while at < len(text.rstrip()):
-        found = TOKEN.match(text, at)
-        if found is None or found.lastgroup is None:
+    position = 0
+    while position < len(text.rstrip()):
+        match = TOKEN.match(text, position)
+        if match is None or match.lastgroup is None:
             raise misunderstood()
-        yield found.lastgroup, found[found.lastgroup]
-        at = found.end()
+        yield match.lastgroup, match[match.lastgroup]
+        position = match.end()
 
 
 class _Parser:
-    """Descends through the tokens of one formula."""
+    """A recursive-descent parser of a formula."""
 
     def __init__(self, tokens: list[Token], table: Table) -> None:
         self._tokens = tokens
@@ -73,36 +73,36 @@ class _Parser:
         self._at = 0
 
     def next(self) -> Token:
-        """Take a token."""
+        """Consume a token."""
         token = self._peek()
         self._at += 1
         return token
 
     def expression(self, depth: int) -> Formula:
-        """A value, or two of them compared."""
-        # Deeper nesting would end in an error of Python's own.
-        if depth > MOST_NESTED:
+        """Parse a value, or a comparison of two values."""
+        # Deeper nesting would raise Python's RecursionError.
+        if depth > MAX_NESTING:
             raise misunderstood()
-        left = self._joined(0, depth)
+        left = self._operation(0, depth)
         if self._peek() not in COMPARISONS:
             return left
         compare = COMPARISONS[self.next()]
-        right = self._joined(0, depth)
+        right = self._operation(0, depth)
         return lambda row: compare(left(row), right(row))
 
-    def _joined(self, level: int, depth: int) -> Formula:
-        """Values joined by the operators of *level* and the tighter ones, from the left."""
+    def _operation(self, level: int, depth: int) -> Formula:
+        """Parse values joined by left-associative operators of *level* and tighter ones."""
         if level == len(OPERATORS):
             return self._value(depth)
-        first = self._joined(level + 1, depth)
+        first = self._operation(level + 1, depth)
         rest: list[tuple[Callable[[Any, Any], Any], Formula]] = []
         while self._peek() in OPERATORS[level]:
-            rest.append((OPERATORS[level][self.next()], self._joined(level + 1, depth)))
-        return _folded(first, rest) if rest else first
+            rest.append((OPERATORS[level][self.next()], self._operation(level + 1, depth)))
+        return _fold(first, rest) if rest else first
 
     def _value(self, depth: int) -> Formula:
-        # As expressions are: a row of signs must not end in an error of Python's own.
-        if depth > MOST_NESTED:
+        # The same limit as for expressions: a row of signs must not raise Python's RecursionError.
+        if depth > MAX_NESTING:
             raise misunderstood()
         kind, text = self.next()
         if (kind, text) == ("sign", "-"):
@@ -129,8 +129,8 @@ class _Parser:
                 self._expect(",")
             arguments.append(self.expression(depth + 1))
         self.next()
-        fewest, most, make = FUNCTIONS.get(name.upper(), (1, 0, None))
-        if make is None or not fewest <= len(arguments) <= most:
+        minimum, maximum, make = FUNCTIONS.get(name.upper(), (1, 0, None))
+        if make is None or not minimum <= len(arguments) <= maximum:
             raise misunderstood()
         return make(arguments)
 
@@ -151,13 +151,13 @@ def _constant(value: Any) -> Formula:
 
 
 def _cell(field: Field) -> Formula:
-    """The value of a field; linked records by their names, and what shows an error is one."""
+    """Return the value of a field. Linked records are names, and error values raise an error."""
 
     def value(row: Row) -> Any:
-        shown = row.reader.cell(row.table, field, row.record)
-        if is_error(shown):
+        rendered = row.reader.cell(row.table, field, row.record)
+        if is_error(rendered):
             raise FormulaError
-        return _names(row, field, shown) if field.type == "multipleRecordLinks" and shown else shown
+        return _names(row, field, rendered) if field.type == "multipleRecordLinks" and rendered else rendered
 
     return value
 
@@ -167,11 +167,11 @@ def _names(row: Row, field: Field, identifiers: list[str]) -> list[str]:
     if linked is None:
         return identifiers
     rows = (linked.records[identifier] for identifier in identifiers if identifier in linked.records)
-    return [written(row.reader.cell(linked, linked.primary, one)) for one in rows]
+    return [written(row.reader.cell(linked, linked.primary, linked_record)) for linked_record in rows]
 
 
-def _folded(first: Formula, rest: list[tuple[Callable[[Any, Any], Any], Formula]]) -> Formula:
-    """One value after the other, in a loop: a long sum must not end in an error of Python's own."""
+def _fold(first: Formula, rest: list[tuple[Callable[[Any, Any], Any], Formula]]) -> Formula:
+    """Evaluate the parts in a loop: recursion over a long sum would raise Python's RecursionError."""
 
     def fold(row: Row) -> Any:
         value = first(row)
@@ -183,7 +183,7 @@ def _folded(first: Formula, rest: list[tuple[Callable[[Any, Any], Any], Formula]
 
 
 def _order(left: Any, right: Any) -> float:
-    """Below, at or above 0, as *left* is before, at or after *right*; instants by their times."""
+    """Return a negative number, 0 or a positive number, comparing times by their value."""
     if isinstance(left, str) and isinstance(right, str):
         first, second = moment(left), moment(right)
         if first is not None and second is not None:

@@ -1,4 +1,4 @@
-"""The functions of formulas, by the names of the vendor's formula field reference."""
+"""The formula functions, by the names in the vendor's formula field reference."""
 
 import re
 from collections.abc import Mapping
@@ -26,20 +26,20 @@ from workspace_sandbox.tables.values import text_of
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Whether two values are the same to ``=``."""
+    """Return True if two values are equal to the operator ``=``."""
     if isinstance(left, bool | int | float) and isinstance(right, bool | int | float):
         return left == right
     numeric = [side for side in (left, right) if isinstance(side, int | float) and not isinstance(side, bool)]
     return not numeric and text_of(left) == text_of(right)
 
 
-def _chosen(parts: list[Formula]) -> Formula:
-    test, then, otherwise = (*parts, _nothing)[:3]
-    return lambda row: (then if is_true(test(row)) else otherwise)(row)
+def _if(parts: list[Formula]) -> Formula:
+    test, consequent, otherwise = (*parts, _nothing)[:3]
+    return lambda row: (consequent if is_true(test(row)) else otherwise)(row)
 
 
-def _switched(parts: list[Formula]) -> Formula:
-    """The result behind the first pattern that is met, else the odd one at the end."""
+def _switch(parts: list[Formula]) -> Formula:
+    """Return the result of the first matching pattern, otherwise the default at the end."""
     subject, *rest = parts
     otherwise = rest.pop() if len(rest) % 2 else _nothing
     pairs = list(zip(rest[::2], rest[1::2], strict=True))
@@ -55,7 +55,7 @@ def _nothing(_: Row) -> None:
     return None
 
 
-def _fails(parts: list[Formula]) -> Formula:
+def _error_predicate(parts: list[Formula]) -> Formula:
     def fails(row: Row) -> bool:
         try:
             return is_error(parts[0](row))
@@ -76,7 +76,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _slice(values: Any, start: Any, end: Any = None) -> list[Any]:
-    """From a place to another, both counted from 1 or, below 0, from the end, and both in it."""
+    """Return a slice. Positions count from 1, or from the end if negative, and both ends are included."""
     items = _list(values)
     first, last = whole(start), len(items) if end is None else whole(end)
     first = first - 1 if first > 0 else max(0, len(items) + first)
@@ -87,16 +87,16 @@ def _unique(values: Any) -> list[Any]:
     return list({text(value): value for value in _list(values)}.values())
 
 
-def _matched(value: Any, pattern: Any) -> re.Match[str] | None:
+def _search_pattern(value: Any, pattern: Any) -> re.Match[str] | None:
     return _pattern(pattern).search(text(value))
 
 
-def _extracted(value: Any, pattern: Any) -> str:
-    found = require(_matched(value, pattern), FormulaError)
-    return found[1] if found.re.groups else found[0]
+def _extract(value: Any, pattern: Any) -> str:
+    match = require(_search_pattern(value, pattern), FormulaError)
+    return match[1] if match.re.groups else match[0]
 
 
-def _replaced(value: Any, pattern: Any, new: Any) -> str:
+def _replace(value: Any, pattern: Any, new: Any) -> str:
     try:
         return _pattern(pattern).sub(re.sub(r"\$(\d)", r"\\\1", text(new)), text(value))
     except (re.error, IndexError):
@@ -104,8 +104,8 @@ def _replaced(value: Any, pattern: Any, new: Any) -> str:
 
 
 def _pattern(pattern: Any) -> re.Pattern[str]:
-    # The vendor's patterns know neither what is around a match nor what was matched before.
-    if FOREIGN.search(text(pattern)):
+    # The vendor's regular expressions support neither lookarounds nor backreferences.
+    if UNSUPPORTED.search(text(pattern)):
         raise FormulaError
     try:
         return re.compile(text(pattern))
@@ -113,7 +113,7 @@ def _pattern(pattern: Any) -> re.Pattern[str]:
         raise FormulaError from None
 
 
-FOREIGN = re.compile(r"\(\?<?[=!]|\\[1-9]|\(\?P=")
+UNSUPPORTED = re.compile(r"\(\?<?[=!]|\\[1-9]|\(\?P=")
 
 FUNCTIONS: Mapping[str, Function] = {
     **TEXTS,
@@ -123,23 +123,27 @@ FUNCTIONS: Mapping[str, Function] = {
     "OR": (1, MOST, lambda parts: lambda row: any(is_true(part(row)) for part in parts)),
     "XOR": (1, MOST, lambda parts: lambda row: sum(is_true(part(row)) for part in parts) % 2 == 1),
     "NOT": (1, 1, lambda parts: lambda row: not is_true(parts[0](row))),
-    "IF": (2, 3, _chosen),
-    "SWITCH": (2, MOST, _switched),
-    "ISERROR": (1, 1, _fails),
+    "IF": (2, 3, _if),
+    "SWITCH": (2, MOST, _switch),
+    "ISERROR": (1, 1, _error_predicate),
     "ERROR": (0, 1, of(_error)),
     "TRUE": (0, 0, of(lambda: True)),
     "FALSE": (0, 0, of(lambda: False)),
     "BLANK": (0, 0, of(lambda: None)),
     "RECORD_ID": (0, 0, lambda _: lambda row: row.record.id),
     "CREATED_TIME": (0, 0, lambda _: lambda row: times.written(row.record.created_at)),
-    # Of a record as a whole: which fields were changed when is not kept.
+    # Always of the whole record: changes of single fields are not recorded.
     "LAST_MODIFIED_TIME": (0, MOST, lambda _: lambda row: times.written(row.record.modified_at)),
-    "ARRAYJOIN": (1, 2, of(lambda values, between=", ": text(between).join(text(one) for one in flat(_list(values))))),
+    "ARRAYJOIN": (
+        1,
+        2,
+        of(lambda values, between=", ": text(between).join(text(item) for item in flat(_list(values)))),
+    ),
     "ARRAYUNIQUE": (1, 1, of(_unique)),
-    "ARRAYCOMPACT": (1, 1, of(lambda values: [one for one in _list(values) if one not in (None, "")])),
+    "ARRAYCOMPACT": (1, 1, of(lambda values: [item for item in _list(values) if item not in (None, "")])),
     "ARRAYFLATTEN": (1, MOST, of(lambda *values: list(flat(values)))),
     "ARRAYSLICE": (2, 3, of(_slice)),
-    "REGEX_MATCH": (2, 2, of(lambda value, pattern: _matched(value, pattern) is not None)),
-    "REGEX_EXTRACT": (2, 2, of(_extracted)),
-    "REGEX_REPLACE": (3, 3, of(_replaced)),
+    "REGEX_MATCH": (2, 2, of(lambda value, pattern: _search_pattern(value, pattern) is not None)),
+    "REGEX_EXTRACT": (2, 2, of(_extract)),
+    "REGEX_REPLACE": (3, 3, of(_replace)),
 }

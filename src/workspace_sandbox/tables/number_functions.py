@@ -1,4 +1,4 @@
-"""Functions of formulas that take numbers."""
+"""Formula functions on numbers."""
 
 import math
 import re
@@ -12,43 +12,43 @@ from workspace_sandbox.tables.operands import written as text
 NUMERAL = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-def _scaled(rounding: Callable[[float], float]) -> Callable[..., float]:
-    """Rounds away from 0 or towards it, by *rounding* of what is above 0, at a number of decimals."""
+def _round_with(rounding: Callable[[float], float]) -> Callable[..., float]:
+    """Return a function that applies *rounding* to the absolute value at a number of decimals."""
 
-    def rounded(value: Any, places: Any = 0) -> float:
-        wanted = finite(number(value))
-        digits = max(-300, min(300, whole(places)))
-        # By its decimals and not by a product: 1.005 times 100 is a little less than 100.5.
-        at = float(f"{abs(wanted):.15g}e{digits}")
-        return math.copysign(float(f"{rounding(at):.0f}e{-digits}"), wanted)
+    def round_value(value: Any, decimals: Any = 0) -> float:
+        exact = finite(number(value))
+        digits = max(-300, min(300, whole(decimals)))
+        # Shift the decimal exponent instead of multiplying: 1.005 times 100 is slightly less than 100.5.
+        shifted = float(f"{abs(exact):.15g}e{digits}")
+        return math.copysign(float(f"{rounding(shifted):.0f}e{-digits}"), exact)
 
-    return rounded
+    return round_value
 
 
-def _stepped(rounding: Callable[[float], int]) -> Callable[..., float]:
-    """The nearest multiple of a significance."""
+def _round_to_multiple(rounding: Callable[[float], int]) -> Callable[..., float]:
+    """Return a function that rounds to a multiple of a significance."""
 
-    def stepped(value: Any, significance: Any = 1) -> float:
+    def round_value(value: Any, significance: Any = 1) -> float:
         step = number(significance)
         if not step:
             raise FormulaError
         return rounding(finite(number(value) / step)) * step
 
-    return stepped
+    return round_value
 
 
-def _outwards(odd: int) -> Callable[[Any], int]:
-    """The next even or odd number away from 0."""
+def _round_outwards(odd: int) -> Callable[[Any], int]:
+    """Return a function that rounds to the next even or odd number away from 0."""
 
-    def outwards(value: Any) -> int:
+    def round_value(value: Any) -> int:
         size = math.ceil(abs(finite(number(value))))
         return int(math.copysign(size + (size + odd) % 2, number(value)))
 
-    return outwards
+    return round_value
 
 
 def divided(left: Any, right: Any) -> float:
-    """A quotient; by 0 it is an error."""
+    """Divide. Division by 0 is an error."""
     if not number(right):
         raise FormulaError
     return number(left) / number(right)
@@ -60,8 +60,8 @@ def _remainder(left: Any, right: Any) -> float:
     return number(left) % number(right)
 
 
-def _computed(work: Callable[..., float]) -> Callable[..., float]:
-    """*work* on numbers; what has no result is an error."""
+def _numeric(work: Callable[..., float]) -> Callable[..., float]:
+    """Return *work* on numbers. An undefined result is an error."""
 
     def compute(*values: Any) -> float:
         try:
@@ -72,17 +72,17 @@ def _computed(work: Callable[..., float]) -> Callable[..., float]:
     return compute
 
 
-def _read(value: Any) -> float:
-    """The number in a text, without the signs around it; an error where there is none."""
+def _parse_number(value: Any) -> float:
+    """Return the number in a text, ignoring other characters. Raises an error if there is none."""
     if isinstance(value, int | float):
         return value
-    found = require(NUMERAL.search(re.sub(r"[,\s]", "", text(value))), FormulaError)
-    return finite(float(found[0]))
+    match = require(NUMERAL.search(re.sub(r"[,\s]", "", text(value))), FormulaError)
+    return finite(float(match[0]))
 
 
 def _average(*values: Any) -> float:
-    found = numbers(values)
-    return divided(sum(found), len(found))
+    valid = numbers(values)
+    return divided(sum(valid), len(valid))
 
 
 def _logarithm(value: float, base: float = 10) -> float:
@@ -96,24 +96,24 @@ def _power(base: float, exponent: float) -> float:
 NUMBERS: Mapping[str, Function] = {
     "ABS": (1, 1, of(lambda value: abs(number(value)))),
     "AVERAGE": (1, MOST, of(_average)),
-    "CEILING": (1, 2, of(_stepped(math.ceil))),
+    "CEILING": (1, 2, of(_round_to_multiple(math.ceil))),
     "COUNT": (1, MOST, of(lambda *values: len(numbers(values)))),
     "COUNTA": (1, MOST, of(lambda *values: sum(value not in (None, "") for value in flat(values)))),
     "COUNTALL": (1, MOST, of(lambda *values: sum(1 for _ in flat(values)))),
-    "EVEN": (1, 1, of(_outwards(0))),
-    "EXP": (1, 1, of(_computed(math.exp))),
-    "FLOOR": (1, 2, of(_stepped(math.floor))),
+    "EVEN": (1, 1, of(_round_outwards(0))),
+    "EXP": (1, 1, of(_numeric(math.exp))),
+    "FLOOR": (1, 2, of(_round_to_multiple(math.floor))),
     "INT": (1, 1, of(lambda value: math.floor(finite(number(value))))),
-    "LOG": (1, 2, of(_computed(_logarithm))),
+    "LOG": (1, 2, of(_numeric(_logarithm))),
     "MAX": (1, MOST, of(lambda *values: max(map(number, flat(values)), default=0))),
     "MIN": (1, MOST, of(lambda *values: min(map(number, flat(values)), default=0))),
     "MOD": (2, 2, of(_remainder)),
-    "ODD": (1, 1, of(_outwards(1))),
-    "POWER": (2, 2, of(_computed(_power))),
-    "ROUND": (1, 2, of(_scaled(lambda value: math.floor(value + 0.5)))),
-    "ROUNDDOWN": (1, 2, of(_scaled(math.floor))),
-    "ROUNDUP": (1, 2, of(_scaled(math.ceil))),
-    "SQRT": (1, 1, of(_computed(math.sqrt))),
+    "ODD": (1, 1, of(_round_outwards(1))),
+    "POWER": (2, 2, of(_numeric(_power))),
+    "ROUND": (1, 2, of(_round_with(lambda value: math.floor(value + 0.5)))),
+    "ROUNDDOWN": (1, 2, of(_round_with(math.floor))),
+    "ROUNDUP": (1, 2, of(_round_with(math.ceil))),
+    "SQRT": (1, 1, of(_numeric(math.sqrt))),
     "SUM": (1, MOST, of(lambda *values: sum(map(number, flat(values))))),
-    "VALUE": (1, 1, of(_read)),
+    "VALUE": (1, 1, of(_parse_number)),
 }

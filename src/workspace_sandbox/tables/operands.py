@@ -1,4 +1,4 @@
-"""Values in formulas: as numbers, texts, truths and instants; and errors, which spread as the vendor's do."""
+"""Values in formulas: conversions to numbers, text, booleans and times, and error propagation."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,12 +15,12 @@ from workspace_sandbox.tables.wire import Refusal, invalid_formula
 
 
 class FormulaError(Exception):
-    """What a formula that cannot be computed ends in; no filter keeps such a record."""
+    """Raised if a formula cannot be computed. A filter excludes such a record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record that a formula looks at."""
+    """The record on which a formula is evaluated."""
 
     reader: Reader
     table: Table
@@ -30,51 +30,51 @@ class Row:
 Formula = Callable[[Row], Any]
 Made = Callable[[list[Formula]], Formula]
 Function = tuple[int, int, Made]
-"""The fewest and the most arguments, and what is made of them."""
+"""The minimum and maximum number of arguments, and the factory of the function."""
 
 MOST = 1000
 
 
 class Zoned(str):
-    """An instant as text, which is told in *zone*."""
+    """A time as text, displayed in *zone*."""
 
     __slots__ = ("zone",)
     zone: str
 
     def __new__(cls, text: str, zone: str) -> Self:
-        """The instant that *text* is."""
-        made = super().__new__(cls, text)
-        made.zone = zone
-        return made
+        """Return the text with its zone."""
+        zoned = super().__new__(cls, text)
+        zoned.zone = zone
+        return zoned
 
 
 def misunderstood() -> Refusal:
-    """A formula that is not understood."""
+    """Return the error of a formula that cannot be parsed."""
     return invalid_formula("Invalid formula. Please check your formula text.")
 
 
 def of(work: Callable[..., Any]) -> Made:
-    """What makes a function of *work*, which takes values."""
+    """Return the factory of a function that applies *work* to values."""
     return lambda parts: applied(work, parts)
 
 
 def applied(work: Callable[..., Any], parts: list[Formula]) -> Formula:
-    """*work* on the values of *parts*."""
+    """Apply *work* to the values of *parts*."""
     return lambda row: work(*(part(row) for part in parts))
 
 
 def is_error(value: Any) -> bool:
-    """Whether a cell shows an error."""
+    """Return True if a cell contains an error."""
     return isinstance(value, Mapping) and bool(set(value) & {"error", "specialValue"})
 
 
 def is_true(value: Any) -> bool:
-    """Whether a value counts as true."""
+    """Return True if a value counts as true."""
     return bool(value) and not is_error(value)
 
 
 def number(value: Any) -> float:
-    """The number that a value is; nothing, and text that is none, count as 0."""
+    """Convert a value to a number. Empty values and non-numeric text count as 0."""
     if isinstance(value, bool | int | float):
         return value
     try:
@@ -84,29 +84,29 @@ def number(value: Any) -> float:
 
 
 def whole(value: Any) -> int:
-    """The same as a whole number."""
+    """Convert a value to an integer."""
     return int(finite(number(value)))
 
 
 def finite(value: float) -> float:
-    """The same number; what is none is an error."""
+    """Return the number. Infinity and NaN are errors."""
     if not math.isfinite(value):
         raise FormulaError
     return value
 
 
 def written(value: Any) -> str:
-    """A value as text; whole numbers without a point."""
+    """Convert a value to text. Whole numbers have no decimal point."""
     return f"{value:.15g}" if isinstance(value, float) else text_of(value)
 
 
 def numbers(values: Iterable[Any]) -> list[float]:
-    """The numbers among *values* and in the lists among them."""
+    """Return the numbers among *values*, including nested lists."""
     return [value for value in flat(values) if isinstance(value, int | float) and not isinstance(value, bool)]
 
 
 def flat(values: Iterable[Any]) -> Iterator[Any]:
-    """*values*, with what is in lists in place of the lists."""
+    """Flatten nested lists."""
     for value in values:
         if isinstance(value, list):
             yield from flat(value)
@@ -115,12 +115,12 @@ def flat(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def moment(value: Any) -> float | None:
-    """The epoch seconds of a value that is an instant or a day; a list of one counts as its value."""
+    """Return the epoch seconds of a time or day, or None. A list of one item counts as the item."""
     return times.read_instant(text_of(value), "utc")
 
 
 def known(value: Any) -> datetime:
-    """The instant that a value is, in its zone; an error where it is none."""
+    """Return the time of a value in its zone. Raises an error if it is no time."""
     at = require(moment(value), FormulaError)
     try:
         return instant(at).astimezone(times.zone(value.zone if isinstance(value, Zoned) else "utc"))
@@ -129,7 +129,7 @@ def known(value: Any) -> datetime:
 
 
 def like(value: Any, at: datetime) -> str:
-    """*at* as text, told in the zone of *value*."""
+    """Return *at* as text, in the zone of *value*."""
     try:
         text = times.written(at.timestamp())
     except (OverflowError, ValueError):

@@ -1,4 +1,4 @@
-"""The seeded bases beside the one for sales: one where the token's user edits, one that it does not see."""
+"""The default bases besides the sales base: one that the token's user can edit, and a hidden one."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ SALARIES = 8
 
 
 def made(new_id: Identifiers, people: tuple[User, ...], beginning: float) -> list[Base]:
-    """The office and the payroll."""
+    """Return the office and payroll bases."""
     office = [_inventory(new_id), _bookings(new_id), _imported(new_id)]
     hidden = [_salaries(new_id)]
     for table in (*office, *hidden):
@@ -80,8 +80,8 @@ def _table(new_id: Identifiers, name: str, columns: Mapping[str, Any], rows: Ite
     return table
 
 
-def _date(table: Table, person: User, beginning: float) -> None:
-    """Say of all records of *table* when they were made, an hour apart, and by whom."""
+def _date(table: Table, author: User, beginning: float) -> None:
+    """Set the author and creation time of all records of *table*, an hour apart."""
     for record in table.records.values():
         record.created_at = record.modified_at = beginning + record.number * HOUR
-        record.created_by = record.modified_by = person
+        record.created_by = record.modified_by = author

@@ -1,4 +1,4 @@
-"""Listing records: parameters of both forms, views, order, filters, and pages that can be read for a while."""
+"""Record lists: parameters of both request forms, views, order, filters, and pages that expire."""
 
 import re
 from collections import OrderedDict
@@ -16,7 +16,7 @@ from workspace_sandbox.tables.state import Field, Record, Table, View, find
 from workspace_sandbox.tables.values import Reader, kept, text_of
 
 MOST_PER_PAGE = 100
-MOST_ITERATORS = 1000
+MAX_ITERATORS = 1000
 SORT = re.compile(r"sort\[(\d+)\]\[(field|direction)\]")
 WHOLE = re.compile(r"\d{1,9}")
 TRUE_WORDS = frozenset({"1", "true"})
@@ -24,11 +24,11 @@ TRUE_WORDS = frozenset({"1", "true"})
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """What of a table is asked for."""
+    """The parameters of a record list."""
 
     fields: tuple[str, ...] = ()
     sorts: tuple[tuple[str, bool], ...] = ()
-    """Field names or ids, and whether each falls."""
+    """Field names or ids, each with whether it is descending."""
 
     view: str | None = None
     formula: str | None = None
@@ -38,100 +38,100 @@ class ListQuery:
     by_id: bool = False
     text: bool = False
     comments: bool = False
-    """Whether the number of comments is told."""
+    """Whether the number of comments is included."""
 
     def columns(self, table: Table) -> list[Field]:
-        """The fields to show, in the table's order."""
-        wanted = {column_of(table, name).id for name in self.fields}
-        return [column for column in table.fields if not wanted or column.id in wanted]
+        """Return the requested fields, in the table's order."""
+        requested = {column_of(table, name).id for name in self.fields}
+        return [column for column in table.fields if not requested or column.id in requested]
 
 
 def from_query(query: MultiMapping[str]) -> ListQuery:
-    """The parameters of a GET; names are the vendor's, lists with brackets."""
+    """Parse the parameters of a GET. Names are the vendor's, and lists have brackets."""
     sorts: dict[int, dict[str, str]] = {}
     for name, value in query.items():
-        # The index counts and not the order: clients may sort the parameters of an address.
-        if found := SORT.fullmatch(name):
-            sorts.setdefault(int(found[1]), {})[found[2]] = value
-    given: dict[str, Any] = {name: query[name] for name in query}
-    given["fields"] = listed(query, "fields")
-    given["recordMetadata"] = listed(query, "recordMetadata")
-    given["sort"] = [sorts[index] for index in sorted(sorts)]
+        # The index determines the order, because clients may sort the parameters of a URL.
+        if match := SORT.fullmatch(name):
+            sorts.setdefault(int(match[1]), {})[match[2]] = value
+    params: dict[str, Any] = {name: query[name] for name in query}
+    params["fields"] = listed(query, "fields")
+    params["recordMetadata"] = listed(query, "recordMetadata")
+    params["sort"] = [sorts[index] for index in sorted(sorts)]
     for name in ("pageSize", "maxRecords"):
         if name in query:
-            given[name] = int(query[name]) if WHOLE.fullmatch(query[name]) else query[name]
-    given["returnFieldsByFieldId"] = query.get("returnFieldsByFieldId", "").casefold() in TRUE_WORDS
-    return from_body(given)
+            params[name] = int(query[name]) if WHOLE.fullmatch(query[name]) else query[name]
+    params["returnFieldsByFieldId"] = query.get("returnFieldsByFieldId", "").casefold() in TRUE_WORDS
+    return from_body(params)
 
 
 def listed(query: MultiMapping[str], name: str) -> list[str]:
-    """The values of a list: ``name[]``, ``name[0]`` … or ``name``."""
+    """Return the values of a list: ``name[]``, ``name[0]`` … or ``name``."""
     keys = re.compile(rf"{name}(\[\d*\])?")
     return [value for key, value in query.items() if keys.fullmatch(key)]
 
 
-def from_body(given: Mapping[str, Any]) -> ListQuery:
-    """The same parameters as JSON, checked."""
-    text = given.get("cellFormat", "json") == "string"
-    _require(given.get("cellFormat", "json") in ("json", "string"))
-    # The reference asks for a zone and a locale with texts, since both decide how values are written.
-    _require(not text or (bool(given.get("timeZone")) and bool(given.get("userLocale"))))
-    page_size = _whole(given, "pageSize")
-    _require(page_size is None or page_size <= MOST_PER_PAGE)
+def from_body(params: Mapping[str, Any]) -> ListQuery:
+    """Validate the same parameters in a JSON body."""
+    text = params.get("cellFormat", "json") == "string"
+    _check(params.get("cellFormat", "json") in ("json", "string"))
+    # The reference requires a zone and a locale for text, because both affect the format.
+    _check(not text or (bool(params.get("timeZone")) and bool(params.get("userLocale"))))
+    page_size = _whole(params, "pageSize")
+    _check(page_size is None or page_size <= MOST_PER_PAGE)
     return ListQuery(
-        fields=tuple(_texts(given.get("fields") or ())),
-        sorts=tuple(_sort(sort) for sort in _items(given.get("sort") or ())),
-        view=_text(given, "view"),
-        formula=_text(given, "filterByFormula"),
+        fields=tuple(_texts(params.get("fields") or ())),
+        sorts=tuple(_sort(sort) for sort in _items(params.get("sort") or ())),
+        view=_text(params, "view"),
+        formula=_text(params, "filterByFormula"),
         page_size=page_size or MOST_PER_PAGE,
-        max_records=_whole(given, "maxRecords"),
-        offset=_text(given, "offset"),
-        by_id=given.get("returnFieldsByFieldId") is True,
+        max_records=_whole(params, "maxRecords"),
+        offset=_text(params, "offset"),
+        by_id=params.get("returnFieldsByFieldId") is True,
         text=text,
-        comments="commentCount" in _texts(given.get("recordMetadata") or ()),
+        comments="commentCount" in _texts(params.get("recordMetadata") or ()),
     )
 
 
-def _require(met: object) -> None:
+def _check(met: object) -> None:
     if not met:
         raise wire.invalid_request()
 
 
-def _text(given: Mapping[str, Any], name: str) -> str | None:
-    value = given.get(name)
-    _require(value is None or isinstance(value, str))
+def _text(params: Mapping[str, Any], name: str) -> str | None:
+    value = params.get(name)
+    _check(value is None or isinstance(value, str))
     return value or None
 
 
-def _whole(given: Mapping[str, Any], name: str) -> int | None:
-    value = given.get(name)
-    _require(value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1))
+def _whole(params: Mapping[str, Any], name: str) -> int | None:
+    value = params.get(name)
+    _check(value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1))
     return value
 
 
 def _items(value: Any) -> Sequence[Any]:
-    _require(isinstance(value, list | tuple))
+    _check(isinstance(value, list | tuple))
     return list(value)
 
 
 def _texts(value: Any) -> Iterable[str]:
-    _require(all(isinstance(item, str) for item in _items(value)))
+    _check(all(isinstance(item, str) for item in _items(value)))
     return list(value)
 
 
-def _sort(given: Any) -> tuple[str, bool]:
-    _require(isinstance(given, Mapping) and isinstance(given.get("field"), str))
-    _require(given.get("direction", "asc") in ("asc", "desc"))
-    return given["field"], given.get("direction") == "desc"
+def _sort(item: Any) -> tuple[str, bool]:
+    _check(isinstance(item, Mapping) and isinstance(item.get("field"), str))
+    _check(item.get("direction", "asc") in ("asc", "desc"))
+    return item["field"], item.get("direction") == "desc"
 
 
 def column_of(table: Table, name: str) -> Field:
-    """The field of that name or id; refused if there is none."""
+    """Return the field with that name or id. Raises an error if there is none."""
     return require(find(table.fields, name), wire.unknown_field(name))
 
 
 def select(query: ListQuery, table: Table, reader: Reader) -> list[Record]:
-    """All records that *query* asks for, in its order, else in the view's, else in the table's."""
+    """Return all records that match *query*, in its order, the view's, or the table's."""
     view = _view(table, query.view)
     columns = [(column_of(table, name), falls) for name, falls in query.sorts or view.sorts]
     matches = parse(query.formula, table) if query.formula else None
@@ -145,14 +145,14 @@ def select(query: ListQuery, table: Table, reader: Reader) -> list[Record]:
     return rows[: query.max_records]
 
 
-def _view(table: Table, wanted: str | None) -> View:
-    if wanted is None:
+def _view(table: Table, key: str | None) -> View:
+    if key is None:
         return View("", "")
-    return require(find(table.views, wanted), wire.no_such_view(wanted))
+    return require(find(table.views, key), wire.no_such_view(key))
 
 
 def _order(column: Field, table: Table, reader: Reader) -> Callable[[Record], tuple[int, float, str]]:
-    """How records are compared: empty ones first, options in their own order, texts without regard to case."""
+    """Return the sort key of records: empty values first, options in their own order, text regardless of case."""
     ranks = {name: rank for rank, name in enumerate(column.choices())}
 
     def key(record: Record) -> tuple[int, float, str]:
@@ -170,7 +170,7 @@ def _order(column: Field, table: Table, reader: Reader) -> Callable[[Record], tu
 
 @dataclass(slots=True)
 class Iterator:
-    """A list that a client goes through, as it was when it began."""
+    """A snapshot of a list that a client pages through."""
 
     table: str
     ids: list[str]
@@ -179,19 +179,19 @@ class Iterator:
 
 @dataclass(slots=True)
 class Iterators:
-    """The lists under way; the oldest are given up first."""
+    """The active list iterators. The oldest are discarded first."""
 
     kept: OrderedDict[str, Iterator] = field(default_factory=OrderedDict)
 
     def begin(self, identifier: str, table: Table, ids: list[str], now: float) -> None:
-        """Keep a list for the pages after the first."""
+        """Store a list for the pages after the first."""
         self.kept[identifier] = Iterator(table.id, ids, now)
-        # A client that begins lists and leaves them must not fill the memory.
-        if len(self.kept) > MOST_ITERATORS:
+        # A client that abandons lists must not exhaust the memory.
+        if len(self.kept) > MAX_ITERATORS:
             self.kept.popitem(last=False)
 
     def resume(self, offset: str, table: Table, now: float, seconds: float) -> tuple[str, list[str]]:
-        """The list of an offset and what is left of it; refused when it was not used for *seconds*."""
+        """Return the list of an offset and its remaining ids. Raises an error if it was unused for *seconds*."""
         identifier, _, record = offset.partition("/")
         iterator = self.kept.get(identifier)
         if (

@@ -1,4 +1,4 @@
-"""Records: listed, read, created, updated and deleted."""
+"""The routes of records: list, read, create, update and delete."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,94 +10,99 @@ from workspace_sandbox.tables.state import Field, Record, Table
 from workspace_sandbox.tables.workspace import MOST_MERGE_FIELDS, MOST_RECORDS, Row
 
 
-def list_records(call: Call) -> dict[str, Any]:
-    """A page of a table."""
-    return _page(call, queries.from_query(call.query))
+def list_records(request: Call) -> dict[str, Any]:
+    """List records."""
+    return _page(request, queries.from_query(request.query))
 
 
-def list_records_by_body(call: Call) -> dict[str, Any]:
-    """The same, asked in a body; the time zone and the locale may stay in the address."""
-    return _page(call, queries.from_body({**call.query, **call.body}))
+def list_records_by_body(request: Call) -> dict[str, Any]:
+    """List records with parameters in the body. The time zone and locale may be in the URL."""
+    return _page(request, queries.from_body({**request.query, **request.body}))
 
 
-def _page(call: Call, query: queries.ListQuery) -> dict[str, Any]:
-    table, now = call.table(), call.reader.now
+def _page(request: Call, query: queries.ListQuery) -> dict[str, Any]:
+    table, now = request.table(), request.reader.now
     columns = query.columns(table)
     if query.offset is None:
-        # The order is fixed when the list begins. What is deleted meanwhile is missing, what is new does not come.
-        identifier, ids = call.workspace.new_id("itr"), [row.id for row in queries.select(query, table, call.reader)]
-        call.iterators.begin(identifier, table, ids, now)
+        # The order is fixed when the list begins. Later deletions are missing, and new records are not included.
+        identifier, ids = (
+            request.workspace.new_id("itr"),
+            [row.id for row in queries.select(query, table, request.reader)],
+        )
+        request.iterators.begin(identifier, table, ids, now)
     else:
-        seconds = float(call.workspace.stage.knobs["offset_seconds"])
-        identifier, ids = call.iterators.resume(query.offset, table, now, seconds)
+        seconds = float(request.workspace.stage.knobs["offset_seconds"])
+        identifier, ids = request.iterators.resume(query.offset, table, now, seconds)
     rows = [table.records[identifier] for identifier in ids[: query.page_size] if identifier in table.records]
-    page: dict[str, Any] = {"records": [_shown(call, query, table, row, columns) for row in rows]}
+    page: dict[str, Any] = {"records": [_record_json(request, query, table, row, columns) for row in rows]}
     return page if len(ids) <= query.page_size else page | {"offset": f"{identifier}/{ids[query.page_size]}"}
 
 
-def _shown(
-    call: Call, query: queries.ListQuery, table: Table, row: Record, columns: list[Field] | None = None
+def _record_json(
+    request: Call, query: queries.ListQuery, table: Table, row: Record, columns: list[Field] | None = None
 ) -> dict[str, Any]:
-    shown = call.reader.record(table, row, by_id=query.by_id, only=columns, text=query.text)
-    return shown | ({"commentCount": len(row.comments)} if query.comments else {})
+    fields = request.reader.record(table, row, by_id=query.by_id, only=columns, text=query.text)
+    return fields | ({"commentCount": len(row.comments)} if query.comments else {})
 
 
-def get_record(call: Call) -> dict[str, Any]:
-    """A record; one of another table of the base is found too."""
-    call.table()
-    # The reference says that a record of another table is found too. Hence a GET proves nothing about the table.
-    home = require(call.base.home(call.path["record"]), wire.not_found())
-    query = queries.from_query(call.query)
-    return _shown(call, query, *home)
+def get_record(request: Call) -> dict[str, Any]:
+    """Return a record, also one of another table in the base."""
+    request.table()
+    # As documented, records of other tables are returned too. A GET therefore proves nothing about the table.
+    location = require(request.base.home(request.path["record"]), wire.not_found())
+    query = queries.from_query(request.query)
+    return _record_json(request, query, *location)
 
 
-def create_records(call: Call) -> dict[str, Any]:
-    """New records, or the one of a body without ``records``."""
-    table, manner = call.written_table(), call.manner()
-    # The older form for a single record, which Airtable's own library for JavaScript still sends.
-    if "records" not in call.body:
-        (record,) = call.workspace.create(call.base, table, [_fields(call.body)], manner)
-        return call.shown(table, record)
-    rows = [_fields(row) for row in _rows(call.body, "create")]
-    return {"records": [call.shown(table, row) for row in call.workspace.create(call.base, table, rows, manner)]}
-
-
-def update_record(call: Call) -> dict[str, Any]:
-    """Change one record."""
-    table = call.written_table()
-    row = (call.own_record(table).id, _fields(call.body))
-    (record,) = call.workspace.update(call.base, table, [row], call.manner())
-    return call.shown(table, record)
-
-
-def update_records(call: Call) -> dict[str, Any]:
-    """Change several records, and with ``performUpsert`` make those that are not there."""
-    table, upsert = call.written_table(), call.body.get("performUpsert")
-    rows = [_row(row, upsert=upsert is not None) for row in _rows(call.body, "update")]
-    if upsert is None:
-        changed = call.workspace.update(call.base, table, rows, call.manner())
-        return {"records": [call.shown(table, row) for row in changed]}
-    merged = call.workspace.merge(call.base, table, rows, _merge_fields(upsert), call.manner())
+def create_records(request: Call) -> dict[str, Any]:
+    """Create records, or one from a body without ``records``."""
+    table, options = request.written_table(), request.manner()
+    # The older form for a single record, which Airtable's JavaScript library still sends.
+    if "records" not in request.body:
+        (record,) = request.workspace.create(request.base, table, [_fields(request.body)], options)
+        return request.shown(table, record)
+    rows = [_fields(row) for row in _rows(request.body, "create")]
     return {
-        "createdRecords": merged.created,
-        "updatedRecords": merged.updated,
-        "records": [call.shown(table, row) for row in merged.records],
+        "records": [request.shown(table, row) for row in request.workspace.create(request.base, table, rows, options)]
     }
 
 
-def delete_record(call: Call) -> dict[str, Any]:
+def update_record(request: Call) -> dict[str, Any]:
+    """Update one record."""
+    table = request.written_table()
+    row = (request.own_record(table).id, _fields(request.body))
+    (record,) = request.workspace.update(request.base, table, [row], request.manner())
+    return request.shown(table, record)
+
+
+def update_records(request: Call) -> dict[str, Any]:
+    """Update several records. With ``performUpsert``, missing ones are created."""
+    table, upsert = request.written_table(), request.body.get("performUpsert")
+    rows = [_row(row, upsert=upsert is not None) for row in _rows(request.body, "update")]
+    if upsert is None:
+        updated = request.workspace.update(request.base, table, rows, request.manner())
+        return {"records": [request.shown(table, row) for row in updated]}
+    merged = request.workspace.merge(request.base, table, rows, _merge_fields(upsert), request.manner())
+    return {
+        "createdRecords": merged.created,
+        "updatedRecords": merged.updated,
+        "records": [request.shown(table, row) for row in merged.records],
+    }
+
+
+def delete_record(request: Call) -> dict[str, Any]:
     """Delete one record."""
-    table = call.written_table()
-    record = call.own_record(table)
-    call.workspace.delete(call.base, table, [record.id])
+    table = request.written_table()
+    record = request.own_record(table)
+    request.workspace.delete(request.base, table, [record.id])
     return {"id": record.id, "deleted": True}
 
 
-def delete_records(call: Call) -> dict[str, Any]:
-    """Delete the records that the address lists."""
-    table, identifiers = call.written_table(), queries.listed(call.query, "records")
+def delete_records(request: Call) -> dict[str, Any]:
+    """Delete the records listed in the URL."""
+    table, identifiers = request.written_table(), queries.listed(request.query, "records")
     _count(identifiers, "delete")
-    call.workspace.delete(call.base, table, identifiers)
+    request.workspace.delete(request.base, table, identifiers)
     return {"records": [{"id": identifier, "deleted": True} for identifier in identifiers]}
 
 
@@ -110,20 +115,20 @@ def _fields(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return fields
 
 
-def _rows(body: Mapping[str, Any], what: str) -> list[Mapping[str, Any]]:
-    """The records of a body: one to ten objects."""
+def _rows(body: Mapping[str, Any], verb: str) -> list[Mapping[str, Any]]:
+    """Return the records of a body: one to ten objects."""
     if "records" not in body:
         raise wire.missing("records")
     rows = body["records"]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise wire.invalid_records("records must be an array of objects")
-    _count(rows, what)
+    _count(rows, verb)
     return rows
 
 
-def _count(rows: list[Any], what: str) -> None:
+def _count(rows: list[Any], verb: str) -> None:
     if not 1 <= len(rows) <= MOST_RECORDS:
-        raise wire.invalid_records(f"You can {what} 1 to {MOST_RECORDS} records in one request")
+        raise wire.invalid_records(f"You can {verb} 1 to {MOST_RECORDS} records in one request")
 
 
 def _row(row: Mapping[str, Any], *, upsert: bool) -> Row:

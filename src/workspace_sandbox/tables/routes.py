@@ -1,4 +1,4 @@
-"""Every request that is answered: what serves it, and what the caller must have for it."""
+"""The routes that the emulator serves, with their required scopes and roles."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ LISTEN = "webhook:manage"
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint(Route[Callable[[Call], dict[str, Any]]]):
-    """A request that is made with a token, the scope that it must have, and the role of its user in the base."""
+    """A route with its required token scope and role in the base."""
 
     scope: str | None = None
     permission: str = "none"
 
     @property
     def writes(self) -> bool:
-        """Whether it changes what is in a base."""
+        """Whether it changes a base."""
         return self.scope in {WRITE, DEFINE}
 
 
@@ -70,4 +70,4 @@ ROUTES: Sequence[Endpoint | Page] = (
     page("POST /oauth2/v1/token", Authorisations.token),
     page(f"GET {attachments.PATH}", attachments.serve, "thumbnails are the whole picture", host="content"),
 )
-"""Whatever else the vendor has (views, interfaces, sync, enterprise) is answered as an unknown route."""
+"""All routes. Views, interfaces, sync and enterprise routes have the response of an unknown URL."""

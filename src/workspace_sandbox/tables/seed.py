@@ -1,4 +1,4 @@
-"""What the bases hold at first: the same every time."""
+"""The default bases, always identical."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -28,13 +28,13 @@ THIRD = User("usrT6bNm5jXv83DsUo", "li.wei@example.com", "李伟")
 PEOPLE = (OWNER, COLLEAGUE, THIRD)
 
 BEGINNING = 1_767_603_600.0
-"""2026-01-05T09:00:00Z, when the first record was made."""
+"""2026-01-05T09:00:00Z, the creation time of the first record."""
 
-APART = 5_940.0
+INTERVAL = 5_940.0
 LEADS = 640
 COMPANIES = 60
-FILLED = 0.8
-"""How much of the leads people have filled in."""
+FILL_SHARE = 0.8
+"""The share of optional fields that are filled in."""
 
 STAGES = ("Open", "Contacted", "Offer", "Won", "Lost")
 TAGS = ("eu", "b2b", "öffentlich", "renewal", "high touch", "日本")
@@ -49,15 +49,15 @@ PHRASES = (
 )
 
 
-def workspace(stage: EmulatorContext) -> Workspace:
-    """The three bases."""
+def workspace(context: EmulatorContext) -> Workspace:
+    """Return the default workspace with three bases."""
     new_id = Identifiers(2026)
     bases = [_sales(new_id), *other_bases.made(new_id, PEOPLE, BEGINNING)]
-    return Workspace(stage, (OWNER, COLLEAGUE), bases, people=PEOPLE)
+    return Workspace(context, (OWNER, COLLEAGUE), bases, people=PEOPLE)
 
 
 def examples(workspace: Workspace) -> dict[str, Any]:
-    """What is worth trying."""
+    """Return example identifiers."""
     sales, office, hidden, *_ = workspace.bases
     return {
         "base_id": sales.id,
@@ -73,7 +73,7 @@ def examples(workspace: Workspace) -> dict[str, Any]:
 
 
 def _sales(new_id: Identifiers) -> Base:
-    """Companies and the leads in them; the leads have a field of every type."""
+    """Return a base with companies and their leads. The leads have a field of every type."""
     leads, companies = _leads(new_id), _companies(new_id)
     base = Base(new_id("app"), "Vertrieb & Sales", "create", [leads, companies], PEOPLE, {COLLEAGUE.id: "edit"})
     back = _join(new_id, leads, companies)
@@ -143,17 +143,17 @@ def _companies(new_id: Identifiers) -> Table:
 
 
 def _join(new_id: Identifiers, leads: Table, companies: Table) -> Field:
-    """The fields that need both tables; answered with the one that links back."""
-    there, back = new_id("fld"), new_id("fld")
+    """Add the fields that need both tables. Returns the inverse link field."""
+    link_id, inverse_id = new_id("fld"), new_id("fld")
     city, revenue = companies.fields[1].id, companies.fields[2].id
-    back_field = Field(back, "Leads", "multipleRecordLinks", link(leads.id, there))
-    companies.fields.append(back_field)
+    inverse = Field(inverse_id, "Leads", "multipleRecordLinks", link(leads.id, link_id))
+    companies.fields.append(inverse)
     value, priority = (field.id for field in leads.fields if field.name in {"Value", "Priority"})
     average = Field(
         new_id("fld"),
         "Average revenue",
         "rollup",
-        through(there, revenue, {"type": "number", "options": {"precision": 0}}) | {"referencedFieldIds": [revenue]},
+        through(link_id, revenue, {"type": "number", "options": {"precision": 0}}) | {"referencedFieldIds": [revenue]},
         aggregate="AVERAGE",
     )
     quotient = {
@@ -164,14 +164,14 @@ def _join(new_id: Identifiers, leads: Table, companies: Table) -> Field:
     }
     leads.fields.extend(
         (
-            Field(there, "Company", "multipleRecordLinks", link(companies.id, back)),
-            Field(new_id("fld"), "Companies", "count", {"isValid": True, "recordLinkFieldId": there}),
-            Field(new_id("fld"), "City", "multipleLookupValues", through(there, city, TEXT)),
+            Field(link_id, "Company", "multipleRecordLinks", link(companies.id, inverse_id)),
+            Field(new_id("fld"), "Companies", "count", {"isValid": True, "recordLinkFieldId": link_id}),
+            Field(new_id("fld"), "City", "multipleLookupValues", through(link_id, city, TEXT)),
             average,
             Field(new_id("fld"), "Value per star", "formula", quotient),
         )
     )
-    return back_field
+    return inverse
 
 
 def _open(stage: str, cells: Mapping[str, Any]) -> bool:
@@ -209,7 +209,7 @@ def _views(new_id: Identifiers, ids: dict[str, str]) -> list[View]:
 
 
 def _record(new_id: Identifiers, number: int) -> Record:
-    at = BEGINNING + number * APART
+    at = BEGINNING + number * INTERVAL
     return Record(new_id("rec"), 0, at, PEOPLE[number % 3], at + 60 * (number % 7), PEOPLE[number % 2])
 
 
@@ -227,7 +227,7 @@ def _company(new_id: Identifiers, table: Table, number: int) -> Cells:
 
 
 def _lead(new_id: Identifiers, base: Base, table: Table, number: int) -> Cells:
-    """A lead; the first has everything, the others miss what people leave out."""
+    """Return the cells of a lead. The first has all of them, the others lack some optional ones."""
     companies = list(base.tables[1].records)
     name = f"{NAMES[new_id.random.randrange(len(NAMES))]} {TRADES[number % len(TRADES)]} {number + 1}"
     full = {
@@ -262,7 +262,7 @@ def _lead(new_id: Identifiers, base: Base, table: Table, number: int) -> Cells:
 
 
 def _has(new_id: Identifiers, number: int, field: Field) -> bool:
-    return number == 0 or field.name in {"Name", "Stage"} or new_id.random.random() < FILLED
+    return number == 0 or field.name in {"Name", "Stage"} or new_id.random.random() < FILL_SHARE
 
 
 def _lead_files(new_id: Identifiers, number: int) -> list[Attachment]:

@@ -1,4 +1,4 @@
-"""Bases with their tables and records, from the plain words of a seed."""
+"""Bases with their tables and records, from a seed file."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -23,50 +23,57 @@ OPTIONS: dict[str, Any] = {
     "dateTime": date_time("utc"),
     "multipleAttachments": {"isReversed": False},
 }
-CHOSEN = ("singleSelect", "multipleSelects")
+SELECT_TYPES = ("singleSelect", "multipleSelects")
 
 
 def sow(airtable: "TablesEmulator", given: SeedValue) -> dict[str, Any]:
-    """Create what *given* tells, seen by the token; the identifiers by name, of records in their order."""
+    """Create the bases of *given*, visible to the token. Returns the identifiers by name, and records in order."""
     given.object_of("bases")
     workspace = airtable.workspace
-    bases = [one.object_of("name", "tables", needs="name") for one in given.each("bases")]
-    return {"bases": {one.text("name"): _base(workspace, one) for one in bases}}
+    bases = [item.object_of("name", "tables", needs="name") for item in given.each("bases")]
+    return {"bases": {item.text("name"): _base(workspace, item) for item in bases}}
 
 
-def _base(workspace: Workspace, given: SeedValue) -> dict[str, Any]:
-    base = Base(workspace.new_id("app"), given.text("name"), "create", [], seed.PEOPLE, {seed.COLLEAGUE.id: "edit"})
+def _base(workspace: Workspace, seed_value: SeedValue) -> dict[str, Any]:
+    base = Base(
+        workspace.new_id("app"), seed_value.text("name"), "create", [], seed.PEOPLE, {seed.COLLEAGUE.id: "edit"}
+    )
     workspace.bases.append(base)
-    tables = [one.object_of("name", "fields", "records", needs="name") for one in given.each("tables")]
-    return {"base_id": base.id, "tables": {one.text("name"): _table(workspace, base, one) for one in tables}}
+    tables = [item.object_of("name", "fields", "records", needs="name") for item in seed_value.each("tables")]
+    return {"base_id": base.id, "tables": {item.text("name"): _table(workspace, base, item) for item in tables}}
 
 
-def _table(workspace: Workspace, base: Base, given: SeedValue) -> dict[str, Any]:
-    columns = SeedValue(given.value.get("fields", {"Name": "singleLineText"}), (*given.path, "fields"))
+def _table(workspace: Workspace, base: Base, seed_value: SeedValue) -> dict[str, Any]:
+    columns = SeedValue(seed_value.value.get("fields", {"Name": "singleLineText"}), (*seed_value.path, "fields"))
     fields = [_field(workspace, name, kind) for name, kind in columns.items()]
     if not fields:
         raise columns.wrong("A table has a field at least.")
-    table = Table(workspace.new_id("tbl"), given.text("name"), fields, [View(workspace.new_id("viw"), "Grid view")])
+    table = Table(
+        workspace.new_id("tbl"), seed_value.text("name"), fields, [View(workspace.new_id("viw"), "Grid view")]
+    )
     base.tables.append(table)
-    return {"table_id": table.id, "records": [_record(workspace, base, table, one) for one in given.each("records")]}
+    return {
+        "table_id": table.id,
+        "records": [_record(workspace, base, table, item) for item in seed_value.each("records")],
+    }
 
 
-def _field(workspace: Workspace, name: str, given: SeedValue) -> Field:
-    kind, options = given.value, None
-    if isinstance(kind, dict) and len(kind) == 1 and next(iter(kind)) in CHOSEN:
+def _field(workspace: Workspace, name: str, seed_value: SeedValue) -> Field:
+    kind, options = seed_value.value, None
+    if isinstance(kind, dict) and len(kind) == 1 and next(iter(kind)) in SELECT_TYPES:
         kind = next(iter(kind))
-        options = choices(workspace.new_id, [one.as_text() for one in given.each(kind)])
+        options = choices(workspace.new_id, [item.as_text() for item in seed_value.each(kind)])
     elif kind not in OPTIONS:
-        raise given.wrong(
-            f"No such type of field; there are {', '.join((*OPTIONS, *CHOSEN))}, the last two with names."
+        raise seed_value.wrong(
+            f"No such type of field; there are {', '.join((*OPTIONS, *SELECT_TYPES))}, the last two with names."
         )
     return Field(workspace.new_id("fld"), name, kind, options or OPTIONS[kind])
 
 
-def _record(workspace: Workspace, base: Base, table: Table, given: SeedValue) -> str:
-    cells = {name: value.value for name, value in given.items()}
+def _record(workspace: Workspace, base: Base, table: Table, seed_value: SeedValue) -> str:
+    cells = {name: value.value for name, value in seed_value.items()}
     try:
         (record,) = workspace.create(base, table, [cells], WriteOptions(seed.OWNER, typecast=True))
-    except Refusal as refusal:
-        raise given.wrong(refusal.message or refusal.type) from refusal
+    except Refusal as error:
+        raise seed_value.wrong(error.message or error.type) from error
     return record.id

@@ -1,4 +1,4 @@
-"""The vendor's objects: bases, tables, fields, views, records and what lies in their cells."""
+"""The vendor's objects: bases, tables, fields, views, records and cell values."""
 
 import mimetypes
 from collections.abc import Callable, Iterable, Mapping
@@ -6,28 +6,28 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 PERMISSIONS = ("none", "read", "comment", "edit", "create", "owner")
-"""Roles in a base, the lowest first."""
+"""The roles in a base, lowest first."""
 
 Cells = dict[str, Any]
-"""What is kept of a record, by field id; an empty cell is not there."""
+"""The stored values of a record by field id. Empty cells are absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who works in the bases."""
+    """A user of the bases."""
 
     id: str
     email: str
     name: str
 
     def shape(self) -> dict[str, Any]:
-        """As cells show them."""
+        """Return the user in the format of cells."""
         return {"id": self.id, "email": self.email, "name": self.name}
 
 
 @dataclass(slots=True)
 class Attachment:
-    """A file in a cell: uploaded with its bytes, or fetched from ``source`` in so many seconds."""
+    """A file in a cell: uploaded with its bytes, or fetched from ``source`` within a number of seconds."""
 
     id: str
     filename: str
@@ -40,7 +40,7 @@ class Attachment:
     pixels: tuple[int, int] | None = None
 
     def bytes(self) -> bytes:
-        """The file; one that was never really fetched is made up, to its length."""
+        """Return the file content. The content of a file that was not uploaded is generated."""
         if self.content is not None:
             return self.content
         line = f"{self.filename} from {self.source}\n".encode(errors="replace")
@@ -49,7 +49,7 @@ class Attachment:
 
 @dataclass(slots=True)
 class Field:
-    """A column; what a rollup does with the values it finds, and a default value, are not told by the schema."""
+    """A column. The schema omits the function of a rollup and the default value."""
 
     id: str
     name: str
@@ -60,49 +60,49 @@ class Field:
     default: Any = None
 
     def shape(self) -> dict[str, Any]:
-        """As the schema shows it; absent descriptions and options are left out."""
+        """Return the field in the format of the schema. Absent descriptions and options are omitted."""
         optional = {"description": self.description, "options": self.options}
-        given = {name: value for name, value in optional.items() if value is not None}
-        return {"id": self.id, "name": self.name, "type": self.type, **given}
+        present = {name: value for name, value in optional.items() if value is not None}
+        return {"id": self.id, "name": self.name, "type": self.type, **present}
 
     def option(self, name: str) -> Any:
-        """The option *name*, None where there is none."""
+        """Return the option *name*, or None."""
         return (self.options or {}).get(name)
 
     def choices(self) -> list[str]:
-        """The names of a select's options, in their order."""
+        """Return the names of a select's options, in order."""
         return [choice["name"] for choice in self.option("choices") or ()]
 
 
 def everything(_: Mapping[str, Any]) -> bool:
-    """The filter of a view without one."""
+    """Return True. This is the filter of a view without one."""
     return True
 
 
 @dataclass(slots=True)
 class View:
-    """A way to look at a table: which records, in which order, and which fields are hidden."""
+    """A view of a table: its filter, its order and its hidden fields."""
 
     id: str
     name: str
     type: str = "grid"
     keeps: Callable[[Mapping[str, Any]], bool] = everything
     sorts: tuple[tuple[str, bool], ...] = ()
-    """Field ids, and whether each falls."""
+    """Field ids, each with whether it is descending."""
 
     hidden: frozenset[str] = frozenset()
 
     def shape(self, visible: Iterable[str] | None) -> dict[str, Any]:
-        """As the schema shows it; only grids tell their *visible* fields."""
-        about: dict[str, Any] = {"id": self.id, "name": self.name, "type": self.type}
+        """Return the view in the format of the schema. Only grids include their *visible* fields."""
+        fields: dict[str, Any] = {"id": self.id, "name": self.name, "type": self.type}
         if visible is None or self.type != "grid":
-            return about
-        return about | {"visibleFieldIds": [identifier for identifier in visible if identifier not in self.hidden]}
+            return fields
+        return fields | {"visibleFieldIds": [identifier for identifier in visible if identifier not in self.hidden]}
 
 
 @dataclass(slots=True)
 class Comment:
-    """What somebody says about a record."""
+    """A comment on a record."""
 
     id: str
     author: User
@@ -110,7 +110,7 @@ class Comment:
     created_at: float
     updated_at: float | None = None
     parent: str | None = None
-    """The comment that it answers."""
+    """The parent comment of a reply."""
 
 
 @dataclass(slots=True)
@@ -125,12 +125,12 @@ class Record:
     modified_by: User
     cells: Cells = field(default_factory=dict)
     comments: tuple[Comment, ...] = ()
-    """The oldest first."""
+    """The comments, oldest first."""
 
 
 @dataclass(slots=True)
 class Table:
-    """Rows of the same fields; a ``synced`` one is filled from elsewhere, and only read here."""
+    """Rows with the same fields. A ``synced`` table is filled by another source and read-only."""
 
     id: str
     name: str
@@ -147,7 +147,7 @@ class Table:
         return self.fields[0]
 
     def shape(self, *, visible: bool) -> dict[str, Any]:
-        """As the schema shows it."""
+        """Return the table in the format of the schema."""
         ids = [field.id for field in self.fields] if visible else None
         return {
             "id": self.id,
@@ -159,7 +159,7 @@ class Table:
         }
 
     def add(self, record: Record) -> None:
-        """Keep a new *record*, and number it."""
+        """Store a new *record* and number it."""
         self.last_number += 1
         record.number = self.last_number
         self.records[record.id] = record
@@ -167,7 +167,7 @@ class Table:
 
 @dataclass(slots=True)
 class Base:
-    """Tables, the people who work in them, and what the token's user may do there."""
+    """A base: its tables, its people, and the role of the token's user."""
 
     id: str
     name: str
@@ -175,22 +175,22 @@ class Base:
     tables: list[Table]
     users: tuple[User, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
-    """What others may do there, by their ids."""
+    """The roles of other users, by id."""
 
     transactions: int = 0
-    """How often something was changed in it."""
+    """The number of changes."""
 
     def role(self, user: User) -> str:
-        """What *user* may do there."""
+        """Return the role of *user*."""
         return self.roles.get(user.id, self.permission)
 
     def home(self, record_id: str) -> tuple[Table, Record] | None:
-        """The record of that id with its table, wherever in the base it is."""
+        """Return the record with that id and its table, anywhere in the base."""
         return next(((table, table.records[record_id]) for table in self.tables if record_id in table.records), None)
 
 
 class Named(Protocol):
-    """Whatever is found by its id or its name."""
+    """An object with an id and a name."""
 
     id: str
     name: str
@@ -200,17 +200,17 @@ N = TypeVar("N", bound=Named)
 
 
 def find(items: Iterable[N], key: str) -> N | None:
-    """The one of *items* with that id, else the one with exactly that name."""
-    among = list(items)
-    by_id = next((item for item in among if item.id == key), None)
-    return by_id or next((item for item in among if item.name == key), None)
+    """Return the item with that id, or otherwise with exactly that name."""
+    candidates = list(items)
+    by_id = next((item for item in candidates if item.id == key), None)
+    return by_id or next((item for item in candidates if item.name == key), None)
 
 
 def media_type(filename: str) -> str:
-    """What a file is, by the end of its name."""
+    """Return the media type for a file extension."""
     return mimetypes.guess_type(filename)[0] or "application/octet-stream"
 
 
 def plain(number: Any) -> Any:
-    """*number* as an integer where it is whole."""
+    """Return *number* as an integer if it is whole."""
     return int(number) if isinstance(number, float) and number.is_integer() else number

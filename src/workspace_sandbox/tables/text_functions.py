@@ -1,4 +1,4 @@
-"""Functions of formulas that take texts."""
+"""Formula functions on text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,52 +7,52 @@ from urllib.parse import quote
 from workspace_sandbox.tables.operands import MOST, FormulaError, Function, of, whole
 from workspace_sandbox.tables.operands import written as text
 
-LONGEST = 100_000
-"""Characters of a text, at which the vendor's cells end."""
+MAX_LENGTH = 100_000
+"""The maximum length of a text in the vendor's cells."""
 
 
-def _find(wanted: Any, within: Any, start: Any = 1) -> int:
-    """The place from 1 on; 0 where it is not."""
-    return text(within).find(text(wanted), max(0, whole(start) - 1)) + 1
+def _find(needle: Any, within: Any, start: Any = 1) -> int:
+    """Return the position, counted from 1, or 0 if there is no match."""
+    return text(within).find(text(needle), max(0, whole(start) - 1)) + 1
 
 
-def _search(wanted: Any, within: Any, start: Any = 1) -> int | None:
-    """As ``FIND``, without regard to case; empty where it is not."""
-    return _find(text(wanted).casefold(), text(within).casefold(), start) or None
+def _search(needle: Any, within: Any, start: Any = 1) -> int | None:
+    """Return the position regardless of case, or None if there is no match."""
+    return _find(text(needle).casefold(), text(within).casefold(), start) or None
 
 
 def _mid(value: Any, start: Any, count: Any) -> str:
-    at = max(0, whole(start) - 1)
-    return text(value)[at : at + max(0, whole(count))]
+    position = max(0, whole(start) - 1)
+    return text(value)[position : position + max(0, whole(count))]
 
 
 def _right(value: Any, count: Any = 1) -> str:
-    wanted = max(0, whole(count))
-    return text(value)[-wanted:] if wanted else ""
+    length = max(0, whole(count))
+    return text(value)[-length:] if length else ""
 
 
 def _replace(value: Any, start: Any, count: Any, new: Any) -> str:
-    at = max(0, whole(start) - 1)
-    return text(value)[:at] + text(new) + text(value)[at + max(0, whole(count)) :]
+    position = max(0, whole(start) - 1)
+    return text(value)[:position] + text(new) + text(value)[position + max(0, whole(count)) :]
 
 
-def _substitute(value: Any, old: Any, new: Any, which: Any = None) -> str:
-    """With *which*, only that occurrence, counted from 1."""
-    within, wanted = text(value), text(old)
-    if which is None:
-        return within.replace(wanted, text(new)) if wanted else within
-    parts = within.split(wanted) if wanted else [within]
-    at = whole(which)
-    if not 1 <= at < len(parts):
+def _substitute(value: Any, old: Any, new: Any, occurrence: Any = None) -> str:
+    """Replace text. With *occurrence*, only that one is replaced, counted from 1."""
+    within, needle = text(value), text(old)
+    if occurrence is None:
+        return within.replace(needle, text(new)) if needle else within
+    parts = within.split(needle) if needle else [within]
+    index = whole(occurrence)
+    if not 1 <= index < len(parts):
         return within
-    return wanted.join(parts[:at]) + text(new) + wanted.join(parts[at:])
+    return needle.join(parts[:index]) + text(new) + needle.join(parts[index:])
 
 
-def _repeated(value: Any, count: Any) -> str:
-    times = max(0, whole(count))
-    if len(text(value)) * times > LONGEST:
+def _repeat(value: Any, count: Any) -> str:
+    repetitions = max(0, whole(count))
+    if len(text(value)) * repetitions > MAX_LENGTH:
         raise FormulaError
-    return text(value) * times
+    return text(value) * repetitions
 
 
 TEXTS: Mapping[str, Function] = {
@@ -68,7 +68,7 @@ TEXTS: Mapping[str, Function] = {
     "UPPER": (1, 1, of(lambda value: text(value).upper())),
     "TRIM": (1, 1, of(lambda value: text(value).strip())),
     "REPLACE": (4, 4, of(_replace)),
-    "REPT": (2, 2, of(_repeated)),
+    "REPT": (2, 2, of(_repeat)),
     "SUBSTITUTE": (3, 4, of(_substitute)),
     "T": (1, 1, of(lambda value: value if isinstance(value, str) else None)),
 }

@@ -1,4 +1,4 @@
-"""How often Airtable may be asked: per base, per token and per month."""
+"""Airtable's rate limits per base, token and month."""
 
 from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import Budget, Budgets
@@ -9,28 +9,28 @@ TOKEN = Budget(50, 1.0)
 
 
 class Limits:
-    """What was spent; a base that was asked too often stays closed for a while, and is not asked longer for asking."""
+    """Usage counters. A base over its limit is blocked for a while, and blocked requests do not extend that."""
 
-    def __init__(self, stage: EmulatorContext) -> None:
-        self.stage = stage
-        self._budgets = Budgets(stage)
+    def __init__(self, context: EmulatorContext) -> None:
+        self.stage = context
+        self._budgets = Budgets(context)
         self._calls = 0
 
     def spend_token(self, token: str) -> None:
-        """Count a request of *token*, and of the month."""
-        most = self.stage.knobs["monthly_calls"]
-        if most is not None and self._calls >= most:
-            # A 429 as well, although no waiting helps before the month ends.
+        """Charge a request to *token* and to the month."""
+        limit = self.stage.knobs["monthly_calls"]
+        if limit is not None and self._calls >= limit:
+            # The monthly limit has status 429 as well, although waiting does not help before the month ends.
             raise billing_limit_exceeded(self.stage.knobs["throttle_envelope"])
         if wait := self._budgets.take(TOKEN, token):
             raise throttled(self.stage, wait)
         self._calls += 1
 
     def spend_base(self, base_id: str) -> None:
-        """Count a request to a base; one too many closes it."""
+        """Charge a request to a base. Exceeding the limit blocks the base."""
         if wait := self._budgets.closed(base_id):
             raise throttled(self.stage, wait)
         if self._budgets.take(BASE, base_id):
-            # One request too many costs half a minute ("Rate limits"), and for everybody who works in this base.
+            # Exceeding the limit blocks the base for everyone for half a minute ("Rate limits").
             self._budgets.close(base_id, self.stage.knobs["lockout_seconds"])
             raise throttled(self.stage, self.stage.knobs["lockout_seconds"])

@@ -1,4 +1,4 @@
-"""Instants and dates as the vendor writes and reads them."""
+"""The vendor's formats of times and dates."""
 
 import re
 from datetime import UTC, date, datetime, tzinfo
@@ -12,12 +12,12 @@ DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @lru_cache(maxsize=4096)
 def written(seconds: float) -> str:
-    """Epoch *seconds* in UTC with milliseconds, ``2026-10-05T14:07:31.000Z``."""
+    """Return epoch *seconds* in UTC with milliseconds, ``2026-10-05T14:07:31.000Z``."""
     return instant(seconds).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def read_date(text: str) -> str | None:
-    """*text* if it is a day, nothing more and nothing less."""
+    """Return *text* if it is a valid day in exactly that format."""
     if not DATE.fullmatch(text):
         return None
     try:
@@ -28,7 +28,7 @@ def read_date(text: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def read_instant(text: str, within: str) -> float | None:
-    """The epoch seconds of an ISO time, to the millisecond; without an offset it is of the zone *within*."""
+    """Return the epoch seconds of an ISO time, to the millisecond. Without an offset it is in the zone *within*."""
     try:
         at = datetime.fromisoformat(text.strip())
         return round((at if at.tzinfo else at.replace(tzinfo=zone(within))).timestamp(), 3)
@@ -37,7 +37,7 @@ def read_instant(text: str, within: str) -> float | None:
 
 
 def zone(name: str) -> tzinfo:
-    """The time zone of a field; ``client`` is the caller's, which over the wire is UTC."""
+    """Return the time zone of a field. ``client`` is the caller's zone, which is UTC over the API."""
     try:
         return UTC if name in {"utc", "client"} else ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):
@@ -45,7 +45,7 @@ def zone(name: str) -> tzinfo:
 
 
 def is_zone(name: str) -> bool:
-    """Whether there is such a time zone."""
+    """Return True if the time zone exists."""
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""Reading cells: what is kept and what is computed, as the vendor shows it."""
+"""Stored and computed cell values, in the vendor's format."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -12,12 +12,12 @@ from workspace_sandbox.tables.state import Attachment, Base, Field, Record, Tabl
 NOT_A_NUMBER = {"specialValue": "NaN"}
 ERROR = {"error": "#ERROR!"}
 QUOTIENT = re.compile(r"\{(?P<over>[^}]+)\}/\{(?P<under>[^}]+)\}")
-"""The one kind of formula that the stand-in computes: a field over another."""
+"""The only kind of formula that the emulator computes: a quotient of two fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Shows the records of a base at one moment; ``address`` is where an attachment can be had."""
+    """Renders the records of a base at one moment, with the current URLs of attachments."""
 
     base: Base
     now: float
@@ -32,9 +32,11 @@ class Reader:
         only: Iterable[Field] | None = None,
         text: bool = False,
     ) -> dict[str, Any]:
-        """*record*, with the cells that are not empty."""
-        shown = {field.id if by_id else field.name: self.cell(table, field, record) for field in only or table.fields}
-        cells = {name: value for name, value in shown.items() if value is not None}
+        """Return *record* without empty cells."""
+        rendered = {
+            field.id if by_id else field.name: self.cell(table, field, record) for field in only or table.fields
+        }
+        cells = {name: value for name, value in rendered.items() if value is not None}
         return {
             "id": record.id,
             "createdTime": times.written(record.created_at),
@@ -42,7 +44,7 @@ class Reader:
         }
 
     def cell(self, table: Table, field: Field, record: Record) -> Any:
-        """The value of one cell; None if it is empty."""
+        """Return the value of a cell, or None if it is empty."""
         value = kept(self.base, table, field, record)
         if value is None:
             return None
@@ -50,13 +52,13 @@ class Reader:
         return value if show is None else show(self, field, value)
 
     def attachment(self, attachment: Attachment) -> dict[str, Any]:
-        """A file; until it is fetched, only what the client said of it."""
-        about: dict[str, Any] = {"id": attachment.id, "url": attachment.source, "filename": attachment.filename}
+        """Return a file. Until it is fetched, only the client's own fields are included."""
+        fields: dict[str, Any] = {"id": attachment.id, "url": attachment.source, "filename": attachment.filename}
         if not has_passed(attachment.fetch_seconds, attachment.asked_at, self.now):
-            return about
+            return fields
         url = self.address(attachment)
-        about |= {"url": url, "size": attachment.size, "type": attachment.type}
-        return about | self._pixels(attachment, url)
+        fields |= {"url": url, "size": attachment.size, "type": attachment.type}
+        return fields | self._pixels(attachment, url)
 
     @staticmethod
     def _pixels(attachment: Attachment, url: str) -> dict[str, Any]:
@@ -65,20 +67,21 @@ class Reader:
         width, height = attachment.pixels
         sizes = {"small": 36, "large": 512, "full": 3000}
         thumbnails = {
-            name: {"url": url, "width": min(width, at), "height": min(height, at)} for name, at in sizes.items()
+            name: {"url": url, "width": min(width, limit), "height": min(height, limit)}
+            for name, limit in sizes.items()
         }
         return {"width": width, "height": height, "thumbnails": thumbnails}
 
 
 def kept(base: Base, table: Table, field: Field, record: Record) -> Any:
-    """What a cell holds, computed if it is of such a type."""
+    """Return the stored or computed value of a cell."""
     compute = COMPUTED.get(field.type)
     return compute(base, table, field, record) if compute else record.cells.get(field.id)
 
 
 def text_of(value: Any) -> str:
-    """A shown *value* as text, as formulas and the ``string`` format have it."""
-    # Nearly all are text, and a filter reads them in every record.
+    """Return a rendered *value* as text, for formulas and the ``string`` format."""
+    # The fast path: most values are text, and a filter reads them in every record.
     if type(value) is str:
         return value
     if isinstance(value, bool):
@@ -109,14 +112,14 @@ SHOWN: dict[str, Show] = {
     "multipleCollaborators": lambda _, __, value: [user.shape() for user in value],
     "multipleAttachments": lambda reader, _, value: [reader.attachment(attachment) for attachment in value],
 }
-"""The types whose cells are not shown as they are kept."""
+"""The types whose cells are not rendered as they are stored."""
 
 
 Compute = Callable[[Base, Table, Field, Record], Any]
 
 
 def _linked_values(base: Base, table: Table, field: Field, record: Record) -> list[Any]:
-    """The values of the field looked up, in the records that *record* links to."""
+    """Return the values of the lookup field in the records that *record* links to."""
     link = find(table.fields, field.option("recordLinkFieldId"))
     linked = find(base.tables, link.option("linkedTableId")) if link else None
     column = find(linked.fields, field.option("fieldIdInLinkedTable")) if linked else None
@@ -150,10 +153,10 @@ def _count(_: Base, __: Table, field: Field, record: Record) -> int:
 
 
 def _formula(base: Base, table: Table, field: Field, record: Record) -> Any:
-    found = QUOTIENT.fullmatch(field.option("formula"))
-    if found is None:
+    match = QUOTIENT.fullmatch(field.option("formula"))
+    if match is None:
         return ERROR
-    over, under = (find(table.fields, found[name]) for name in ("over", "under"))
+    over, under = (find(table.fields, match[name]) for name in ("over", "under"))
     if over is None or under is None:
         return ERROR
     divisor = kept(base, table, under, record)
@@ -176,4 +179,4 @@ COMPUTED: dict[str, Compute] = {
     "multipleLookupValues": _lookup,
     "rollup": _rollup,
 }
-"""The types that hold nothing of their own."""
+"""The types whose values are computed."""

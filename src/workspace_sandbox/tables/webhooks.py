@@ -1,4 +1,4 @@
-"""Webhooks of bases: what each asked for, the payloads that wait for it, and how its pings went."""
+"""Webhooks of bases: their specification, pending payloads and ping status."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ DATA_TYPES = {
     "tableFields": "schema.bases:read",
     "tableMetadata": "schema.bases:read",
 }
-"""What can be listened to, and the scope that it needs beside that of webhooks."""
+"""The data types of webhooks, with the scope that each requires besides that of webhooks."""
 
 CHANGE_TYPES = ("add", "remove", "update")
 SOURCES = (
@@ -42,7 +42,7 @@ INCLUDES = frozenset({"includeCellValuesInFieldIds", "includePreviousCellValues"
 
 @dataclass(slots=True, kw_only=True)
 class Webhook:
-    """Somebody who listens to a base; ``owner`` is the OAuth client that it belongs to, empty for a personal token."""
+    """A webhook of a base. ``owner`` is its OAuth client, empty for a personal token."""
 
     id: str
     base_id: str
@@ -53,43 +53,43 @@ class Webhook:
     expires_at: float
     notifies: bool = True
     payloads: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
-    """Those that can still be read, with when they were made."""
+    """The readable payloads with their creation times."""
 
     next_cursor: int = 1
     last_success_at: float | None = None
     last_result: dict[str, Any] | None = None
 
     def is_enabled(self, now: float) -> bool:
-        """Whether it still hears of changes."""
+        """Return True if the webhook has not expired."""
         return now < self.expires_at
 
     def is_there(self, now: float) -> bool:
-        """Whether it can be asked about: for a week after it expired."""
+        """Return True if the webhook can still be queried, which is possible for a week after it expired."""
         return now < self.expires_at + WEEK
 
     def extend(self, now: float) -> None:
-        """Let it live for a week from now, unless it expired."""
+        """Extend its life to a week from now, unless it has expired."""
         if self.is_enabled(now):
             self.expires_at = now + WEEK
 
     def keep(self, payload: dict[str, Any], now: float) -> None:
-        """Add a payload, and drop those that nobody read for a week."""
-        self.payloads = [(at, kept) for at, kept in self.payloads if now - at < WEEK]
+        """Add a payload, and drop payloads older than a week."""
+        self.payloads = [(created_at, stored) for created_at, stored in self.payloads if now - created_at < WEEK]
         self.payloads.append((now, payload))
         self.next_cursor += 1
 
     def page(self, cursor: int, limit: int, now: float) -> tuple[list[dict[str, Any]], int, bool]:
-        """Payloads from *cursor* on, the cursor after them, and whether there are more."""
-        kept = [payload for at, payload in self.payloads if now - at < WEEK]
-        first = self.next_cursor - len(kept)
-        # What is gone is passed over: cursors are never counted anew.
+        """Return payloads from *cursor* on, the next cursor, and whether there are more."""
+        stored = [payload for created_at, payload in self.payloads if now - created_at < WEEK]
+        first = self.next_cursor - len(stored)
+        # Expired payloads are skipped. Cursors are never renumbered.
         start = max(cursor, first)
-        shown = kept[start - first : start - first + limit]
-        after = start + len(shown) if shown else cursor
-        return shown, after, bool(shown) and after < self.next_cursor
+        visible = stored[start - first : start - first + limit]
+        next_cursor = start + len(visible) if visible else cursor
+        return visible, next_cursor, bool(visible) and next_cursor < self.next_cursor
 
     def shape(self, now: float) -> dict[str, Any]:
-        """As lists show it."""
+        """Return the webhook in the format of lists."""
         success = self.last_success_at
         return {
             "id": self.id,
@@ -104,22 +104,22 @@ class Webhook:
         }
 
     def hears(self, source: str) -> bool:
-        """Whether it listens to what comes from *source*."""
+        """Return True if the webhook listens to changes from *source*."""
         return source in self._filters.get("fromSources", SOURCES)
 
     @property
     def wanted(self) -> Wanted:
-        """What it asked for."""
+        """The requested changes."""
         filters, includes = self._filters, self.specification["options"].get("includes") or {}
         scope = filters.get("recordChangeScope")
-        shown = includes.get("includeCellValuesInFieldIds") or ()
+        included = includes.get("includeCellValuesInFieldIds") or ()
         return Wanted(
             data_types=frozenset(filters["dataTypes"]),
             change_types=frozenset(filters.get("changeTypes") or CHANGE_TYPES),
             table=scope,
             data_fields=frozenset(filters.get("watchDataInFieldIds") or ()),
             schema_fields=frozenset(filters.get("watchSchemasOfFieldIds") or ()),
-            shown_fields=None if shown == "all" else frozenset(shown),
+            shown_fields=None if included == "all" else frozenset(included),
             previous_cells=bool(includes.get("includePreviousCellValues")),
             previous_fields=bool(includes.get("includePreviousFieldDefinitions")),
         )
@@ -130,42 +130,42 @@ class Webhook:
         return filters
 
 
-def specification(given: Any) -> dict[str, Any]:
-    """The specification of a request, checked."""
-    options = _object(_object(given, {"options"}).get("options"), {"filters", "includes"})
-    filters, includes = _object(options.get("filters"), FILTERS), options.get("includes")
-    _texts(filters.get("dataTypes"), DATA_TYPES, needed=True)
-    for name, known in (("changeTypes", CHANGE_TYPES), ("fromSources", SOURCES)):
-        _texts(filters.get(name), known)
+def specification(value: Any) -> dict[str, Any]:
+    """Validate the specification in a request."""
+    options = _check_object(_check_object(value, {"options"}).get("options"), {"filters", "includes"})
+    filters, includes = _check_object(options.get("filters"), FILTERS), options.get("includes")
+    _check_texts(filters.get("dataTypes"), DATA_TYPES, needed=True)
+    for name, allowed in (("changeTypes", CHANGE_TYPES), ("fromSources", SOURCES)):
+        _check_texts(filters.get(name), allowed)
     for name in ("watchDataInFieldIds", "watchSchemasOfFieldIds"):
-        _texts(filters.get(name))
+        _check_texts(filters.get(name))
     scope = filters.get("recordChangeScope")
     if not isinstance(scope, str | None) or (scope and not scope.startswith(("tbl", "viw"))):
         raise wire.invalid_request("recordChangeScope must be the id of a table or view")
     if includes is not None:
-        _include(_object(includes, INCLUDES))
+        _check_includes(_check_object(includes, INCLUDES))
     return {"options": dict(options)}
 
 
-def _include(given: Mapping[str, Any]) -> None:
-    fields = given.get("includeCellValuesInFieldIds")
+def _check_includes(includes: Mapping[str, Any]) -> None:
+    fields = includes.get("includeCellValuesInFieldIds")
     if fields != "all":
-        _texts(fields)
+        _check_texts(fields)
     for name in INCLUDES - {"includeCellValuesInFieldIds"}:
-        if not isinstance(given.get(name), bool | None):
+        if not isinstance(includes.get(name), bool | None):
             raise wire.invalid_request(f"{name} must be true or false")
 
 
-def _object(given: Any, known: set[str] | frozenset[str]) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping) or not set(given) <= known:
-        raise wire.invalid_request(f"The specification of a webhook has {', '.join(sorted(known))}")
-    return given
+def _check_object(value: Any, allowed: set[str] | frozenset[str]) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not set(value) <= allowed:
+        raise wire.invalid_request(f"The specification of a webhook has {', '.join(sorted(allowed))}")
+    return value
 
 
-def _texts(given: Any, known: Mapping[str, str] | tuple[str, ...] = (), *, needed: bool = False) -> None:
-    if given is None and not needed:
+def _check_texts(value: Any, allowed: Mapping[str, str] | tuple[str, ...] = (), *, needed: bool = False) -> None:
+    if value is None and not needed:
         return
-    if not isinstance(given, list) or not given or not all(isinstance(one, str) for one in given):
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
         raise wire.invalid_request("The filters of a webhook are lists of texts")
-    if known and not set(given) <= set(known):
-        raise wire.invalid_request(f"A filter of a webhook takes {', '.join(known)}")
+    if allowed and not set(value) <= set(allowed):
+        raise wire.invalid_request(f"A filter of a webhook takes {', '.join(allowed)}")

@@ -1,7 +1,8 @@
-"""How the vendor answers, and refuses in its words.
+"""The vendor's responses and errors.
 
-There are three envelopes: ``{"error": {"type", "message"}}``, a bare ``{"error": "TYPE"}``, and, where requests are
-counted, ``{"errors": [{"error", "message"}]}``.
+Errors have three envelopes: ``{"error": {"type", "message"}}``, a bare ``{"error": "TYPE"}``, and for rate limits
+``{"errors": [{"error", "message"}]}``.
+
 """
 
 import hashlib
@@ -23,12 +24,12 @@ COMPRESSED_FROM_BYTES = 1024
 Envelope = Literal["object", "bare", "list"]
 
 
-# Refusals
+# Errors
 
 
 @dataclass
 class Refusal(Refused):
-    """A request that is not served, with its status, type and message."""
+    """An error response, with its status, type and message."""
 
     status: int
     type: str
@@ -37,7 +38,7 @@ class Refusal(Refused):
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def body(self) -> dict[str, Any]:
-        """The JSON it is told with; some refusals have no message."""
+        """Return the JSON of the error. Some errors have no message."""
         if self.envelope == "bare":
             return {"error": self.type}
         message = {} if self.message is None else {"message": self.message}
@@ -46,13 +47,13 @@ class Refusal(Refused):
         return {"error": {"type": self.type, **message}}
 
     def response(self, _: EmulatorContext) -> web.Response:
-        """Return it."""
+        """Return the error as a response."""
         return web.json_response(self.body(), status=self.status, headers=self.headers)
 
 
 unparsable = partial(Refusal, 400, "BAD_REQUEST", envelope="bare")
 forbidden = partial(Refusal, 403, "INVALID_PERMISSIONS", "You are not permitted to perform this operation")
-# A misspelt base looks like a lack of rights, so that nobody can find out which bases there are.
+# An unknown base has the error of missing permissions, so that nobody can probe which bases exist.
 no_such_model = partial(
     Refusal,
     403,
@@ -60,13 +61,13 @@ no_such_model = partial(
     "Invalid permissions, or the requested model was not found. Check that both your user and your token have "
     "the required permissions, and that the model names and/or ids are correct.",
 )
-# A text where all other refusals have an object.
+# A string, although all other errors are objects.
 not_found = partial(Refusal, 404, "NOT_FOUND", envelope="bare")
 too_large = partial(Refusal, 413, "REQUEST_TOO_LARGE", "The request exceeds the maximum allowed size")
 invalid_records = partial(Refusal, 422, "INVALID_RECORDS")
 duplicate_field = partial(Refusal, 422, "DUPLICATE_OR_EMPTY_FIELD_NAME")
 invalid_options = partial(Refusal, 422, "INVALID_FIELD_TYPE_OPTIONS_FOR_CREATE")
-# Clients that expect every refusal to have a message fail on this one.
+# Clients that expect a message in every error fail on this one.
 expired_offset = partial(Refusal, 422, "LIST_RECORDS_ITERATOR_NOT_AVAILABLE")
 absent = partial(Refusal, 501, "NOT_IMPLEMENTED")
 failed = partial(Refusal, 500, "SERVER_ERROR", "An unexpected error occurred")
@@ -78,87 +79,89 @@ retriable = partial(
 )
 
 
-def _naming(status: int, kind: str, words: str) -> Callable[[str], Refusal]:
-    """Return what makes refusals with *words* that name one thing."""
-    return lambda name: Refusal(status, kind, words.format(name))
+def _error_factory(status: int, kind: str, template: str) -> Callable[[str], Refusal]:
+    """Return a factory of errors whose message names one thing."""
+    return lambda name: Refusal(status, kind, template.format(name))
 
 
-no_such_record = _naming(404, "MODEL_ID_NOT_FOUND", "Could not find a record with the ID {}")
-missing = _naming(422, "INVALID_REQUEST_MISSING_FIELDS", 'Could not find field "{}" in the request body')
-unknown_field = _naming(422, "UNKNOWN_FIELD_NAME", 'Unknown field name: "{}"')
-invalid_value = _naming(422, "INVALID_VALUE_FOR_COLUMN", 'Field "{}" cannot accept the provided value')
-computed_field = _naming(
+no_such_record = _error_factory(404, "MODEL_ID_NOT_FOUND", "Could not find a record with the ID {}")
+missing = _error_factory(422, "INVALID_REQUEST_MISSING_FIELDS", 'Could not find field "{}" in the request body')
+unknown_field = _error_factory(422, "UNKNOWN_FIELD_NAME", 'Unknown field name: "{}"')
+invalid_value = _error_factory(422, "INVALID_VALUE_FOR_COLUMN", 'Field "{}" cannot accept the provided value')
+computed_field = _error_factory(
     422, "INVALID_VALUE_FOR_COLUMN", 'Field "{}" cannot accept a value because the field is computed'
 )
-duplicate_table = _naming(422, "DUPLICATE_TABLE_NAME", 'Cannot create or rename a table to "{}": the name is taken')
-# The refusal speaks of permissions even where the option is only misspelt: a client must not take it for a 403.
-missing_option = _naming(
+duplicate_table = _error_factory(
+    422, "DUPLICATE_TABLE_NAME", 'Cannot create or rename a table to "{}": the name is taken'
+)
+# The error mentions permissions even if the option is only misspelt. Clients must not treat it as a 403.
+missing_option = _error_factory(
     422, "INVALID_MULTIPLE_CHOICE_OPTIONS", 'Insufficient permissions to create new select option ""{}""'
 )
-invalid_attachment = _naming(422, "INVALID_ATTACHMENT_OBJECT", 'Invalid attachment object for field "{}"')
-invalid_record_id = _naming(422, "INVALID_RECORD_ID", 'Value "{}" is not a valid record ID.')
-no_such_row = _naming(422, "ROW_DOES_NOT_EXIST", "Record ID {} does not exist in this table")
-invalid_formula = _naming(422, "INVALID_FILTER_BY_FORMULA", "The formula for filtering records is invalid: {}")
+invalid_attachment = _error_factory(422, "INVALID_ATTACHMENT_OBJECT", 'Invalid attachment object for field "{}"')
+invalid_record_id = _error_factory(422, "INVALID_RECORD_ID", 'Value "{}" is not a valid record ID.')
+no_such_row = _error_factory(422, "ROW_DOES_NOT_EXIST", "Record ID {} does not exist in this table")
+invalid_formula = _error_factory(422, "INVALID_FILTER_BY_FORMULA", "The formula for filtering records is invalid: {}")
 
 
 def unauthenticated(token: str) -> Refusal:
-    """No token, or one that is not good, or no longer."""
+    """Return the error of a missing, invalid or expired token."""
     return Refusal(
         401, "AUTHENTICATION_REQUIRED", "Invalid authentication token" if token else "Authentication required"
     )
 
 
 def invalid_request(message: str | None = None) -> Refusal:
-    """A parameter of the wrong shape."""
-    words = "Invalid request: parameter validation failed. Check your request data."
-    return Refusal(422, "INVALID_REQUEST_UNKNOWN", message or words)
+    """Return the error of an invalid parameter."""
+    default = "Invalid request: parameter validation failed. Check your request data."
+    return Refusal(422, "INVALID_REQUEST_UNKNOWN", message or default)
 
 
-def unsupported_field(place: str, kind: str) -> Refusal:
-    """A type of field that is made in the application only."""
-    message = f"Invalid options for {place}: Creating {kind} fields is not supported at this time"
+def unsupported_field(path: str, kind: str) -> Refusal:
+    """Return the error of a field type that can only be created in Airtable itself."""
+    message = f"Invalid options for {path}: Creating {kind} fields is not supported at this time"
     return Refusal(422, "UNSUPPORTED_FIELD_TYPE_FOR_CREATE", message)
 
 
-def too_many_webhooks(whose: str = "") -> Refusal:
-    """A webhook more than a base, or an integration in it, may have."""
-    return Refusal(422, f"TOO_MANY_WEBHOOKS{whose}_IN_BASE")
+def too_many_webhooks(infix: str = "") -> Refusal:
+    """Return the error of exceeding the webhooks per base, or per integration in a base."""
+    return Refusal(422, f"TOO_MANY_WEBHOOKS{infix}_IN_BASE")
 
 
 def no_such_view(view: str) -> Refusal:
-    """A view that the table does not have."""
+    """Return the error of an unknown view."""
     kind = "ID" if view.startswith("viw") else "NAME"
     return Refusal(422, f"VIEW_{kind}_NOT_FOUND", f"View {kind.lower()} {view} was not found")
 
 
 def rate_limited(envelope: Envelope, headers: Mapping[str, str]) -> Refusal:
-    """Too many requests, for the base or the token."""
+    """Return the error of too many requests to the base or of the token."""
     message = "Rate limit exceeded. Please try again later"
     return Refusal(429, "RATE_LIMIT_REACHED", message, envelope, headers)
 
 
 def billing_limit_exceeded(envelope: Envelope) -> Refusal:
-    """The calls of the month are used up."""
+    """Return the error of an exceeded monthly limit."""
     message = "You have exceeded the monthly API call limit of your workspace"
     return Refusal(429, "PUBLIC_API_BILLING_LIMIT_EXCEEDED", message, envelope)
 
 
 def unknown(_: web.Request, __: int) -> Refusal:
-    """A path or method that the vendor does not have."""
+    """Return the error of an unknown path or method."""
     return not_found()
 
 
-def throttled(stage: EmulatorContext, seconds: float) -> Refusal:
-    """Too many requests, for the base or the token. A knob adds the header that some clients report."""
-    headers = {"Retry-After": str(max(1, math.ceil(seconds)))} if stage.knobs["retry_after"] else {}
-    return rate_limited(stage.knobs["throttle_envelope"], headers)
+def throttled(context: EmulatorContext, seconds: float) -> Refusal:
+    """Return the error of too many requests. A knob adds the header that some clients report."""
+    headers = {"Retry-After": str(max(1, math.ceil(seconds)))} if context.knobs["retry_after"] else {}
+    return rate_limited(context.knobs["throttle_envelope"], headers)
 
 
-# Answers
+# Responses
 
 
 async def body_of(request: web.Request) -> Mapping[str, Any]:
-    """The JSON object of a request; what is not said to be JSON is not read as such."""
+    """Return the JSON object of a request, empty if the content type is not JSON."""
     content = await request.read()
     if not content or request.content_type != "application/json":
         return {}
@@ -172,7 +175,7 @@ async def body_of(request: web.Request) -> Mapping[str, Any]:
 
 
 def answer(request: web.Request, body: dict[str, Any]) -> web.Response:
-    """*body* as JSON, compressed where that is worth it and welcome."""
+    """Return *body* as JSON, compressed if it is large and the client accepts it."""
     content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
     headers = {
         "Content-Type": "application/json; charset=utf-8",
