@@ -75,7 +75,7 @@ BODIES: Mapping[str, Any] = {
     "add_fault": _object(("fault",), **FAULT),
     "turn_knobs": OBJECT,
     "act": {"type": "object", "properties": {"action": TEXT}, "required": ["action"]},
-    "turn_clock": _object(
+    "set_clock": _object(
         now=INSTANT, advance_seconds={**NUMBER, "minimum": 0}, frozen=FLAG, machine={**FLAG, "default": False}
     ),
     "save": NAMED,
@@ -87,7 +87,7 @@ BODIES: Mapping[str, Any] = {
 ANSWERS: Mapping[str, Any] = {
     "reset": _object(("reset",), reset=_list_of(TEXT)),
     "tell_clock": CLOCK,
-    "turn_clock": CLOCK,
+    "set_clock": CLOCK,
     "list_snapshots": SNAPSHOTS,
     "save": SNAPSHOTS,
     "forget": SNAPSHOTS,

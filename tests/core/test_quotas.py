@@ -142,7 +142,9 @@ async def depart(consents: list[ConsentFlow], tokens: list[str]) -> Counter[str]
 async def test_only_so_many_consents_are_pending_for_a_link(apps: list[App]) -> None:
     token = await invite(apps[0], await new_workspace(apps[0]))
 
-    assert {"Departure": 2, "too_many": 4} == await depart([app._new_consents() for app in apps], [token] * 3)
+    assert {"AuthorizationRedirect": 2, "too_many": 4} == await depart(
+        [app._new_consents() for app in apps], [token] * 3
+    )
 
 
 @requirement("limits-9")
@@ -150,7 +152,7 @@ async def test_only_so_many_consents_are_pending_for_a_workspace(apps: list[App]
     workspace_id = await new_workspace(apps[0])
     tokens = [await invite(apps[0], workspace_id) for _ in range(3)]
 
-    assert {"Departure": 3, "too_many": 3} == await depart([app._new_consents() for app in apps], tokens)
+    assert {"AuthorizationRedirect": 3, "too_many": 3} == await depart([app._new_consents() for app in apps], tokens)
 
 
 @requirement("limits-9")
@@ -159,4 +161,4 @@ async def test_consents_that_were_not_completed_end_with_their_time(apps: list[A
     await depart([consents], [token] * 2)
     clock.at += CONSENT_SECONDS
 
-    assert {"Departure": 1} == await depart([consents], [token])
+    assert {"AuthorizationRedirect": 1} == await depart([consents], [token])

@@ -166,9 +166,9 @@ def test_only_so_many_budgets_are_remembered(clock: ManualClock) -> None:
 
 def test_a_budget_without_requests_for_a_while_has_a_gap_in_its_history(clock: ManualClock) -> None:
     usage: Any = UsageTracker(LocalCounters(clock), clock)
-    usage.sent([_take("a")], "conn")
+    usage.record_sent([_take("a")], "conn")
     clock.at += 3 * SLOT_SECONDS
-    usage.sent([_take("a")], "conn")
+    usage.record_sent([_take("a")], "conn")
     (use,) = usage.list()
 
     assert [1, 0, 0, 1] == [slot.sent for slot in use.history[-4:]]

@@ -46,7 +46,8 @@ async def sent(hooks: HookSender, sending: OutgoingHook) -> Sequence[tuple[int, 
     """The attempts that there were: their numbers, statuses and reasons."""
     hooks.send(sending)
     await asyncio.sleep(0)
-    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+    # Not all tasks of the loop: a browser that shares it has some that never end.
+    await asyncio.gather(*hooks._tasks)
     return [(one.attempt, one.status, one.reason) for one in hooks.journal]
 
 

@@ -462,7 +462,7 @@ async def test_what_a_dead_process_had_begun_is_taken_over(post: Post, inbox: In
     late = await post.deliver()
 
     assert (0, 1, ["a"]) == (early, late, plants(inbox))
-    assert "TakenOver" == await taken_over(post, dead)
+    assert "ClaimLost" == await taken_over(post, dead)
 
 
 @requirement("deliveries-5")
@@ -570,7 +570,7 @@ async def test_a_replay_ends_the_delivery_under_way(post: Post, inbox: Inbox) ->
     (claimed,) = await post.app._positions.claim(10)
     await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
 
-    assert "TakenOver" == await taken_over(post, claimed)
+    assert "ClaimLost" == await taken_over(post, claimed)
 
 
 # Removed and forgotten
