@@ -58,7 +58,8 @@ def _ambiguity_message(
         return f"There is no connection of {connector} yet. Create one with 'connector-gateway connections connect'."
     if given is None or matches:
         called = f" called {given!r}" if given else ""
-        return f"There are several connections of {connector}{called}. Name one with --connection:\n{_format_list(matches)}"
+        choices = _format_list(matches)
+        return f"There are several connections of {connector}{called}. Name one with --connection:\n{choices}"
     suggestion = closest_match(given, [one[field] for one in usable for field in NAMES if one[field]])
     hint = f" Did you mean {suggestion!r}?" if suggestion else ""
     return f"There is no connection of {connector} called {given!r}.{hint} There are:\n{_format_list(usable)}"

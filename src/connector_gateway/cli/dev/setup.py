@@ -137,8 +137,8 @@ def _check_ports(installation: DevInstallation, sandbox_info: Mapping[str, Any])
     addresses = [value for described in sandbox_info["upstreams"].values() for value in _urls(described).values()]
     if installation.port in {urlsplit(address).port for address in (sandbox_info["sandbox_url"], *addresses)}:
         raise click.ClickException(
-            f"Port {installation.port} of the gateway is one of the sandbox's, which begin with {installation.sandbox_port}. "
-            "Choose another --port or --sandbox-port."
+            f"Port {installation.port} of the gateway is one of the sandbox's, "
+            f"which begin with {installation.sandbox_port}. Choose another --port or --sandbox-port."
         )
 
 
