@@ -274,9 +274,9 @@ async def takes_only_cursors_that_it_issued(subject: CheckSubject) -> None:
 
 
 @_check(OF_THE_SERVICE, "common-1", "common-2", "common-132")
-async def describes_thirty_operations(place: TargetService) -> None:
+async def describes_thirty_operations(service: TargetService) -> None:
     """Describe five operations of each connector, and nothing else below their path."""
-    paths = (await place.ask("GET", "/openapi.json")).body["paths"]
+    paths = (await service.ask("GET", "/openapi.json")).body["paths"]
     below = [
         path.split("/")[3] for path, methods in paths.items() for _ in methods if path.startswith("/v1/connectors/")
     ]
@@ -285,9 +285,9 @@ async def describes_thirty_operations(place: TargetService) -> None:
 
 
 @_check(OF_THE_SERVICE, "common-36", "common-183")
-async def returns_404_for_unknown_route(place: TargetService) -> None:
+async def returns_404_for_unknown_route(service: TargetService) -> None:
     """Suggest a similar route for an unknown path."""
-    reply = await place.ask("GET", "/v1/connectors/notes/databasess")
+    reply = await service.ask("GET", "/v1/connectors/notes/databasess")
     check_error_response(reply, 404, "route_not_found")
     assert_equal(
         True, any("did_you_mean" in detail for detail in reply.body["error"]["details"]), "whether one is suggested"
@@ -295,90 +295,90 @@ async def returns_404_for_unknown_route(place: TargetService) -> None:
 
 
 @_check(OF_THE_SERVICE, "common-37")
-async def allows_the_methods_of_a_route_only(place: TargetService) -> None:
+async def allows_the_methods_of_a_route_only(service: TargetService) -> None:
     """List the methods of a route in ``Allow``."""
-    reply = await place.ask("DELETE", "/v1/connectors/notes/databases")
+    reply = await service.ask("DELETE", "/v1/connectors/notes/databases")
     check_error_response(reply, 405, "method_not_allowed")
     assert_equal(True, "GET" in reply.headers.get("allow", ""), "whether Allow names GET")
 
 
 @_check(OF_THE_SERVICE, "common-32")
-async def refuses_what_is_no_json(place: TargetService) -> None:
+async def refuses_what_is_no_json(service: TargetService) -> None:
     """Reject a body that is not JSON, or contains a duplicate name."""
     path = "/v1/connectors/boards/cards"
-    check_error_response(await place.ask("POST", path, text=b"{"), 400, "invalid_json")
-    check_error_response(await place.ask("POST", path, text=b'{"name": "a", "name": "b"}'), 400, "invalid_json")
+    check_error_response(await service.ask("POST", path, text=b"{"), 400, "invalid_json")
+    check_error_response(await service.ask("POST", path, text=b'{"name": "a", "name": "b"}'), 400, "invalid_json")
 
 
 @_check(OF_THE_SERVICE, "common-33", "common-34", "common-35")
-async def refuses_other_bodies(place: TargetService) -> None:
+async def refuses_other_bodies(service: TargetService) -> None:
     """Reject a body that is not an object, has another media type, or is too large."""
     path = "/v1/connectors/boards/cards"
-    check_error_response(await place.ask("POST", path, text=b"[]"), 422, "invalid_parameters")
+    check_error_response(await service.ask("POST", path, text=b"[]"), 422, "invalid_parameters")
     check_error_response(
-        await place.ask("POST", path, text=b"{}", Content_Type="text/plain"), 415, "unsupported_media_type"
+        await service.ask("POST", path, text=b"{}", Content_Type="text/plain"), 415, "unsupported_media_type"
     )
     many = b'{"name": [' + b",".join([b"1"] * 10_001) + b"]}"
-    check_error_response(await place.ask("POST", path, text=many), 413, "payload_too_large")
+    check_error_response(await service.ask("POST", path, text=many), 413, "payload_too_large")
 
 
 @_check(OF_THE_SERVICE, "common-27", "common-22", "common-167")
-async def reads_a_query_strictly(place: TargetService) -> None:
+async def reads_a_query_strictly(service: TargetService) -> None:
     """Report repeated parameters, and parameters that are not numbers."""
     path = f"/v1/connectors/notes/databases?connection_id={UNKNOWN_CONNECTION}"
-    twice = await place.ask("GET", f"{path}&limit=1&limit=2")
+    twice = await service.ask("GET", f"{path}&limit=1&limit=2")
     check_error_response(twice, 422, "invalid_parameters")
     assert_equal({"limit"}, twice.faults, "what is named")
-    check_error_response(await place.ask("GET", f"{path}&limit=ten"), 422, "invalid_parameters")
+    check_error_response(await service.ask("GET", f"{path}&limit=ten"), 422, "invalid_parameters")
 
 
 @_check(OF_THE_SERVICE, "common-85", "common-86")
-async def takes_one_idempotency_key(place: TargetService) -> None:
+async def takes_one_idempotency_key(service: TargetService) -> None:
     """Reject an idempotency key in the header that differs from the one in the body."""
     path = f"/v1/connectors/boards/cards/{PLACEHOLDER_ID}/comments"
     body = {"connection_id": UNKNOWN_CONNECTION, "text": "x", "idempotency_key": "one"}
-    check_error_response(await place.ask("POST", path, body, Idempotency_Key="two"), 422, "invalid_parameters")
+    check_error_response(await service.ask("POST", path, body, Idempotency_Key="two"), 422, "invalid_parameters")
 
 
 @_check(OF_THE_SERVICE, "common-126")
-async def lets_keys_manage_nothing(place: TargetService) -> None:
+async def lets_keys_manage_nothing(service: TargetService) -> None:
     """Reject API keys on routes for operators."""
-    check_error_response(await place.ask("POST", "/v1/workspaces", {"name": "x"}), 403, "operator_token_required")
-    check_error_response(await place.ask("GET", "/v1/keys"), 403, "operator_token_required")
+    check_error_response(await service.ask("POST", "/v1/workspaces", {"name": "x"}), 403, "operator_token_required")
+    check_error_response(await service.ask("GET", "/v1/keys"), 403, "operator_token_required")
 
 
 @_check(OF_THE_SERVICE, "common-115", "common-128")
-async def lists_runs(place: TargetService) -> None:
+async def lists_runs(service: TargetService) -> None:
     """List the history of the key's workspace, page by page."""
-    reply = await place.ask("GET", "/v1/runs?limit=1")
+    reply = await service.ask("GET", "/v1/runs?limit=1")
     assert_equal(200, reply.status, "the status")
     assert_equal({"data", "next_cursor"}, set(reply.body), "the fields of the body")
-    check_error_response(await place.ask("GET", "/v1/runs/run_00000000000000000000000000"), 404, "run_not_found")
+    check_error_response(await service.ask("GET", "/v1/runs/run_00000000000000000000000000"), 404, "run_not_found")
 
 
 @_check(OF_THE_SERVICE, "common-184")
-async def documents_every_error_code(place: TargetService) -> None:
+async def documents_every_error_code(service: TargetService) -> None:
     """Link from an error to the page that explains it."""
-    error = (await place.ask("GET", "/v1/nothing")).body["error"]
-    assert_equal(200, (await place.ask("GET", error["docs"], key=None)).status, "the status of its page")
+    error = (await service.ask("GET", "/v1/nothing")).body["error"]
+    assert_equal(200, (await service.ask("GET", error["docs"], key=None)).status, "the status of its page")
 
 
 @_check(OF_THE_SERVICE, "common-134")
-async def echoes_request_id(place: TargetService) -> None:
+async def echoes_request_id(service: TargetService) -> None:
     """Return the ``X-Request-Id`` of the request."""
-    reply = await place.ask("GET", "/v1/connections", X_Request_Id="conformance-1")
+    reply = await service.ask("GET", "/v1/connections", X_Request_Id="conformance-1")
     assert_equal("conformance-1", reply.headers.get("x-request-id"), "the header X-Request-Id")
 
 
 @_check(OF_THE_SERVICE, "common-129", "common-130")
-async def answers_health_check(place: TargetService) -> None:
+async def answers_health_check(service: TargetService) -> None:
     """Respond to health checks."""
-    assert_equal(200, (await place.ask("GET", "/healthz", key=None)).status, "the status of /healthz")
-    assert_equal(200, (await place.ask("GET", "/readyz", key=None)).status, "the status of /readyz")
+    assert_equal(200, (await service.ask("GET", "/healthz", key=None)).status, "the status of /healthz")
+    assert_equal(200, (await service.ask("GET", "/readyz", key=None)).status, "the status of /readyz")
 
 
 @_check(OF_THE_SERVICE, "mcp-4")
-async def lets_agents_in_by_key(place: TargetService) -> None:
+async def lets_agents_in_by_key(service: TargetService) -> None:
     """Reject an agent without an API key."""
-    reply = await place.ask("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, key=None)
+    reply = await service.ask("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, key=None)
     assert_equal(401, reply.status, "the status")

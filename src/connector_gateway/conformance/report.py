@@ -24,14 +24,14 @@ class Outcome:
     why: str = ""
 
 
-async def run_checks(place: TargetService, connectors: Mapping[str, AnyConnector]) -> Sequence[Outcome]:
+async def run_checks(service: TargetService, connectors: Mapping[str, AnyConnector]) -> Sequence[Outcome]:
     """Run all checks of the service and of every operation, sequentially."""
     subjects = [
-        CheckSubject(place, connector, operation)
+        CheckSubject(service, connector, operation)
         for connector in connectors.values()
         for operation in connector.operations
     ]
-    outcomes = [await _outcome(SERVICE, check, place) for check in OF_THE_SERVICE]
+    outcomes = [await _outcome(SERVICE, check, service) for check in OF_THE_SERVICE]
     return [*outcomes, *[await _outcome(one.name, check, one) for one in subjects for check in OF_OPERATIONS]]
 
 

@@ -175,7 +175,7 @@ class Application:
         self._admin_port = service.admin_port
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
-        """What stands behind the routes, open while inside."""
+        """Open the services behind the routes while the context is open."""
         return self._default_router.lifespan_context(self._default_router)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:

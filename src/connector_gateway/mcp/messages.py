@@ -19,7 +19,7 @@ def _identifier(value: Any) -> Any:
 
 
 class Message(BaseModel):
-    """A request; without ``id`` a notification."""
+    """A request, or a notification if it has no ``id``."""
 
     model_config = ConfigDict(strict=True)
 

@@ -52,7 +52,7 @@ class RouteSuggestions:
 
     def _outside_connectors(self, path: str) -> RouteNotFound:
         routes = [*self._others, *(route for routes in self._by_connector.values() for route in routes)]
-        return RouteNotFound("There is nothing at this address.", *_details(path, routes, listed=False))
+        return RouteNotFound("There is nothing at this address.", *_details(path, routes, include_all=False))
 
 
 def routes_of(connector: AnyConnector) -> Sequence[Route]:
@@ -69,15 +69,15 @@ def _operation_missing(connector: str, routes: Sequence[Route]) -> RouteNotFound
     return RouteNotFound(f"The address ends after the connector {connector}.", {"allowed": allowed})
 
 
-def _details(path: str, routes: Sequence[Route], *, listed: bool = True) -> Iterable[Mapping[str, Any]]:
-    """Return the error details for *path*: the most similar of *routes*, and if *listed*, all of them."""
+def _details(path: str, routes: Sequence[Route], *, include_all: bool = True) -> Iterable[Mapping[str, Any]]:
+    """Return the error details for *path*: the most similar of *routes*, and if *include_all*, all of them."""
     methods = defaultdict(list)
     for method, template in routes:
         methods[template].append(method)
     descriptions = {template: f"{' or '.join(sorted(methods[template]))} {template}" for template in methods}
     nearest = max(descriptions, key=lambda template: _similarity(template, path))
     details: dict[str, Any] = {MEANT: descriptions[nearest]} if _similarity(nearest, path) >= LIKENESS else {}
-    if listed:
+    if include_all:
         details["allowed"] = list(descriptions.values())
     return [details] if details else []
 

@@ -236,7 +236,7 @@ def last_segment(scope: Scope) -> str:
 
 
 def query_of(scope: Scope) -> list[tuple[str, str]]:
-    """Return names and values of the query, in order and up to a limit. Invalid UTF-8 is kept as surrogates."""
+    """Return names and values of the query, in order and up to a limit. Invalid UTF-8 becomes surrogates."""
     query = scope["query_string"]
     if not query:
         return []

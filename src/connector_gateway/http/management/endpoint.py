@@ -25,7 +25,7 @@ FOR_KEYS = "This is not a current API key; the operator token is accepted at GAT
 
 
 class ManagementEndpoint:
-    """The endpoint of one management route; operators' tokens are rejected if it is *public*."""
+    """The endpoint of one management route. It rejects operator tokens if it is *public*."""
 
     def __init__(self, edge: ApiContext, management: Management, route: ManagementRoute, *, public: bool) -> None:
         self._edge = edge
@@ -128,7 +128,7 @@ class ManagementEndpoint:
 def management_routes(
     edge: ApiContext, management: Management, routes: Sequence[ManagementRoute], *, public: bool
 ) -> list[Route]:
-    """Return the HTTP routes of *routes*, which reject operators' tokens if they are *public*."""
+    """Return the HTTP routes of *routes*. They reject operator tokens if they are *public*."""
     paths: dict[str, dict[str, ASGIApp]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method] = ManagementEndpoint(edge, management, route, public=public)

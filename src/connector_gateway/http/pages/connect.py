@@ -120,7 +120,7 @@ class ConnectPages:
         if "code" not in params and "error" not in params:
             invitation = await self._expected(request, params.get("state", ""))
             if invitation.oauth.by_token_page:
-                # A page whose script sends the token in the fragment; without scripts, the user pastes it.
+                # The script of the page sends the token in the fragment. Without scripts, the user pastes it.
                 return self._pages.show("connect/token.html", invitation=invitation, state=params["state"])
         return await self._end(request, params)
 

@@ -43,7 +43,7 @@ def bidi_isolate(value: object) -> Markup:
 
 
 def page_of(value: object) -> str:
-    """Return the path of the page that shows the object of an identifier; empty if there is none."""
+    """Return the console path of the object with an identifier. Empty if there is none."""
     match = IDENTIFIER.fullmatch(str(value))
     return f"/console/{PAGES[match[1]]}/{value}" if match and match[1] in PAGES else ""
 

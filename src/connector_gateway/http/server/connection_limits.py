@@ -74,7 +74,7 @@ class TrackedConnection(Protocol):
 
     address: str
     moved_at: float
-    """When data was last received from the client or read by it, in event-loop time."""
+    """The event-loop time at which data was last received from the client or read by it."""
 
     def check_timeouts(self, now: float) -> None:
         """Handle timeouts that have expired by *now*."""

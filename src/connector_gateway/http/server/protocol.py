@@ -52,7 +52,7 @@ RETRY_AFTER_SECONDS = 5
 
 
 class ConnectionState(Enum):
-    """What the connection expects from the client."""
+    """The states of a connection, by the data that it expects from the client."""
 
     NEW = auto()
     IDLE = auto()

@@ -1,4 +1,4 @@
-"""A fast path for response heads: status line and headers are written at once, together with a short body.
+"""A fast path for response heads: status line and headers are written in one piece, together with a short body.
 
 uvicorn checks each header with two patterns and four comparisons. With the nine headers of every response, that was a
 fifteenth of the cost of a call. It also writes head and body separately, and each write is a system call that wakes the
